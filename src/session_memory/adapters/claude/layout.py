@@ -1,0 +1,148 @@
+"""Where Claude Code keeps its sessions, and what each file there is.
+
+    projects/<slug>/<session>.jsonl                                 a session
+    projects/<slug>/agent-<id>.jsonl                                a subagent (2.0.x)
+    projects/<slug>/<session>/subagents/**/agent-<id>.jsonl         a subagent, with .meta.json
+    projects/<slug>/<session>/tool-results/*                        spilled tool output
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from session_memory.adapters.base import DOCUMENT, SPILL, SourceRef, Unlisted
+
+_SNIFFED = 65536
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``$CLAUDE_CONFIG_DIR`` alone when set, else both places that versions have used."""
+    if configured := environ.get("CLAUDE_CONFIG_DIR"):
+        return [Path(part).expanduser() for part in configured.split(",") if part]
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return [home / ".claude", config / "claude"]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """Every source below an agent's directory, a home, a ``projects`` directory or loose files."""
+    for base, prefix in (
+        (root / "projects", ".claude/projects"),
+        (root / ".claude" / "projects", ".claude/projects"),
+    ):
+        if base.is_dir():
+            yield from _sources(base, prefix)
+            return
+    if root.name == "projects" and root.parent.name in (".claude", "claude"):
+        yield from _sources(root, ".claude/projects")
+    else:
+        yield from _loose(root)
+
+
+def _sources(base: Path, prefix: str) -> Iterator[SourceRef | Unlisted]:
+    files = dict(_files(str(base)))
+    for path, problem in files.items():
+        name = path.rsplit(os.sep, 1)[-1]
+        if problem:
+            if name.endswith(".jsonl"):
+                yield Unlisted(Path(path), problem)
+            continue
+        parts = path[len(str(base)) + 1 :].split(os.sep)
+        home_path = "/".join((prefix, *parts))
+        if name.endswith(".jsonl") and name != "journal.jsonl":
+            yield _log(path, home_path, parts, files)
+        elif session := _above("tool-results", parts) or _journal_of(parts):
+            yield SourceRef(Path(path), SPILL, home_path, session=session)
+
+
+def _log(path: str, home_path: str, parts: list[str], files: Mapping[str, object]) -> SourceRef:
+    stem = parts[-1][: -len(".jsonl")]
+    below = _above("subagents", parts)
+    if not stem.startswith("agent-"):
+        return SourceRef(Path(path), home_path=home_path, session=below or stem)
+    agent = stem[len("agent-") :]
+    meta = path[: -len(".jsonl")] + ".meta.json"
+    companions: tuple[SourceRef, ...] = ()
+    if meta in files:
+        meta_home = home_path[: -len(".jsonl")] + ".meta.json"
+        companions = (SourceRef(Path(meta), DOCUMENT, meta_home, session=below, agent=agent),)
+    return SourceRef(
+        Path(path), home_path=home_path, session=below, agent=agent, companions=companions
+    )
+
+
+def _above(directory: str, parts: list[str]) -> str:
+    """The session whose directory holds ``directory``; empty when the path has no such part."""
+    place = parts.index(directory) if directory in parts[1:-1] else 0
+    return parts[place - 1] if place else ""
+
+
+def _journal_of(parts: list[str]) -> str:
+    return _above("subagents", parts) if parts[-1] == "journal.jsonl" else ""
+
+
+def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """Logs that somebody gathered in a directory of their own, told by their first bytes."""
+    base = root if root.is_dir() else root.parent
+    listed: Iterable[tuple[str, str]] = _files(str(root)) if root.is_dir() else [(str(root), "")]
+    files = dict(listed)
+    for path, problem in files.items():
+        if not path.endswith(".jsonl"):
+            continue
+        if problem:
+            yield Unlisted(Path(path), problem)
+            continue
+        parts = path[len(str(base)) + 1 :].split(os.sep)
+        ref = _log(path, "/".join((".claude/projects", *parts)), parts, files)
+        try:
+            with ref.path.open("rb") as file:
+                head = file.read(_SNIFFED)
+        except OSError as error:
+            yield Unlisted(Path(path), error.strerror or str(error))
+            continue
+        if recognizes(head):
+            yield ref
+
+
+_KNOWN_FIELDS = (b'"sessionId"', b'"parentUuid"', b'"leafUuid"')
+_KNOWN_TYPES = (
+    *(b'"type":"%b"' % kind for kind in (b"user", b"assistant", b"system", b"summary")),
+    *(b'"type":"%b"' % kind for kind in (b"attachment", b"progress", b"queue-operation")),
+    *(b'"type":"%b"' % kind for kind in (b"permission-mode", b"file-history-snapshot", b"mode")),
+)
+
+
+def recognizes(head: bytes) -> bool:
+    """Claude lines name their session and their place in the chain; no other agent's do."""
+    compact = head.replace(b'": "', b'":"')
+    return any(field in compact for field in _KNOWN_FIELDS) and any(
+        kind in compact for kind in _KNOWN_TYPES
+    )
+
+
+def _files(directory: str, seen: set[tuple[int, int]] | None = None) -> Iterator[tuple[str, str]]:
+    """``(path, problem)`` of everything below, in order; linked directories once, loops never."""
+    seen = set() if seen is None else seen
+    try:
+        status = os.stat(directory)
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError as error:
+        yield f"{directory}{os.sep}*.jsonl", f"unreadable directory: {error.strerror}"
+        return
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    for entry in entries:
+        try:
+            is_directory = entry.is_dir()
+            if not is_directory and not entry.is_file():
+                yield entry.path, "a link that leads nowhere" if entry.is_symlink() else "no file"
+                continue
+        except OSError as error:
+            yield entry.path, error.strerror or str(error)
+            continue
+        if not is_directory:
+            yield entry.path, ""
+            continue
+        if entry.name.endswith(".jsonl"):
+            yield entry.path, "a directory, not a log"
+        yield from _files(entry.path, seen)

@@ -1,0 +1,64 @@
+"""What a line with the role of the user really is: a person's words, or something injected.
+
+Evidence: docs/formats/claude.md, "Prompts".
+"""
+
+import re
+
+INTERRUPTED = "[Request interrupted by user"
+REJECTED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+)
+PERSONS_WORDS = "the user said:\n"
+
+_INJECTED = {
+    "<local-command-": "local_command",
+    "<bash-stdout>": "bash_output",
+    "<bash-stderr>": "bash_output",
+    "<task-notification>": "task_notification",
+    "<command-name>": "command",
+    "<user-prompt-submit-hook>": "hook",
+    "Caveat:": "caveat",
+    "Base directory for this skill:": "skill",
+    "Stop hook feedback:": "hook",
+    "This session is being continued from a previous conversation": "compact_summary",
+}
+_INJECTED_START = re.compile("|".join(map(re.escape, _INJECTED)))
+# Context that the agent glues in front of (or behind) what a person typed.
+_GLUED = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics)>.*?(?:</\1>|\Z)\s*",
+    re.DOTALL,
+)
+_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
+_SHELL = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
+
+
+def persons_words(text: str) -> tuple[str | None, str]:
+    """``(words, "")`` of a person, or ``(None, what it is instead)``."""
+    text = text.strip()
+    if text.startswith("<"):
+        if "<system-reminder>" in text or "<ide_" in text:
+            text = _GLUED.sub("", text).strip()
+            if not text:
+                return None, "context"
+        if text.startswith("<command-message>"):
+            return slash_command(text), ""
+        if shell := _SHELL.match(text):
+            return f"! {shell[1]}", ""
+    if start := _INJECTED_START.match(text):
+        return None, _INJECTED[start[0]]
+    return text, ""
+
+
+def slash_command(text: str) -> str:
+    """``/name arguments`` out of the tags in which the agent logs a slash command."""
+    name, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
+    words = [part[1] for part in (name, arguments) if part and part[1]]
+    return " ".join(words) or text
+
+
+def is_rejection(text: str) -> bool:
+    """Whether a tool result says that a person refused the call or stopped it."""
+    return text.startswith(REJECTED)

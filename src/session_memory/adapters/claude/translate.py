@@ -1,0 +1,552 @@
+"""One line of a Claude Code log into one record. The ``match`` statements *are* the format."""
+
+import re
+from functools import lru_cache
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from session_memory.adapters.base import (
+    ChildLink,
+    NativeEvent,
+    NativeUsage,
+    Record,
+    SourceRef,
+)
+from session_memory.adapters.claude.lines import (
+    Attachment,
+    Block,
+    Failure,
+    Item,
+    Line,
+    Message,
+    TokenUsage,
+    ToolUseResult,
+    decode,
+)
+from session_memory.adapters.claude.prompts import INTERRUPTED, is_rejection, persons_words
+from session_memory.adapters.detectors import (
+    is_edit_tool,
+    is_test_run,
+    shell_edit,
+    shell_text,
+)
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.text import one_line
+from session_memory.core.ids import fit_native_id
+from session_memory.core.time import parse_time
+
+# Copies of requests, progress ticks and latches: the raw keeps them, reports count them, and
+# none of them says anything a person or a model said.
+BOOKKEEPING = frozenset(
+    {
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "bridge-session",
+        "last-prompt",
+        "progress",
+        "tools-used",
+    }
+)
+SYNTHETIC = "<synthetic>"
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
+_DETAIL = 120
+
+
+def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
+    """The record of one line; a line that cannot be read is a record with a problem."""
+    if line is None:
+        return Record(offset, length, session_of(ref, None), problem="line too long")
+    try:
+        native, lenient = decode(line)
+    except ValueError as error:
+        detail = one_line(str(error), _DETAIL)
+        return Record(
+            offset, length, session_of(ref, None), problem="malformed line", problem_detail=detail
+        )
+    record = Record(
+        offset,
+        length,
+        session_of(ref, native),
+        native_id=_record_id(native.uuid),
+        parent_id=native.parentUuid,
+        ts=_time(native.timestamp),
+        is_sidechain=bool(native.isSidechain),
+        cwd=native.cwd,
+        git_branch=native.gitBranch,
+        agent_version=native.version,
+        lenient=lenient,
+    )
+    if ref.agent:
+        parent = native.sessionId or ref.session
+        record.parent_session = _fit(parent) if parent else None
+    if record.native_id is None:
+        record.check = crc32(line)
+    _TRANSLATE.get(native.type, _unknown)(native, record)
+    return record
+
+
+def from_meta(ref: SourceRef, body: bytes) -> Record:
+    """The facts in a subagent's ``.meta.json``."""
+    record = Record(0, len(body), _agent_session(ref.session, ref.agent))
+    record.parent_session = ref.session or None
+    try:
+        meta = decode_anything(body)
+    except ValueError:
+        meta = None
+    if not isinstance(meta, dict):
+        record.problem = "malformed document"
+        return record
+    depth = meta.get("spawnDepth")
+    parent = meta.get("parentAgentId")
+    record.facts = {
+        "spawn_call_id": _text_or_none(meta.get("toolUseId")),
+        "spawn_depth": depth if isinstance(depth, int) and depth > 0 else None,
+        "parent": _agent_session(ref.session, parent) if isinstance(parent, str) else None,
+        "agent_name": _text_or_none(meta.get("description")),
+    }
+    return record
+
+
+def session_named_in(line: bytes | None) -> str | None:
+    """The session that a line says it belongs to, if it is a line at all and says so."""
+    try:
+        return decode(line)[0].sessionId if line is not None else None
+    except ValueError:
+        return None
+
+
+def session_of(ref: SourceRef, line: Line | None) -> str:
+    """The native id of the session a line belongs to: its own word first, then its file's name."""
+    session = (line.sessionId if line is not None else None) or ref.session
+    return _agent_session(session, ref.agent) if ref.agent else _fit(session)
+
+
+@lru_cache(maxsize=4096)
+def _agent_session(session: str, agent: str) -> str:
+    return _fit(f"{session}:{agent}" if session else f"agent-{agent}")
+
+
+@lru_cache(maxsize=4096)
+def _fit(native_id: str) -> str:
+    return fit_native_id(native_id)[0]
+
+
+def _record_id(uuid: str | None) -> str | None:
+    if uuid is None or len(uuid) == 36:
+        return uuid
+    return _fit(uuid) if uuid else None
+
+
+def _time(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError:
+        return None
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+# ---------------------------------------------------------------- assistant
+
+
+def _assistant(native: Line, record: Record) -> None:
+    message = native.message or Message()
+    model = message.model if message.model != SYNTHETIC else None
+    response = message.id or native.requestId
+    counts = model and not native.isApiErrorMessage and not native.isAbortedMidStream
+    if counts and model and message.usage is not None:
+        usage_id = response or native.uuid or f"{record.session}@{record.offset}"
+        record.usage = to_usage(usage_id, model, message.usage)
+    # Versions before 2.1.80 leave stop_reason empty: the last text of a turn ends it there.
+    ends_turn = message.stop_reason in ("end_turn", None) and not native.isAbortedMidStream
+    for block in _blocks(message):
+        event = _assistant_block(native, block, model)
+        event.model = model
+        event.response_id = response if model else None
+        event.ends_turn = ends_turn and event.kind == "assistant_msg"
+        record.events.append(event)
+
+
+def _assistant_block(native: Line, block: Block, model: str | None) -> NativeEvent:
+    match block.type:
+        case "text":
+            return _answer(native, block.text or "", model)
+        case "thinking" | "redacted_thinking":
+            return NativeEvent(
+                "thinking", "assistant", one_line(block.thinking or ""), "assistant/" + block.type
+            )
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            return _call(block)
+        case kind if kind.endswith("_tool_result") and block.tool_use_id:
+            return _server_result(block)
+        case kind:
+            return NativeEvent(
+                "lifecycle", "assistant", one_line(block.text or ""), f"assistant/{kind}"
+            )
+
+
+def _answer(native: Line, text: str, model: str | None) -> NativeEvent:
+    if native.isApiErrorMessage:
+        return NativeEvent("error", "assistant", one_line(text), "assistant/api_error")
+    if model is None:
+        return NativeEvent("lifecycle", "assistant", one_line(text), "assistant/synthetic")
+    return NativeEvent("assistant_msg", "assistant", one_line(text), "assistant/text")
+
+
+def _call(block: Block) -> NativeEvent:
+    tool = block.name or ""
+    arguments = block.input
+    command = shell_text(tool, arguments)
+    kinds, path, summary = ["tool_call"], None, ""
+    if isinstance(arguments, dict):
+        path = _text_or_none(arguments.get("file_path") or arguments.get("notebook_path"))
+        summary = path or _most_telling(arguments)
+    if command is not None:
+        summary = command
+        edited = shell_edit(command)
+        if edited is not None:
+            kinds.insert(0, "edit")
+            path = edited or None
+        if is_test_run(command):
+            kinds.insert(0, "test_run")
+    elif is_edit_tool(tool):
+        kinds.insert(0, "edit")
+    return NativeEvent(
+        kinds[0],
+        "assistant",
+        one_line(summary),
+        "assistant/" + block.type,
+        marks=tuple(kinds[1:]),
+        tool=tool or None,
+        call_id=block.id,
+        path=path,
+        arguments=arguments,
+        is_shell=command is not None,
+    )
+
+
+_TELLING = ("description", "pattern", "query", "url", "prompt", "skill", "command", "name")
+
+
+def _most_telling(arguments: dict[str, Any]) -> str:
+    """The argument a person would quote to say which call it was."""
+    for name in _TELLING:
+        if isinstance(value := arguments.get(name), str) and value:
+            return value
+    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
+
+
+def _server_result(block: Block) -> NativeEvent:
+    text = result_text(block.content)
+    failed = isinstance(block.content, Failure)
+    return NativeEvent(
+        "error" if failed else "tool_result",
+        "tool",
+        one_line(text),
+        "assistant/" + block.type,
+        marks=("tool_result",) if failed else (),
+        call_id=block.tool_use_id,
+        is_error=failed,
+    )
+
+
+def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
+    """Disjoint buckets; ``iterations`` repeats the totals and is not added."""
+    creation, written = usage.cache_creation, usage.cache_creation_input_tokens
+    five_minutes = (creation.ephemeral_5m_input_tokens if creation else None) or 0
+    one_hour = (creation.ephemeral_1h_input_tokens if creation else None) or 0
+    total_written = written if written is not None else five_minutes + one_hour
+    details, tools = usage.output_tokens_details, usage.server_tool_use
+    return NativeUsage(
+        usage_id,
+        model,
+        max(usage.input_tokens or 0, 0),
+        max(usage.output_tokens or 0, 0),
+        max(usage.cache_read_input_tokens or 0, 0),
+        max(total_written, 0),
+        min(max(one_hour, 0), max(total_written, 0)),
+        max((details.thinking_tokens if details else None) or 0, 0),
+        max((tools.web_search_requests if tools else None) or 0, 0),
+        usage.speed,
+        usage.service_tier,
+    )
+
+
+# ---------------------------------------------------------------- user
+
+
+def _user(native: Line, record: Record) -> None:
+    has_words = False
+    for block in _blocks(native.message or Message()):
+        match block.type:
+            case "tool_result":
+                event = _result(native, block, record)
+            case "text":
+                event = _user_text(native, block.text or "", has_words)
+                has_words = has_words or event.is_prompt
+            case kind:
+                event = NativeEvent("lifecycle", "user", f"[{kind}]", f"user/{kind}")
+        record.events.append(event)
+    if not has_words and not native.isMeta and not native.isSidechain:
+        _count_a_wordless_prompt(record)
+
+
+def _count_a_wordless_prompt(record: Record) -> None:
+    """A pasted image without a word is a prompt too."""
+    pasted = [e for e in record.events if e.native_kind in ("user/image", "user/document")]
+    if pasted and len(pasted) == len(record.events):
+        pasted[0].kind, pasted[0].is_prompt = "user_msg", True
+
+
+def _user_text(native: Line, text: str, has_words: bool) -> NativeEvent:
+    if text.startswith(INTERRUPTED):
+        return NativeEvent(
+            "human_intervention", "user", one_line(text), "user/interrupt", is_interrupt=True
+        )
+    instead = _injected_by(native)
+    words: str | None = None
+    if not instead:
+        words, instead = persons_words(text)
+    if words is None or has_words:
+        return NativeEvent("lifecycle", "user", one_line(text), f"user/{instead or 'text'}")
+    return NativeEvent(
+        "user_msg", "user", one_line(words), "user/text", is_prompt=True, text=words
+    )
+
+
+def _injected_by(native: Line) -> str:
+    if native.isCompactSummary:
+        return "compact_summary"
+    if native.isMeta:
+        return "meta"
+    if native.isSidechain:
+        return "subagent_prompt"
+    if native.origin is not None and native.origin.kind not in (None, "human"):
+        return (native.origin.kind or "").replace("-", "_")
+    return "system" if native.promptSource == "system" else ""
+
+
+def _result(native: Line, block: Block, record: Record) -> NativeEvent:
+    text = result_text(block.content)
+    told = native.toolUseResult if isinstance(native.toolUseResult, ToolUseResult) else None
+    rejected = _rejected(native, text)
+    failed = bool(block.is_error) or rejected or bool(told and told.interrupted)
+    marks = ["tool_result"] if failed else []
+    if rejected:
+        marks.append("human_intervention")
+    if _granted(native):
+        marks.append("decision")
+    if told is not None and told.agentId and block.tool_use_id:
+        root = native.sessionId or record.session
+        record.link = ChildLink(_agent_session(root, told.agentId), block.tool_use_id)
+    exit_code = _EXIT_CODE.match(text) if failed else None
+    return NativeEvent(
+        "error" if failed else "tool_result",
+        "tool",
+        _answers(told) or one_line(text),
+        "user/tool_result",
+        marks=tuple(marks),
+        call_id=block.tool_use_id,
+        is_error=failed,
+        duration_ms=_duration(told),
+        exit_code=int(exit_code[1]) if exit_code else None,
+        text=text,
+        is_interrupt=rejected,
+        is_shell=not (told is not None and told.backgroundTaskId),
+    )
+
+
+def _rejected(native: Line, text: str) -> bool:
+    """A person said no: refused before it ran, or stopped it. Rules and hooks are no persons."""
+    decision = native.permissionDecision
+    if decision is not None and decision.decision == "reject":
+        return (decision.source or "").startswith("user_")
+    if native.toolDenialKind is not None:
+        return native.toolDenialKind.startswith("user") or bool(native.holdsPersonsWords)
+    return is_rejection(text) or native.toolUseResult == "User rejected tool use"
+
+
+def _granted(native: Line) -> bool:
+    decision = native.permissionDecision
+    return (
+        decision is not None
+        and decision.decision == "accept"
+        and (decision.source or "").startswith("user_")
+    )
+
+
+def _answers(told: ToolUseResult | None) -> str:
+    """What a person chose when asked, question by question."""
+    chosen = told.answers if told is not None else None
+    if not isinstance(chosen, dict):
+        return ""
+    return one_line("; ".join(f"{question} → {answer}" for question, answer in chosen.items()))
+
+
+def _duration(told: ToolUseResult | None) -> int | None:
+    if told is None:
+        return None
+    spent = told.durationMs if told.durationMs is not None else told.totalDurationMs
+    return int(spent) if spent is not None and 0 <= spent < 1e15 else None
+
+
+def result_text(content: str | list[Item] | Failure | None) -> str:
+    """The text of a tool result: a string, or a list of blocks with images by name."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Failure):
+        return content.error_code or "error"
+    return "\n".join(
+        item.text if item.text is not None else f"[{item.type}]" for item in content or ()
+    )
+
+
+def _blocks(message: Message) -> list[Block]:
+    if isinstance(message.content, str):
+        return [Block("text", message.content)]
+    return message.content or [Block("empty")]
+
+
+# ---------------------------------------------------------------- everything else
+
+
+def _system(native: Line, record: Record) -> None:
+    native_kind = f"system/{native.subtype}"
+    text = _told(native)
+    match native.subtype:
+        case "api_error":
+            error = native.error if isinstance(native.error, dict) else {}
+            formatted = error.get("formatted") or error.get("status")
+            event = NativeEvent(
+                "error",
+                "system",
+                one_line(f"{formatted or 'API error'}, attempt {native.retryAttempt or 1:g}"),
+                native_kind,
+                marks=("retry",) if native.retryAttempt else (),
+            )
+        case "turn_duration":
+            spent = native.durationMs
+            valid = spent is not None and 0 <= spent < 1e15
+            event = NativeEvent("completion", "system", "turn ended", native_kind)
+            event.duration_ms = int(spent) if valid and spent is not None else None
+        case "compact_boundary":
+            record.parent_id = native.logicalParentUuid or native.parentUuid
+            event = NativeEvent("lifecycle", "system", text or "compacted", native_kind)
+        case _:
+            event = NativeEvent("lifecycle", "system", text, native_kind)
+    record.events.append(event)
+
+
+def _told(native: Line) -> str:
+    return one_line(native.content) if isinstance(native.content, str) else ""
+
+
+def _attachment(native: Line, record: Record) -> None:
+    attachment = native.attachment or Attachment()
+    native_kind = f"attachment/{attachment.type}"
+    if attachment.type == "queued_command" and (words := _queued_words(attachment)):
+        # Typed while the agent worked and taken up in the middle of a turn: this attachment is
+        # the only record of the prompt.
+        event = NativeEvent(
+            "human_intervention",
+            "user",
+            one_line(words),
+            native_kind,
+            marks=("user_msg",),
+            is_prompt=True,
+            text=words,
+        )
+    elif attachment.type.startswith("plan_mode"):
+        event = NativeEvent("decision", "user", attachment.type.replace("_", " "), native_kind)
+    else:
+        content = attachment.content
+        summary = one_line(content) if isinstance(content, str) else ""
+        event = NativeEvent("lifecycle", "system", summary, native_kind)
+    record.events.append(event)
+
+
+def _queued_words(attachment: Attachment) -> str | None:
+    origin = attachment.origin.kind if attachment.origin else None
+    if attachment.isMeta or origin not in (None, "human"):
+        return None
+    if attachment.commandMode not in (None, "prompt", "bash"):
+        return None
+    return persons_words(result_text(attachment.prompt))[0]
+
+
+def _progress(native: Line, record: Record) -> None:
+    record.bookkeeping = native.type
+    progress = native.data
+    if progress is not None and progress.agentId and native.parentToolUseID:
+        root = native.sessionId or record.session
+        record.link = ChildLink(_agent_session(root, progress.agentId), native.parentToolUseID)
+
+
+def _title(native: Line, record: Record) -> None:
+    match native.type:
+        case "custom-title":
+            record.facts = {"custom_title": native.customTitle}
+            said = native.customTitle
+        case "ai-title":
+            record.facts = {"ai_title": native.aiTitle}
+            said = native.aiTitle
+        case "agent-name":
+            record.facts = {"agent_name": native.agentName}
+            said = native.agentName
+        case _:
+            record.facts = {"summary": native.summary, "leaf": native.leafUuid}
+            said = native.summary
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said or ""), native.type))
+
+
+def _mode(native: Line, record: Record) -> None:
+    mode = native.permissionMode or native.mode or ""
+    event = NativeEvent("lifecycle", "user", one_line(mode), native.type, mode=mode)
+    record.events.append(event)
+
+
+def _bookkeeping(native: Line, record: Record) -> None:
+    record.bookkeeping = native.type
+
+
+def _queue_operation(native: Line, record: Record) -> None:
+    summary = one_line(f"{native.operation}: {_told(native)}".rstrip(": "))
+    record.events.append(NativeEvent("lifecycle", "system", summary, native.type))
+
+
+def _unknown(native: Line, record: Record) -> None:
+    # Claude Code gains line types faster than we learn them. Kept whole, an unknown one can be
+    # read properly by a later release, when the file itself may be long gone.
+    summary = one_line(native.summary or native.prUrl or "")
+    kind = one_line(native.type) or "untyped"
+    record.events.append(NativeEvent("lifecycle", "system", summary, kind))
+
+
+_TRANSLATE = {
+    "assistant": _assistant,
+    "user": _user,
+    "system": _system,
+    "attachment": _attachment,
+    "progress": _progress,
+    "queue-operation": _queue_operation,
+    "permission-mode": _mode,
+    "mode": _mode,
+    **dict.fromkeys(("custom-title", "ai-title", "agent-name", "summary"), _title),
+    **dict.fromkeys(BOOKKEEPING - {"progress"}, _bookkeeping),
+}
+
+
+def payload(line: bytes) -> Any:
+    """The whole record for ``show --full``; text when it is no JSON."""
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return line.decode("utf-8", "backslashreplace")

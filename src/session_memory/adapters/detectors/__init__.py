@@ -1,0 +1,17 @@
+"""Detectors that all adapters share: pure functions over commands, calls, results and words."""
+
+from .calls import call_key, is_edit_tool, shell_text
+from .commands import is_test_run, shell_edit
+from .results import TestResult, test_result
+from .words import is_soft_correction
+
+__all__ = [
+    "TestResult",
+    "call_key",
+    "is_edit_tool",
+    "is_soft_correction",
+    "is_test_run",
+    "shell_edit",
+    "shell_text",
+    "test_result",
+]

@@ -1,0 +1,156 @@
+"""Tool calls, whatever agent made them: which are edits, which run a shell, which are the same."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+
+from .runners import program_name
+
+_EDIT_TOOLS = frozenset(
+    name.lower()
+    for name in (
+        *("Edit", "MultiEdit", "Write", "NotebookEdit"),  # Claude; pi, mycode, opencode, Kimi
+        *("apply_patch", "FileChange"),  # Codex, opencode, Copilot
+        *("search_replace", "hashline_edit"),  # Grok
+        *("write_file", "replace"),  # Gemini, Qwen
+        *("create", "str_replace_editor"),  # Copilot
+        *("editor", "write_to_file", "replace_in_file", "apply_diff"),  # Cline
+        "ApplyPatch",  # Droid, beside Edit, Create and MultiEdit
+        *("text_editor", "developer__text_editor"),  # Goose
+        *("StrReplaceFile", "StrReplace"),  # Kimi, Cursor
+    )
+)
+_SHELL_TOOLS = frozenset(
+    name.lower()
+    for name in (
+        *("Bash", "PowerShell"),  # Claude; opencode, pi, Copilot, mycode, Kimi
+        *("shell", "shell_command", "exec_command", "local_shell", "local_shell_call"),  # Codex
+        *("container.exec", "exec"),  # Codex, old and in code mode
+        *("run_terminal_command", "run_terminal_cmd"),  # Grok
+        "run_shell_command",  # Gemini, Qwen
+        *("execute_command", "run_commands"),  # Cline
+        "Execute",  # Droid
+        "developer__shell",  # Goose
+    )
+)
+# Tools that also only look at a file say so in their command.
+_LOOKING = frozenset({"view", "undo_edit"})
+
+
+def is_edit_tool(tool: str, arguments: object = None) -> bool:
+    """Whether ``tool`` changes files; with its arguments, whether this call does."""
+    if tool.lower() not in _EDIT_TOOLS:
+        return False
+    return not (isinstance(arguments, Mapping) and arguments.get("command") in _LOOKING)
+
+
+def shell_text(tool: str, arguments: object) -> str | None:
+    """The text a call gives to a shell, None when it gives none."""
+    if tool.lower() not in _SHELL_TOOLS:
+        return None
+    match arguments:
+        case {"command": str(text)} | {"cmd": str(text)}:
+            return text
+        case {"command": [*words]} | {"cmd": [*words]} | {"action": {"command": [*words]}}:
+            return _argv_text(words)
+        case {"commands": [*commands]}:
+            return "\n".join(map(str, commands)) or None
+        case {"input": str(code)} | {"code": str(code)} | str(code):
+            return "\n".join(_code_mode_commands(code)) or None
+    return None
+
+
+def _argv_text(words: list[object]) -> str | None:
+    """``["bash", "-lc", text]`` is its text; any other argument list is a command by itself."""
+    argv = [str(word) for word in words]
+    if len(argv) > 2 and _SHELL.fullmatch(program_name(argv[0])) and argv[1].startswith("-"):
+        return argv[-1]
+    return shlex.join(argv) if argv else None
+
+
+def _code_mode_commands(code: str) -> Iterator[str]:
+    """Every ``tools.exec_command({"cmd": …})`` of a script Codex wrote."""
+    if "exec_command" not in code:
+        return
+    for found in _CMD_STRING.finditer(code, 0, _LONGEST_SCRIPT):
+        quoted = found[1]
+        try:
+            yield str(json.loads(quoted)) if quoted[0] == '"' else quoted[1:-1]
+        except ValueError:  # JavaScript knows escapes that JSON does not.
+            yield quoted[1:-1]
+
+
+def call_key(tool: str, arguments: object) -> int:
+    """A number that two calls share when one repeats the other, the same on every machine.
+
+    It leaves out what does not change what is asked: spacing, description, limits, line numbers,
+    a trailing ``2>&1 | tail -n 5``. Never negative, and within a signed 63-bit integer.
+    """
+    text = "\x1f".join(_parts(tool, arguments))
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2
+
+
+def _parts(tool: str, arguments: object) -> list[str]:
+    """The call as a flat list, made without recursion: nesting is the writer's to choose."""
+    parts = [tool]
+    pending = [arguments]
+    while pending and len(parts) < _MOST_PARTS:
+        value = pending.pop()
+        if isinstance(value, str):
+            parts.append(_normalized(value))
+        elif isinstance(value, dict):
+            keys = [key for key in value if key not in _IMMATERIAL]
+            keys.sort(key=str)
+            parts.append(f"{{{len(keys)}")
+            for key in keys:
+                parts.append(str(key))
+                pending.append(value[key])
+        elif isinstance(value, list):
+            parts.append(f"[{len(value)}")
+            pending.extend(value)
+        else:
+            parts.append(_scalar(value))
+    return parts
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, int):
+        return hex(value)  # Python refuses to write very long integers in decimal.
+    return repr(value) if isinstance(value, float) else type(value).__name__
+
+
+def _normalized(text: str) -> str:
+    if len(text) > _LONGEST_NORMALIZED:
+        return text
+    text = " ".join(text.split())
+    if "|" not in text and "2>&1" not in text:
+        return text
+    text = text.replace(" 2>&1", "")
+    for _ in range(_MOST_PAGERS):
+        front, bar, last = text.rpartition("|")
+        if not bar or front.endswith("|") or not _PAGER.fullmatch(last):
+            break
+        text = front.rstrip()
+    return text
+
+
+_SHELL = re.compile(r"(?:ba|z|da|k|fi)?sh|pwsh|powershell|cmd")
+_CMD_STRING = re.compile(
+    r"""\bcmd["']?\s*:\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"""
+)
+_LONGEST_SCRIPT = 65_536
+_LONGEST_NORMALIZED = 16_384
+_MOST_PARTS = 100_000
+_MOST_PAGERS = 4
+_PAGER = re.compile(r"&? ?(?:tail|head)(?: [-+]?[\w+=-]+)*|&? ?(?i:select-object) -\w+ \d+")
+_IMMATERIAL = frozenset(
+    {
+        *("description", "explanation", "justification", "with_escalated_permissions"),
+        *("timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "initial_wait"),
+        *("offset", "limit", "head_limit", "line", "line_start", "line_end", "view_range"),
+        *("start_line", "end_line", "startLine", "endLine"),
+    }
+)

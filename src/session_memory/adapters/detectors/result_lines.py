@@ -1,0 +1,208 @@
+"""What one line of a test run's output says about the result.
+
+Each reader knows one way of speaking; ``READERS`` lists them, the most particular first. A line
+counts only when every other word in it belongs to the language of test summaries, so that
+"2 errors in your config" or the name of a test is nobody's result.
+"""
+
+import re
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class Level(Enum):
+    """What the numbers of a line count, and so how they add up."""
+
+    RUN = auto()  # the tests of a whole run: counts add up
+    NESTED = auto()  # of a suite inside others: the largest holds the rest
+    TEST = auto()  # one test, counted when no summary is there
+    SUITE = auto()  # files, packages, classes: tells pass from fail, not how many tests
+    STATUS = auto()  # the end of the program, an exit status in words
+    RAN = auto()  # unittest's "Ran 3 tests", which waits for its verdict
+    VERDICT = auto()  # and the verdict
+
+
+class Said(NamedTuple):
+    level: Level
+    failed: int | None = None
+    passed: int | None = None
+    skipped: int = 0
+
+
+def said(line: str) -> Said | None:
+    """What ``line`` says, None when it is no part of a summary."""
+    line = _PREFIX.sub("", line)
+    return next((answer for reader in READERS if (answer := reader(line))), None)
+
+
+def _unittest(line: str) -> Said | None:
+    if ran := _RAN.match(line):
+        return Said(Level.RAN, passed=int(ran[1]))
+    if passed := _OK_COUNTED.match(line):
+        return Said(Level.RUN, 0, int(passed[1]))
+    if not _VERDICT.fullmatch(line):
+        return None
+    numbers = {name: int(number) for name, number in _DETAIL.findall(line)}
+    failed = sum(numbers.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
+    return Said(Level.VERDICT, failed, None, numbers.get("skipped", 0))
+
+
+def _empty(line: str) -> Said | None:
+    return Said(Level.RUN, 0, 0) if _NO_TESTS.match(line) else None
+
+
+def _labelled(line: str) -> Said | None:
+    """``Failures: 1, Errors: 0``: every number behind its name."""
+    if not _LABELLED.search(line):
+        return None
+    numbers = {name.lower(): int(number) for name, number in _LABEL.findall(line)}
+    failures = [numbers[name] for name in _FAILED_LABELS if name in numbers]
+    passes = [numbers[name] for name in _PASSED_LABELS if name in numbers]
+    totals = [numbers[name] for name in ("tests run", "tests", "total") if name in numbers]
+    failed = sum(failures) if failures or totals else None
+    skipped = numbers.get("skipped", 0)
+    if not passes and totals:
+        passes = [max(0, totals[0] - (failed or 0) - skipped)]
+    # Maven gives each class its line with a time, and all of them together one without.
+    level = Level.SUITE if "Time elapsed" in line else Level.RUN
+    return Said(level, failed, passes[0] if passes else None, skipped)
+
+
+def _counted(line: str) -> Said | None:
+    """``1 failed, 3 passed``: every number before its name."""
+    counts = [(int(number), word.lower()) for number, word in _COUNT.findall(line)]
+    if not counts or not _SUMMARY_WORDS.issuperset(_WORD.findall(_COUNT.sub(" ", line).lower())):
+        return None
+    failures = [number for number, word in counts if word.startswith(("fail", "err"))]
+    passes = [number for number, word in counts if word.startswith(("pass", "succ"))]
+    if not passes and all(word.startswith("err") for _, word in counts):
+        # Compilers and linters count errors too; pytest alone adds the time they took.
+        return Said(Level.RUN, sum(failures)) if _ERRORS_OF_TESTS.search(line) else None
+    if not passes and (totals := _TOTAL.findall(line)):
+        skipped = sum(map(int, _SKIPPED.findall(line)))
+        total = sum(int(before or after) for before, after in totals)
+        passes = [max(0, total - sum(failures) - skipped)]
+    failed = sum(failures) if failures else None
+    return Said(_level_of(line), failed, sum(passes) if passes else None)
+
+
+def _level_of(line: str) -> Level:
+    if _OF_SUITES.match(line):
+        return Level.SUITE
+    return Level.NESTED if line.startswith("Executed") else Level.RUN
+
+
+def _marked(line: str) -> Said | None:
+    """``--- FAIL: TestX``, ``BUILD FAILED``: a test, a package or a program by itself."""
+    if found := _MARK.match(line):
+        level, result, _ = str(found.lastgroup).split("_")
+        return Said(Level[level], **{result: 1})
+    return next((meaning for sign, meaning in _SIGNS.items() if sign in line), None)
+
+
+READERS: tuple[Callable[[str], Said | None], ...] = (
+    _unittest,
+    _empty,
+    _labelled,
+    _counted,
+    _marked,
+)
+
+# What task runners and containers put in front of every line they pass on.
+_PREFIX = re.compile(
+    r"^(?:\[[^\]]{1,60}\]"  # mise, Maven
+    r"|[\w@./-]{1,60}[:#][\w@./:#-]{0,60}:(?=\s)"  # Turbo
+    r"|[\w@./-]{1,60} test[:\w-]{0,30}:"  # pnpm
+    r"|[\w.-]{1,60} *\|)\s+"  # Docker Compose
+)
+_NUMBER = r"(?<![\w.%-])\d{1,9}"
+
+_RAN = re.compile(rf"Ran ({_NUMBER}) tests? in ")
+_VERDICT = re.compile(r"OK|(?:OK|FAILED) \([a-z]+[a-z ]*=\d{1,9}(?:, [a-z]+[a-z ]*=\d{1,9})*\)")
+_OK_COUNTED = re.compile(r"OK \((\d{1,9}) tests?\b")  # PHPUnit, JUnit
+_DETAIL = re.compile(r"([a-z][a-z ]*)=(\d{1,9})")
+_NO_TESTS = re.compile(r"(?i:no tests (?:ran|found|were found|executed))\b")
+
+_LABELLED = re.compile(
+    r"Tests run: *\d"  # Maven, JUnit
+    r"|Tests: *\d+, Assertions: *\d"  # PHPUnit
+    r"|Failed: *\d+, *Passed: *\d"  # dotnet
+    r"|failed: *\d+, *succeeded: *\d"  # dotnet
+    r"|Failed \d+, Errors \d+, Passed \d"  # sbt
+    r"|succeeded \d+, failed \d"  # ScalaTest
+    r"|^(?:# |ℹ )?(?:pass|fail) \d+$"  # node --test
+    r"|^\W*(?:Passed|Failed|Passing|Failing): *\d+\W*$"  # vstest, Cypress
+)
+_LABEL = re.compile(
+    r"\b(failures?|failed|failing|fail|errors?|passed|passing|pass|succeeded|skipped|total"
+    r"|tests run|tests)(?: *[:=] *| )(\d{1,9})\b",
+    re.IGNORECASE,
+)
+_FAILED_LABELS = ("failures", "failure", "failed", "failing", "fail", "errors", "error")
+_PASSED_LABELS = ("passed", "passing", "pass", "succeeded")
+
+_COUNT = re.compile(
+    rf"({_NUMBER}) +(?:(?:tests?|specs?|examples?) +)?"
+    r"(failed|failing|failures?|fails?|errors?|errored|passed|passing|pass|succeeded|successes)\b",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(
+    rf"({_NUMBER}) (?:tests?|examples?|runs|specs|doctests?|propert\w+)\b(?! (?:pass|fail|err))"
+    r"|(?<=out of )(\d{1,9})$"  # ctest
+)
+_SKIPPED = re.compile(rf"({_NUMBER}) (?:skipped|skips|pending|excluded|ignored)\b")
+_ERRORS_OF_TESTS = re.compile(r"^Errors\b|\bin \d[\d.]*s\b")
+_OF_SUITES = re.compile(r"\W*(?:Test )?(?:Suites|Files)\b")
+_WORD = re.compile(r"[^\W\d_]+")
+_VOCABULARY = """
+    a across after all and assertions calls canceled cancelled completed cpu deselected did doctest
+    doctests done duration error errors example examples excluded executed expect fail failed
+    failures file files filtered finished flaky h ignored in incomplete info interrupted issue
+    issues leaky locally m measured min ms not obsolete of ok omissions out passed pending
+    properties property ran rerun result results run runs s second seconds skipped skips slow spec
+    specs step steps subtests success suite suites summary test tests time todo total took
+    unexpected warning warnings with xfailed xpassed µs μs
+"""
+_SUMMARY_WORDS = frozenset(_VOCABULARY.split())
+
+# Marks at the start of a line: per program and level, what a failure and a pass look like.
+_MARKS: tuple[tuple[Level, str, str], ...] = (
+    # go test
+    (Level.TEST, r"--- FAIL: ", r"--- PASS: "),
+    (Level.SUITE, r"FAIL(?:ED)?$|FAIL\s+\S+\s+(?:\d[\d.]*s$|\[\w+ failed\])|panic: ", r"PASS$"),
+    (Level.SUITE, "", r"ok\s+\S+\s+(?:\d[\d.]*s\b|\(cached\))"),
+    # TAP; an expected failure carries a directive.
+    (Level.TEST, r"not ok \d+\b(?!.*# (?:TODO|SKIP))", r"ok \d+\b(?!.*# (?:TODO|SKIP))"),
+    # pytest, unittest and Bun name their failures
+    (Level.TEST, r"(?:FAILED|ERROR) \S+\.py\b|\S+\.py::\S+ (?:FAILED|ERROR)\b", ""),
+    (Level.TEST, r"(?:FAIL|ERROR): \w+ \(\S+\)|\(fail\) ", r"\(pass\) "),
+    # Jest, Vitest and Pest name files
+    (Level.SUITE, r"(?:❯\s*)?FAIL\s+\S*[./\\]\S", r"(?:✓\s*)?PASS\s+\S*[./\\]\S"),
+    # vstest, ctest, nox
+    (Level.SUITE, r"Test Run Failed\.", r"Test Run Successful\."),
+    (Level.STATUS, r"(?:nox > )?Session \S+ failed\b", r"(?:nox > )?Session \S+ was successful\b"),
+    # The program around the tests gave up.
+    (Level.STATUS, r"g?make(?:\[\d+\])?: \*\*\* |npm (?:ERR!|error) |task: Failed to run", ""),
+    (Level.STATUS, r"error: (?:could not compile|test failed|Recipe .* failed)", ""),
+    (Level.STATUS, r"error Command failed with exit", ""),
+)
+# Marks anywhere in a line.
+_SIGNS: dict[str, Said] = {
+    **dict.fromkeys(("Some tests failed", "Test suite failed to run"), Said(Level.SUITE, failed=1)),
+    **dict.fromkeys(("All tests passed", "All specs passed"), Said(Level.SUITE, passed=1)),
+    "** TEST FAILED **": Said(Level.SUITE, failed=1),
+    "** TEST SUCCEEDED **": Said(Level.SUITE, passed=1),
+    **dict.fromkeys(("BUILD FAIL", "evaluation failed :("), Said(Level.STATUS, failed=1)),
+    **dict.fromkeys(("BUILD SUCCESS", "congratulations :)"), Said(Level.STATUS, passed=1)),
+    **dict.fromkeys(("ERROR task failed", "ELIFECYCLE"), Said(Level.STATUS, failed=1)),
+    **dict.fromkeys(("command not found", "No module named "), Said(Level.STATUS, failed=1)),
+}
+_MARK = re.compile(
+    "|".join(
+        f"(?P<{level.name}_{result}_{index}>{way})"
+        for index, (level, *ways) in enumerate(_MARKS)
+        for result, way in zip(("failed", "passed"), ways, strict=True)
+        if way
+    )
+)

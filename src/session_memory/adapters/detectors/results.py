@@ -1,0 +1,153 @@
+"""How a test run went, from what it printed and how it ended.
+
+The text is asked first, the exit status second: a piped or chained command hides the status of
+its test program, and a later command may fail after tests that passed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from .result_lines import Level, Said, said
+
+_HEAD = 4_096
+_TAIL = 32_768
+_LONGEST_LINE = 400
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """``passed`` is None when no test ran; ``line`` is "" when only the status tells."""
+
+    __test__: ClassVar[bool] = False  # Nothing for pytest to collect.
+
+    passed: bool | None
+    failed_count: int | None = None
+    passed_count: int | None = None
+    line: str = ""
+
+
+class _Heard(NamedTuple):
+    said: Said
+    line: str
+
+
+def test_result(
+    text: str, *, is_error: bool | None = None, exit_code: int | None = None
+) -> TestResult | None:
+    """The result of a test run; None when neither its text nor its status tells."""
+    heard = list(_heard(text))
+    failed = is_error if exit_code is None else exit_code != 0
+    if result := _of_counts(heard, failed):
+        return result
+    if result := _of_status_line(heard):
+        return result
+    if failed is None or (not failed and _UNFINISHED.search(text, 0, _HEAD)):
+        return None
+    return TestResult(not failed)
+
+
+# Its name looks like a test to pytest, wherever it is imported.
+test_result.__dict__["__test__"] = False
+
+
+def _heard(text: str) -> Iterator[_Heard]:
+    ran: int | None = None
+    for line in _telling_lines(_examined(text)):
+        answer = said(line)
+        if answer and answer.level is Level.RAN:
+            ran = answer.passed
+        elif answer and answer.level is Level.VERDICT:
+            if (verdict := _verdict(answer, ran)) is not None:
+                yield _Heard(verdict, line)
+        elif answer:
+            yield _Heard(answer, line)
+
+
+def _examined(text: str) -> str:
+    if len(text) > _HEAD + _TAIL:
+        # Without the lines that are cut: "12 passed" must not become "2 passed".
+        text = text[:_HEAD].rpartition("\n")[0] + "\n" + text[-_TAIL:].partition("\n")[2]
+    if "\r" in text:
+        text = text.replace("\r", "\n")
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def _telling_lines(text: str) -> Iterator[str]:
+    """The lines with a telling word, in order. Most lines have none and are never touched."""
+    places = set()
+    for word in _TELLING_WORDS:
+        found = text.find(word)
+        while found >= 0:
+            start, end = text.rfind("\n", 0, found) + 1, text.find("\n", found)
+            end = end if end >= 0 else len(text)
+            places.add((start, end))
+            found = text.find(word, end)
+    for start, end in sorted(places):
+        if end - start <= _LONGEST_LINE:
+            yield text[start:end].strip("= \t")
+
+
+def _verdict(answer: Said, ran: int | None) -> Said | None:
+    """unittest's OK or FAILED. A lone OK may be anybody's; after "Ran 3 tests" it is not."""
+    if ran is None:
+        return Said(Level.RUN, answer.failed) if answer.failed else None
+    passed = max(0, ran - (answer.failed or 0) - answer.skipped)
+    return Said(Level.RUN, answer.failed, passed)
+
+
+def _of_counts(heard: Sequence[_Heard], is_error: bool | None) -> TestResult | None:
+    counted = [item for item in heard if item.said.level is not Level.STATUS]
+    if not counted:
+        return None
+    failed = _total([(item.said.level, item.said.failed) for item in counted])
+    passed = _total([(item.said.level, item.said.passed) for item in counted])
+    if line := _line([item for item in counted if item.said.failed], _FAILED_BY):
+        return TestResult(False, failed or None, passed, line)
+    if line := _line([item for item in reversed(counted) if item.said.passed], _PASSED_BY):
+        return TestResult(True, failed if passed is None else 0, passed, line)
+    # Nothing failed and nothing is known to have passed: "0 errors", or no test at all.
+    nothing_ran = passed == 0
+    verdict = (False if is_error else None) if nothing_ran else True
+    return TestResult(verdict, failed, passed, _shown(counted[-1]))
+
+
+def _of_status_line(heard: Sequence[_Heard]) -> TestResult | None:
+    for item in sorted(heard, key=lambda item: not item.said.failed):
+        return TestResult(not item.said.failed, line=_shown(item))
+    return None
+
+
+def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
+    """The tests counted by summaries, else those named one by one."""
+    runs = [number for level, number in numbers if level is Level.RUN and number is not None]
+    nested = [number for level, number in numbers if level is Level.NESTED and number is not None]
+    if runs or nested:
+        return sum(runs) + max(nested, default=0)
+    tests = [number for level, number in numbers if level is Level.TEST and number is not None]
+    return sum(tests) if tests else None
+
+
+def _line(candidates: Sequence[_Heard], levels: Sequence[Level]) -> str:
+    """The first line of the level that says most."""
+    for item in sorted(candidates, key=lambda item: levels.index(item.said.level)):
+        return _shown(item)
+    return ""
+
+
+def _shown(item: _Heard) -> str:
+    return item.line[:_SHOWN].rstrip()
+
+
+_FAILED_BY = (Level.RUN, Level.NESTED, Level.TEST, Level.SUITE)
+_PASSED_BY = (Level.RUN, Level.NESTED, Level.SUITE, Level.TEST)
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_TELLING_WORDS = (
+    *("pass", "PASS", "Pass", "fail", "FAIL", "Fail", "rror", "ERR", "ucce", "SUCCE"),
+    *("ok ", "OK", "Ran ", "ests", "TESTS ", "LIFECYC", "panic", "***", "not found", "No module"),
+    "congrat",
+)
+# Still going: Claude Code's background shells, Codex's unified exec.
+_UNFINISHED = re.compile(r"running in (?:the )?background|Process running with session ID")

@@ -1,0 +1,91 @@
+"""What every command has: the shared options, examples, and a word on its JSON."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from session_memory.cli.settings import settings_of
+
+PROGRAM = "session-memory"
+Examples = Sequence[tuple[str, str]]
+
+
+class Command(click.Command):
+    """A command with examples; ``json_shape`` says what ``--json`` prints."""
+
+    def __init__(
+        self, *args: Any, examples: Examples = (), json_shape: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.json_shape = json_shape
+        self.params += shared_options()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
+        if self.json_shape:
+            with formatter.section("With --json"):
+                formatter.write_text(self.json_shape)
+        write_examples(self.examples, formatter)
+
+
+def command(
+    name: str, *, examples: Examples, json_shape: str = ""
+) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function the command ``name``; its docstring is the help."""
+    return click.command(name, cls=Command, examples=examples, json_shape=json_shape)
+
+
+def shared_options() -> list[click.Parameter]:
+    """New ones for each command: click binds an option to the command that holds it."""
+    store = "The store.  [env: SESSION_MEMORY_STORE]"
+    config = "The configuration file.  [env: SESSION_MEMORY_CONFIG]"
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return [
+        _shared("--store", metavar="PATH", help=store),
+        _shared("--config", type=file, metavar="FILE", help=config),
+        _shared("--json", "as_json", is_flag=True, help="Print the answer as JSON."),
+        _shared("--no-color", is_flag=True, help="Print without colours.  [env: NO_COLOR]"),
+        _shared("--quiet", "-q", is_flag=True, help="No progress and no remarks."),
+    ]
+
+
+class _SharedOption(click.Option):
+    """An option of every command; told apart so that the help lists these by themselves."""
+
+
+def _shared(*names: str, **attributes: Any) -> click.Option:
+    return _SharedOption(list(names), expose_value=False, callback=_remember, **attributes)
+
+
+def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    settings = settings_of(ctx)
+    if value not in (None, False):
+        setattr(settings, str(parameter.name), value)
+    if settings.no_color or os.environ.get("NO_COLOR"):
+        ctx.color = False
+    return value
+
+
+def write_options(
+    holder: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    own: list[tuple[str, str]] = []
+    shared: list[tuple[str, str]] = []
+    for parameter in holder.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None and not isinstance(parameter, click.Argument):
+            (shared if isinstance(parameter, _SharedOption) else own).append(record)
+    with formatter.section("Options"):
+        formatter.write_dl(own)
+    with formatter.section("Options of every command"):
+        formatter.write_dl(shared)
+
+
+def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write_dl([(f"{PROGRAM} {line}", meaning) for line, meaning in examples])

@@ -1,0 +1,35 @@
+"""``session-memory backup``."""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.figures import short_path, size
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+
+@declared(
+    "backup",
+    examples=(
+        ("backup /backup/memory-2026-07-01.db", "copy the store"),
+        ("verify --store /backup/memory-2026-07-01.db", "make sure that the copy is good"),
+    ),
+    json_shape='{"path", "bytes"}',
+)
+@click.argument("file", metavar="FILE")
+@click.pass_obj
+def command(settings: Settings, file: str) -> None:
+    """Copy the store to a new file while it is in use.
+
+    The copy is of one moment and is itself a store. A file that exists is not overwritten.
+    """
+    target = Path(file).expanduser()
+    with settings.opened() as store:
+        written = store.backup(target)
+    if settings.as_json:
+        print_json({"path": str(target), "bytes": written})
+    elif not settings.quiet:
+        click.echo(f"Copied {size(written)} to {safe(short_path(target))}.")

@@ -1,0 +1,30 @@
+"""``session-memory compact``."""
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.figures import size
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+
+
+@declared(
+    "compact",
+    examples=(
+        ("compact", "make the file as small as it can be"),
+        ("compact --json", "its size before and after"),
+    ),
+    json_shape='{"before", "after"}, in bytes',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    """Give unused space back to the disk.
+
+    Nothing is removed. It needs about as much free space as the store takes while it runs.
+    """
+    with settings.opened() as store:
+        before, after = store.compact()
+    if settings.as_json:
+        print_json({"before": before, "after": after})
+    elif not settings.quiet:
+        click.echo(f"{size(before)} before, {size(after)} after.")

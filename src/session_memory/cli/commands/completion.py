@@ -1,0 +1,46 @@
+"""``session-memory completion``."""
+
+import os
+
+import click
+from click.shell_completion import get_completion_class
+
+from session_memory.cli.command import PROGRAM
+from session_memory.cli.command import command as declared
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@declared(
+    "completion",
+    examples=(
+        ("completion bash >> ~/.bashrc", "for bash"),
+        ("completion zsh > ~/.zfunc/_session-memory", "for zsh, with ~/.zfunc in fpath"),
+        ("completion fish > ~/.config/fish/completions/session-memory.fish", "for fish"),
+    ),
+    json_shape='{"shell", "script"}',
+)
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.pass_context
+def command(ctx: click.Context, shell: str | None) -> None:
+    """Print the completion script of a shell.
+
+    It completes commands, options and the ids of sessions. Without a name it is for the shell in
+    SHELL.
+    """
+    settings: Settings = ctx.obj
+    shell = shell or os.path.basename(os.environ.get("SHELL", ""))  # noqa: PTH119
+    found = get_completion_class(shell) if shell in SHELLS else None
+    if found is None:
+        raise click.UsageError(f"name one of the shells {', '.join(SHELLS)}")
+    variable = f"_{PROGRAM.replace('-', '_').upper()}_COMPLETE"
+    # Not `source()`: it starts a bash to ask for its version, which says nothing about the
+    # shell that will read the script.
+    completer = found(ctx.find_root().command, {}, PROGRAM, variable)
+    script = completer.source_template % completer.source_vars()
+    if settings.as_json:
+        print_json({"shell": shell, "script": script})
+    else:
+        click.echo(script)

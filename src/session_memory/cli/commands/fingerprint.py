@@ -1,0 +1,30 @@
+"""``session-memory fingerprint``."""
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+
+
+@declared(
+    "fingerprint",
+    examples=(
+        ("fingerprint", "the fingerprint of your store"),
+        ("fingerprint --store copy.db", "the same figure means the same contents"),
+    ),
+    json_shape='{"fingerprint": TEXT}',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    """Print one hash of everything collected.
+
+    Two stores with the same fingerprint hold the same raw, events and usage, however they came to
+    hold them. When it was collected, and how it is packed, does not matter.
+    """
+    with settings.opened() as store:
+        fingerprint = store.fingerprint()
+    if settings.as_json:
+        print_json({"fingerprint": fingerprint})
+    else:
+        click.echo(fingerprint)

@@ -1,0 +1,54 @@
+"""``session-memory rebuild``."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.figures import plural
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.store.sources import SourceRow
+
+
+@declared(
+    "rebuild",
+    examples=(
+        ("rebuild", "after an upgrade, when doctor says so"),
+        ("rebuild --json", "how much there was to do"),
+    ),
+    json_shape='{"sources", "sessions", "events"}',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    """Derive all events anew from the raw.
+
+    A newer release may understand more of a log than the one that collected it. The raw is never
+    changed, the logs are not needed, and either all of it is replaced or nothing.
+    """
+    from session_memory.cli.progress import progress
+    from session_memory.collect.derive import rebuild
+    from session_memory.core.time import now_ms
+
+    config = settings.configuration()
+    with settings.opened(config) as store, progress(settings, "Rebuilding") as bar:
+        sources = store.sources.every()
+        bar.begin(len(sources), sum(row.kept for row in sources))
+
+        def on_source(row: "SourceRow") -> None:
+            bar.advance(row.kept)
+
+        done = rebuild(store, now_ms(), config.domain_of, on_source)
+        bar.end()
+        figures = {
+            "sources": done,
+            "sessions": store.sessions.count(),
+            "events": store.events.count(),
+        }
+    if settings.as_json:
+        print_json(figures)
+    else:
+        made = f"{plural(figures['sessions'], 'session')} with {plural(figures['events'], 'event')}"
+        click.echo(f"Derived {made} anew from {plural(done, 'source')}.")

@@ -1,0 +1,52 @@
+"""``session-memory restore-native``."""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.completion import complete_uid
+from session_memory.cli.figures import plural, short_path, size
+from session_memory.cli.output import print_json, remark
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+
+@declared(
+    "restore-native",
+    examples=(
+        ("restore-native 5b0c6a1e", "put a deleted log back where the agent looks for it"),
+        ("restore-native 5b0c6a1e --to /tmp/logs", "write it somewhere else"),
+        ("restore-native --all --to /tmp/logs", "write back everything that was collected"),
+    ),
+    json_shape='{"files": [{"path", "bytes"}, …], "bytes"}',
+)
+@click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
+@click.option("--all", "everything", is_flag=True, help="Every source of every session.")
+@click.option("--to", metavar="DIR", help="Below this directory, not at the original place.")
+@click.pass_obj
+def command(
+    settings: Settings, sessions: tuple[str, ...], everything: bool, to: str | None
+) -> None:
+    """Write native logs back, byte for byte.
+
+    Files that exist are never overwritten and links never followed. With the log back in its place,
+    the agent can resume the session.
+    """
+    from session_memory.collect.restore import restore_native
+    from session_memory.views.lookup import find_session
+
+    if everything == bool(sessions):
+        raise click.UsageError("give the sessions to restore, or --all")
+    target = Path(to).expanduser() if to else None
+    with settings.opened() as store:
+        uids = None if everything else [find_session(store, one) for one in sessions]
+        restored = restore_native(store, uids, target)
+    total = sum(file.bytes for file in restored)
+    if settings.as_json:
+        files = [{"path": str(file.path), "bytes": file.bytes} for file in restored]
+        print_json({"files": files, "bytes": total})
+        return
+    for file in restored if not settings.quiet else ():
+        click.echo(safe(short_path(file.path)))
+    remark(settings, f"{plural(len(restored), 'file')}, {size(total)}.")

@@ -1,0 +1,84 @@
+"""``session-memory sessions``."""
+
+from typing import Any
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.settings import Settings
+
+OUTCOMES = ("success", "fail", "abandoned", "unknown")
+SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size")
+
+
+class Period(click.ParamType[int]):
+    """A moment or a period in milliseconds: its first, or with ``end`` the one past its last."""
+
+    name = "when"
+
+    def __init__(self, *, end: bool = False) -> None:
+        self._end = end
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        from session_memory.core.errors import InvalidTime
+        from session_memory.views.periods import period
+
+        try:
+            return period(str(value))[self._end]
+        except InvalidTime as error:
+            self.fail(f"{error}. {error.hint}", param, ctx)
+
+
+@declared(
+    "sessions",
+    examples=(
+        ("sessions", "the twenty newest"),
+        ("sessions --since 7d --repo webshop", "this week, in one repository"),
+        ("sessions --roots --sort tokens --limit 5", "what used most, without subagents"),
+        ("sessions --limit 0 --json", "all of them, for a script"),
+    ),
+    json_shape='{"sessions": [SESSION, …]}, each with all its fields.',
+)
+@click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
+@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option("--domain", metavar="NAME", help="Only this domain of the configuration.")
+@click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
+@click.option("--model", metavar="TEXT", help="Only models with this in their name.")
+@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions that ended so.")
+@click.option("--title", "text", metavar="TEXT", help="Only titles with this in them.")
+@click.option("--parent", metavar="UID", help="Only children of this session.")
+@click.option("--roots", is_flag=True, help="Leave subagents out.")
+@click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
+@click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
+@click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="0 lists all."
+)
+@click.pass_obj
+def command(
+    settings: Settings, /, sort: str, limit: int, parent: str | None, **wanted: Any
+) -> None:
+    """List sessions, newest first.
+
+    Tokens are those of the session itself; its subagents are sessions of their own. "in" is what
+    was sent to the model uncached, "cache" what was read from or written to its cache.
+    """
+    from session_memory.cli.listing import session_lines
+    from session_memory.views.lookup import find_session
+    from session_memory.views.sessions import Filter, list_sessions
+
+    with settings.opened() as store:
+        uid = find_session(store, parent) if parent else None
+        listing = list_sessions(store, Filter(parent=uid, **wanted), sort=sort, limit=limit)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(session_lines(listing, terminal_width()))
+    if not listing.stored:
+        remark(settings, "No sessions yet. Collect them: session-memory sync")
+    elif not listing.total:
+        remark(settings, f"None of the {listing.stored:,} sessions matches.")
+    elif len(listing.sessions) < listing.total:
+        shown = f"{len(listing.sessions):,} of {listing.total:,} sessions"
+        remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory show SESSION")

@@ -1,0 +1,128 @@
+"""``session-memory sources``."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.failures import PROBLEMS
+from session_memory.cli.figures import local, plural, short_path, size
+from session_memory.cli.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.views.sources import Accounting, Source
+
+STATES = ("read", "behind", "gone", "old")
+_STYLES: dict[str, dict[str, Any]] = {
+    "behind": {"fg": "yellow"},
+    "gone": {"fg": "magenta"},
+    "old": {"dim": True},
+}
+
+
+@declared(
+    "sources",
+    examples=(
+        ("sources", "every file that was collected"),
+        ("sources --state gone", "logs the agent has deleted; the store keeps them"),
+        ("sources --accounting", "where every line of every log went"),
+    ),
+    json_shape='{"sources": [{"uid", "host", "flavor", "role", "path", "session", "generation",'
+    ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
+    ' "ingested_at"}, …], "total"}; with --accounting {"lines", "events", "bookkeeping", "copies",'
+    ' "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES}, "sources", "unaccounted_in":'
+    " {PATH: LINES}}.",
+)
+@click.option("--accounting", is_flag=True, help="Sum up where every non-blank line went.")
+@click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
+@click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
+@click.option("--path", "text", metavar="TEXT", help="Only paths with this in them.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=0, show_default=True, help="0 lists all."
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    accounting: bool,
+    flavor: str | None,
+    state: str | None,
+    text: str | None,
+    limit: int,
+) -> None:
+    """List the native files and what became of their lines.
+
+    States: read (the store has all of it), behind (it has grown or could not be read), gone (the
+    agent deleted it), old (an earlier version of a file that was rewritten).
+    """
+    from session_memory.views.sources import account, list_sources
+
+    settings: Settings = ctx.obj
+    if accounting:
+        with settings.opened() as store:
+            sums = account(store)
+        print_json(sums.to_dict()) if settings.as_json else print_lines(_sums(sums))
+        if sums.totals.unaccounted:
+            ctx.exit(PROBLEMS)
+        return
+    with settings.opened() as store:
+        listing = list_sources(store, flavor=flavor, state=state, text=text, limit=limit)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(_lines(listing.sources))
+    remark(settings, f"{plural(listing.total, 'source')}.")
+
+
+def _lines(sources: "list[Source]") -> Iterator[str]:
+    columns = (
+        Column("state"),
+        Column("role"),
+        Column("size", right=True),
+        Column("lines", right=True),
+        Column("read at"),
+        Column("path", flexible=True),
+    )
+    rows = (
+        (
+            Cell(source.state, _STYLES.get(source.state, {"fg": "green"})),
+            source.role,
+            size(source.kept),
+            f"{source.lines:,}",
+            local(source.ingested_at),
+            short_path(source.path),
+        )
+        for source in sources
+    )
+    return table(columns, rows, terminal_width()) if sources else iter(())
+
+
+def _sums(sums: "Accounting") -> Iterator[str]:
+    totals = sums.totals
+    meanings = {
+        "events": "gave events",
+        "bookkeeping": "are the agent's bookkeeping, kept in the raw",
+        "copies": "repeat a record that is stored already",
+        "problems": "could not be read: session-memory problems",
+        "unaccounted": "unaccounted for",
+    }
+    yield f"{totals.lines:>12,}  non-blank lines in {plural(sums.sources, 'log')}"
+    for name, meaning in meanings.items():
+        number = getattr(totals, name)
+        color = "red" if name == "unaccounted" and number else None
+        yield click.style(f"{number:>12,}  {meaning}", fg=color)
+        if name == "bookkeeping":
+            for kind, lines in totals.bookkeeping_kinds.items():
+                yield f"{'':>12}  {lines:>12,}  {safe(kind)}"
+    for path, lines in sums.unaccounted.items():
+        yield f"{lines:>12,}  in {safe(short_path(path))}"

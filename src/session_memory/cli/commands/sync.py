@@ -1,0 +1,140 @@
+"""``session-memory sync``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.failures import PROBLEMS
+from session_memory.cli.output import print_json, remark
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.collect.config import Config
+    from session_memory.collect.discover import Root
+    from session_memory.collect.sync import Outcome
+    from session_memory.store import Store
+
+DEMO_HOST = "demo"
+
+
+@declared(
+    "sync",
+    examples=(
+        ("sync", "collect from every agent found on this machine"),
+        ("sync --dry-run", "only say what would be read"),
+        ("sync --root /backup/laptop/.claude", "collect from a copy of another machine's logs"),
+        ("sync --json", "the figures, for a script"),
+    ),
+    json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
+    ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
+    " the next three.",
+)
+@click.option("--root", "roots", multiple=True, metavar="DIR", help="Look here only; repeatable.")
+@click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
+@click.option("--dry-run", is_flag=True, help="Say what there is to read, and read nothing.")
+@click.option("--demo-if-empty", is_flag=True, help="Without any logs, collect invented ones.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    roots: tuple[str, ...],
+    flavors: tuple[str, ...],
+    dry_run: bool,
+    demo_if_empty: bool,
+) -> None:
+    """Collect what is new in the agents' logs.
+
+    Reads only what was added since the last run and never touches the logs themselves. It can be
+    stopped at any moment; the next run goes on from there.
+    """
+    from session_memory.collect.discover import roots as places
+
+    settings: Settings = ctx.obj
+    config = settings.configuration()
+    given = tuple(Path(root).expanduser() for root in roots)
+    where = places(config, given, flavors)
+    with _store(settings, config, dry_run) as store:
+        outcome = run(settings, store, config, where, dry_run=dry_run)
+        is_demo = demo_if_empty and not outcome.report.discovered and _has_no_logs(store)
+        if is_demo and not dry_run:
+            outcome = run_demo(settings, store)
+        _show(settings, store, outcome, dry_run=dry_run, is_demo=is_demo)
+    if not is_demo and (outcome.report.failed or outcome.new_problems):
+        ctx.exit(PROBLEMS)
+
+
+def _store(settings: Settings, config: "Config", dry_run: bool) -> "Store":
+    from session_memory.store import open_store
+
+    where = settings.where(config)
+    # A dry run must not leave a store behind.
+    return open_store(":memory:" if dry_run and not where.exists() else where)
+
+
+def run(
+    settings: Settings,
+    store: "Store",
+    config: "Config",
+    where: "list[Root]",
+    *,
+    dry_run: bool = False,
+    host: str | None = None,
+) -> "Outcome":
+    from session_memory.cli.progress import progress
+    from session_memory.collect.sync import sync
+
+    with progress(settings, "Reading") as bar:
+        return sync(store, config, where, progress=bar, dry_run=dry_run, host=host)
+
+
+def run_demo(settings: Settings, store: "Store") -> "Outcome":
+    """Collect the bundled sessions, whatever the configuration leaves out, under their own host."""
+    from session_memory.collect.config import Config
+    from session_memory.collect.discover import roots
+    from session_memory.demo import demo_home
+
+    config = Config()
+    return run(settings, store, config, roots(config, (demo_home(),)), host=DEMO_HOST)
+
+
+def _has_no_logs(store: "Store") -> bool:
+    return all(row.host == DEMO_HOST for row in store.sources.every())
+
+
+def _show(
+    settings: Settings, store: "Store", outcome: "Outcome", *, dry_run: bool, is_demo: bool
+) -> None:
+    from session_memory.cli.summary import looked_at, sync_summary
+
+    if is_demo:
+        click.secho(demo_notice(), fg="yellow", err=settings.as_json)
+    if settings.as_json:
+        import msgspec
+
+        print_json(msgspec.to_builtins(outcome.report))
+        return
+    if settings.quiet:
+        return
+    if not outcome.report.discovered:
+        click.echo("No agent logs found. Looked in:")
+        for place in looked_at(outcome):
+            click.echo(f"  {safe(place)}")
+        click.echo("Try it on invented sessions: session-memory demo")
+        return
+    click.echo(safe(sync_summary(outcome, store, dry_run=dry_run)))
+    remark(settings, _next(outcome, dry_run))
+
+
+def _next(outcome: "Outcome", dry_run: bool) -> str:
+    if dry_run:
+        return "Next: session-memory sync"
+    if outcome.report.failed or outcome.new_problems:
+        return "Next: session-memory problems, session-memory sessions"
+    return "Next: session-memory sessions"
+
+
+def demo_notice() -> str:
+    whose = "these are invented sessions that come with Session Memory"
+    return f"DEMO: {whose}. Nothing of yours was read."

@@ -1,0 +1,52 @@
+"""``session-memory verify``."""
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.failures import FAILED
+from session_memory.cli.figures import plural, size
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+
+@declared(
+    "verify",
+    examples=(
+        ("verify", "check every byte that is kept"),
+        ("verify --sample 200", "and derive two hundred sessions anew to compare"),
+        ("verify --json", "for a script: exit status 0 means that all is well"),
+    ),
+    json_shape='{"ok", "packs", "bytes", "sessions", "findings": [TEXT, …]}',
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many sessions to derive anew.",
+)
+@click.pass_context
+def command(ctx: click.Context, sample: int) -> None:
+    """Read everything back and compare it with its hashes.
+
+    Then derives a sample of sessions anew from the raw and compares their events with those that
+    are stored. Exit status 1 means that something differs.
+    """
+    from session_memory.cli.progress import progress
+    from session_memory.collect.check import verify
+
+    settings: Settings = ctx.obj
+    with settings.opened() as store, progress(settings, "Verifying") as bar:
+        found = verify(store, sample=sample, progress=bar)
+    if settings.as_json:
+        figures = {"packs": found.packs, "bytes": found.bytes, "sessions": found.sessions}
+        print_json({"ok": not found.findings, **figures, "findings": list(found.findings)})
+    else:
+        read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
+        verdict = "everything is as it was written" if not found.findings else "not all is well"
+        click.echo(f"{read}, derived {plural(found.sessions, 'session')} anew: {verdict}.")
+        for finding in found.findings:
+            click.secho(f"  {safe(finding)}", fg="red")
+    if found.findings:
+        ctx.exit(FAILED)

@@ -1,0 +1,34 @@
+"""``session-memory version``."""
+
+import platform
+
+import click
+
+from session_memory import __version__
+from session_memory.cli.command import PROGRAM
+from session_memory.cli.command import command as declared
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+
+
+@declared(
+    "version",
+    examples=(
+        ("version", "what is installed"),
+        ("version --json", "for a script"),
+    ),
+    json_shape='{"version", "schema_version", "store_schema", "python"}',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    """Print the version."""
+    from session_memory.core.schema import SCHEMA_VERSION
+    from session_memory.store.migrations import NEWEST
+
+    python = platform.python_version()
+    if settings.as_json:
+        versions = {"version": __version__, "schema_version": SCHEMA_VERSION}
+        print_json({**versions, "store_schema": NEWEST, "python": python})
+    else:
+        store = f"schema {SCHEMA_VERSION}, store {NEWEST}, Python {python}"
+        click.echo(f"{PROGRAM} {__version__} ({store})")

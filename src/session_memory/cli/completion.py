@@ -1,0 +1,34 @@
+"""Completion of what only the store knows."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+MOST = 50
+
+
+def complete_uid(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """The short names of sessions, newest first; nothing at all when the store cannot be read."""
+    from click.shell_completion import CompletionItem
+
+    from session_memory.cli.settings import settings_of
+    from session_memory.cli.text import safe
+    from session_memory.views.sessions import Filter, list_sessions
+
+    try:
+        with settings_of(ctx).opened() as store:
+            listing = list_sessions(store, Filter(), limit=0)
+    except Exception:
+        return []
+    named = ((listing.names[one.session_uid], one.title) for one in listing.sessions)
+    found = [
+        CompletionItem(name, help=safe(title or ""))
+        for name, title in named
+        if name.startswith(incomplete)
+    ]
+    return found[:MOST]

@@ -1,0 +1,108 @@
+"""Failures as people and programs want them: ``error:`` and ``hint:``, or one JSON object."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import click
+
+from session_memory.cli.text import safe
+
+DEBUG = "SESSION_MEMORY_DEBUG"
+FAILED, USAGE, PROBLEMS, INTERRUPTED = 1, 2, 3, 130
+
+
+class Failure(NamedTuple):
+    kind: str
+    message: str
+    hint: str | None
+    status: int
+
+
+def guarded(run: Callable[[], Any], args: Sequence[str] | None, standalone: bool) -> Any:
+    """``run``, with what it raises turned into a message on stderr and an exit status."""
+    _write_anything()
+    try:
+        status = run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough, as in ``session-memory sessions | head``.
+        _forget_stdout()
+        status = 0
+    except Exception as error:
+        if not standalone or os.environ.get(DEBUG):
+            raise
+        failure = explained(error)
+        told = sys.argv[1:] if args is None else args
+        report(failure, as_json="--json" in told)
+        status = failure.status
+    if standalone:
+        sys.exit(status if isinstance(status, int) else 0)
+    return status
+
+
+def explained(error: Exception) -> Failure:
+    from session_memory.core.errors import SessionMemoryError
+
+    match error:
+        case click.UsageError():
+            return _usage(error)
+        case click.ClickException():
+            return Failure("usage", error.format_message(), None, USAGE)
+        case click.Abort():
+            hint = "What was done so far is kept; run the command again to go on."
+            return Failure("interrupted", "interrupted", hint, INTERRUPTED)
+        case SessionMemoryError():
+            return Failure(error.kind, str(error), error.hint, FAILED)
+        case OSError():
+            return _os_error(error)
+    message = f"unexpected {type(error).__name__}: {error}"
+    hint = f"This is a bug. Run it again with {DEBUG}=1 to see where it happened."
+    return Failure("bug", message, hint, FAILED)
+
+
+def _usage(error: click.UsageError) -> Failure:
+    path = error.ctx.command_path if error.ctx else "session-memory"
+    hint = f"See: {path} --help"
+    message = error.format_message()
+    near = getattr(error, "possibilities", None)
+    if near:
+        # click puts its guess into the message; ours belongs into the hint.
+        message = error.message
+        hint = f"Did you mean {' or '.join(near)}? {hint}"
+    return Failure("usage", message.rstrip("."), hint, USAGE)
+
+
+def _os_error(error: OSError) -> Failure:
+    place = f"{error.filename}: " if error.filename else ""
+    message = f"{place}{error.strerror or error}"
+    return Failure("os_error", message, "Check that the path exists and is yours.", FAILED)
+
+
+def report(failure: Failure, *, as_json: bool) -> None:
+    if as_json:
+        from session_memory.cli.output import to_json
+
+        told = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
+        click.echo(to_json({"error": told}), err=True)
+        return
+    message = failure.message[:1].lower() + failure.message[1:]
+    color = False if os.environ.get("NO_COLOR") else None
+    click.secho(f"error: {safe(message)}", fg="red", err=True, color=color)
+    if failure.hint:
+        click.echo(f"hint: {safe(failure.hint)}", err=True)
+
+
+def _write_anything() -> None:
+    """A terminal that cannot show a character gets an escape, never an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """What is still buffered cannot be written any more, not even when Python shuts down."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

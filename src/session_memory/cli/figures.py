@@ -1,0 +1,58 @@
+"""Figures as people read them."""
+
+from datetime import datetime
+from pathlib import Path
+
+_STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def count(number: int) -> str:
+    """``950``, ``1.2k``, ``34k``, ``5.6M``; nothing at all is a dash."""
+    if not number:
+        return "-"
+    for step, sign in _STEPS:
+        if number >= step * 0.9995:
+            value = number / step
+            return f"{value:.1f}{sign}" if value < 9.95 else f"{value:.0f}{sign}"
+    return str(number)
+
+
+def size(number: int) -> str:
+    """``812 B``, ``1.2 kB``, ``3.4 MB``."""
+    for step, sign in _STEPS:
+        if number >= step:
+            return f"{number / step:,.1f} {sign}B"
+    return f"{number} B"
+
+
+def duration(seconds: float) -> str:
+    """``0.04 s``, ``12 s``, ``3 min``, ``2 h 5 min``."""
+    if seconds < 10:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def local(time: str | None, style: str = "%Y-%m-%d %H:%M") -> str:
+    """A stored time as a clock of this place shows it."""
+    if time is None:
+        return "-"
+    try:
+        return datetime.fromisoformat(time).astimezone().strftime(style)
+    except (ValueError, OverflowError):  # The years 1 and 9999 have no neighbours.
+        return time
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 session``, ``2 sessions``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def short_path(path: str | Path) -> str:
+    """A path below the home directory begins with ``~``."""
+    from session_memory.collect.config import home
+
+    text, base = str(path), str(home())
+    return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text

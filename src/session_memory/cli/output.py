@@ -1,0 +1,93 @@
+"""Printing: JSON for programs, aligned columns for people, the same on a terminal or in a file."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from session_memory.cli.text import cut, safe, width
+
+GAP = "  "
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    # ASCII alone: no text of a log reaches a terminal as anything but plain characters.
+    return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def print_json(value: Any) -> None:
+    """One line for a program, indented for a person who looks at it on a terminal."""
+    click.echo(to_json(value, indent=2 if sys.stdout.isatty() else None))
+
+
+class Column(NamedTuple):
+    """A column of a table; ``flexible`` ones give way when the terminal is narrow."""
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+
+
+class Cell(NamedTuple):
+    """Text with a style, as ``click.style`` takes it."""
+
+    text: str
+    style: dict[str, Any] = {}
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal; None when the output is no terminal and need not be cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def table(
+    columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], limit: int | None = None
+) -> Iterator[str]:
+    """Aligned lines, titles first; every cell is made safe here."""
+    cells = [[_safe(cell) for cell in row] for row in rows]
+    titles = [Cell(column.title, {"bold": True}) for column in columns]
+    widths = [
+        max(width(cell.text) for cell in column) for column in zip(titles, *cells, strict=True)
+    ]
+    _shrink(columns, widths, limit)
+    for row in (titles, *cells):
+        yield GAP.join(
+            _placed(cell, column, size)
+            for cell, column, size in zip(row, columns, widths, strict=True)
+        ).rstrip()
+
+
+def _safe(cell: str | Cell) -> Cell:
+    return Cell(safe(cell)) if isinstance(cell, str) else Cell(safe(cell.text), cell.style)
+
+
+def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> None:
+    if limit is None:
+        return
+    room = limit - sum(widths) - len(GAP) * (len(widths) - 1)
+    for index, column in enumerate(columns):
+        if room < 0 and column.flexible:
+            smaller = max(widths[index] + room, min(widths[index], 10))
+            room += widths[index] - smaller
+            widths[index] = smaller
+
+
+def _placed(cell: Cell, column: Column, size: int) -> str:
+    text = cut(cell.text, size)
+    blank = " " * (size - width(text))
+    styled = click.style(text, **cell.style) if cell.style and text else text
+    return blank + styled if column.right else styled + blank
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def remark(settings: Any, text: str) -> None:
+    """A word beside the answer: on stderr, so that the answer can be piped."""
+    if settings.chatty:
+        click.secho(safe(text), err=True, dim=sys.stderr.isatty())

@@ -1,0 +1,312 @@
+"""Deriving sessions anew from the raw: who owns copied history, and a rebuild of everything.
+
+Sessions that share records are derived together, in one transaction, with all they hold in view:
+what comes out depends on the raw alone, never on the order in which files were found.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, islice
+
+import msgspec
+
+from session_memory.adapters.base import LOG, Record
+from session_memory.collect.ingest import DomainOf, Ingest, SessionWriting, key_of
+from session_memory.collect.raw_source import stored_records
+from session_memory.collect.settle import State
+from session_memory.store.events import record_key
+from session_memory.store.sessions import SessionRow
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+from session_memory.store.usage import BUCKETS
+
+BATCH = 2000
+NEVER = 1 << 62
+HELD_IN_MEMORY = 16 * 1024 * 1024
+
+
+def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
+    """Derive every session that is marked stale, with those it shares with; says how many."""
+    derived = 0
+    while stale := store.sessions.stale():
+        with store.transaction():
+            cluster = _sharing_closure(store, stale[0])
+            Derivation(store, cluster, now, domain_of).run()
+        derived += len(cluster)
+    return derived
+
+
+def _sharing_closure(store: Store, session_id: int) -> list[int]:
+    found, waiting = {session_id}, [session_id]
+    while waiting:
+        for other in store.sessions.sharing_with(waiting.pop()):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return sorted(found)
+
+
+class Derivation:
+    """One cluster of sessions. Sets of sessions are bit masks over their position in it."""
+
+    def __init__(self, store: Store, cluster: list[int], now: int, domain_of: DomainOf) -> None:
+        self._store = store
+        self._rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
+        self._sources = [
+            [source for source in store.sources.read_by(row.id) if source.role == LOG]
+            for row in self._rows
+        ]
+        self._ingest = Ingest(store, now, domain_of)
+        self._held: dict[bytes, int] = {}
+        self._first_seen: dict[bytes, int] = {}
+        self._used: dict[str, int] = {}
+        self._translated: dict[int, list[tuple[SourceRow, Record]]] = {}
+
+    def run(self) -> None:
+        if len(self._rows) > 1:
+            self._survey()
+        owners = Owners(self._rows, self._held, self._first_seen)
+        for row in self._rows:
+            self._store.sessions.drop_derived(row.id)
+        inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
+        self._assign_usage(owners)
+        self._name_parents(inherits_from)
+        self._remember_sharing()
+
+    def _records(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
+        native = self._rows[index].native_id
+        for source in self._sources[index]:
+            for record in stored_records(self._store, source):
+                if record.session == native and record.problem is None:
+                    yield source, record
+
+    def _survey(self) -> None:
+        """Which session holds which records and responses."""
+        held_bytes = sum(source.kept for sources in self._sources for source in sources)
+        for index in range(len(self._rows)):
+            mask, records = 1 << index, self._records(index)
+            if held_bytes <= HELD_IN_MEMORY:
+                self._translated[index] = list(records)
+                records = iter(self._translated[index])
+            for _, record in records:
+                if record.native_id and record.events:
+                    key = record_key(record.native_id)
+                    self._held[key] = self._held.get(key, 0) | mask
+                    if record.ts is not None:
+                        self._first_seen[key] = min(self._first_seen.get(key, NEVER), record.ts)
+                if record.usage is not None:
+                    usage_id = record.usage.usage_id
+                    self._used[usage_id] = self._used.get(usage_id, 0) | mask
+
+    def _write(self, index: int, owners: "Owners") -> int | None:
+        """Settle and store one session; says which session its last copied record belongs to."""
+        row = self._rows[index]
+        _reset(row)
+        inherited: list[int] = []
+
+        def owned(record: bytes) -> bool:
+            holders = self._held.get(record, 1 << index)
+            owner = owners.of(holders)
+            if owner != index:
+                inherited[:] = [owner]
+            return owner == index
+
+        writing: SessionWriting | None = None
+        translated = self._translated.pop(index, None)
+        records = self._records(index) if translated is None else iter(translated)
+        sample: list[Record] = []
+        for source, batch in _batches(records):
+            if writing is None:
+                writing = SessionWriting(self._store, row, source)
+            writing.read_from(source)
+            writing.identify(batch)
+            writing.settle(batch, owned)
+            writing.find_own_usage()
+            writing.count_usage()
+            writing.flush()
+            sample = batch
+        if writing is None:
+            self._store.sessions.save(row)
+            return None
+        row.own_records = sum(1 for mask in self._held.values() if mask == 1 << index)
+        if len(self._rows) == 1:
+            row.own_records = writing.named_records
+        self._ingest.finish(row, writing, sample)
+        if row.started_at is None:
+            row.started_at, row.ended_at = writing.held_from, writing.held_to
+            self._store.sessions.save(row)
+        return inherited[0] if inherited else None
+
+    def _assign_usage(self, owners: "Owners") -> None:
+        """A response that several sessions logged counts once, for its owner."""
+        for usage_id, mask in self._used.items():
+            if mask & (mask - 1) == 0:
+                continue
+            owner = self._rows[owners.of(mask)].id
+            flavor = self._rows[0].flavor
+            held = self._store.usage.held(key_of(flavor, usage_id), usage_id)
+            # The largest output is the whole answer; among equals the owner's own record.
+            best = max(held, key=lambda r: (r[2], r[1] == owner, -(r[3] or 0), -r[1]))
+            for row in held:
+                self._store.usage.set_owner(row[0], owner if row is best else None)
+        if len(self._rows) > 1:
+            for row in self._rows:
+                for name, value in zip(BUCKETS, self._store.usage.sums(row.id), strict=True):
+                    setattr(row, name, value)
+                self._store.sessions.save(row)
+
+    def _name_parents(self, inherits_from: list[int | None]) -> None:
+        """A copy of another session's history is a fork of it, unless it says what it is."""
+        for row, owner in zip(self._rows, inherits_from, strict=True):
+            if owner is None or row.relation == "subagent":
+                continue
+            row.parent_uid = self._rows[owner].uid
+            # Version 1 began a new file, with the history copied, on every resume.
+            row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
+            self._store.sessions.save(row)
+
+    def _remember_sharing(self) -> None:
+        pairs: set[tuple[int, int]] = set()
+        for mask in {*self._held.values(), *self._used.values()}:
+            members = [row.id for index, row in enumerate(self._rows) if mask >> index & 1]
+            pairs.update(combinations(members, 2))
+        self._store.sessions.set_sharing(pairs)
+        sharing = {session for pair in pairs for session in pair}
+        for row in self._rows:
+            row.has_shared = int(row.id in sharing)
+            row.stale = 0
+            self._store.sessions.save(row)
+
+
+class Owners:
+    """Who owns a record that several sessions hold (DESIGN.md, section 5)."""
+
+    def __init__(
+        self, rows: list[SessionRow], held: dict[bytes, int], first_seen: dict[bytes, int]
+    ) -> None:
+        self._rows = rows
+        self._counts = Counter(held.values())
+        self._totals = [
+            sum(count for mask, count in self._counts.items() if mask >> index & 1)
+            for index in range(len(rows))
+        ]
+        self._first_own = [NEVER] * len(rows)
+        alone = {1 << index: index for index in range(len(rows))}
+        for key, mask in held.items():
+            if mask in alone:
+                index = alone[mask]
+                seen = first_seen.get(key, NEVER)
+                self._first_own[index] = min(self._first_own[index], seen)
+        self._known: dict[int, int] = {}
+
+    def of(self, mask: int) -> int:
+        """The position of the owner among the holders in ``mask``."""
+        if mask not in self._known:
+            self._known[mask] = self._choose(mask)
+        return self._known[mask]
+
+    def _choose(self, mask: int) -> int:
+        holders = [index for index in range(len(self._rows)) if mask >> index & 1]
+        holders = self._named_parents(holders) or holders
+        common = sum(count for held, count in self._counts.items() if held & mask == mask)
+        whole = [index for index in holders if self._totals[index] == common]
+        return min(
+            whole or holders, key=lambda index: (self._first_own[index], self._rows[index].uid)
+        )
+
+    def _named_parents(self, holders: list[int]) -> list[int]:
+        uids = {self._rows[index].uid: index for index in holders}
+        children = {
+            index for index in holders if self._explicit_parent(index) in uids
+        }
+        named = {uids[self._explicit_parent(index)] for index in children}
+        return sorted(named - children) or sorted(named)
+
+    def _explicit_parent(self, index: int) -> str:
+        """Only what the log itself says; a parent we inferred must not prove itself."""
+        row = self._rows[index]
+        return row.parent_uid or "" if row.relation == "subagent" else ""
+
+
+def rebuild(
+    store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
+) -> int:
+    """Drop everything derived and make it again from the raw, in one transaction."""
+    sources = store.sources.every()
+    with store.transaction():
+        store.drop_all_derived()
+        ingest = Ingest(store, now, domain_of)
+        for source in sources:
+            on_source(source)
+            if not (source.role != LOG and source.superseded):
+                _reread(store, ingest, source, now)
+        derive_stale(store, now, domain_of)
+        store.sessions.drop_orphans()
+    return len(sources)
+
+
+def _reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
+    tally = Tally()
+    records = stored_records(store, source)
+    for batch in iter(lambda: list(islice(records, BATCH)), []):
+        tally.count(batch)
+        store.problems.add(source.id, tally.problems_of(batch), now)
+        ingest.add(source, batch)
+    tally.apply(source)
+    store.sources.save(source)
+
+
+class Tally:
+    """What the lines of a source came to."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.lenient = 0
+        self.bookkeeping: Counter[str] = Counter()
+
+    def count(self, records: list[Record]) -> None:
+        self.lines += len(records)
+        for record in records:
+            if record.bookkeeping is not None:
+                self.bookkeeping[record.bookkeeping] += 1
+            self.lenient += record.lenient
+
+    @staticmethod
+    def problems_of(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
+        return [
+            (record.offset, record.length, record.problem, record.problem_detail)
+            for record in records
+            if record.problem is not None
+        ]
+
+    def apply(self, source: SourceRow) -> None:
+        """Add what was counted to the source's row."""
+        known = Counter(msgspec.json.decode(source.bookkeeping, type=dict[str, int]))
+        known.update(self.bookkeeping)
+        source.lines += self.lines
+        source.lenient += self.lenient
+        source.bookkeeping = msgspec.json.encode(dict(sorted(known.items()))).decode()
+
+
+def _batches(records: Iterator[tuple[SourceRow, Record]]) -> Iterator[tuple[SourceRow, list[Record]]]:
+    """Runs of records of the same source, bounded in length."""
+    batch: list[Record] = []
+    current: SourceRow | None = None
+    for source, record in records:
+        if current is not None and (source is not current or len(batch) >= BATCH):
+            yield current, batch
+            batch = []
+        current = source
+        batch.append(record)
+    if current is not None:
+        yield current, batch
+
+
+def _reset(row: SessionRow) -> None:
+    """Back to what a session is before its first record; watermarks and documents stay."""
+    row.state = msgspec.msgpack.encode(State())
+    row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0
+    for name in BUCKETS:
+        setattr(row, name, 0)
+    if row.relation != "subagent":
+        row.parent_uid = row.relation = None

@@ -1,0 +1,65 @@
+"""What there is to read: the sources of every enabled adapter, below their roots."""
+
+import os
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import msgspec
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.registry import adapter, flavors
+from session_memory.collect.config import Config, home
+from session_memory.core.errors import SourceUnreadable
+
+
+class Root(msgspec.Struct, frozen=True):
+    flavor: str
+    path: Path
+    exists: bool
+    is_default: bool
+
+
+class Discovered(msgspec.Struct, frozen=True):
+    """A source of a flavor, or why something that looks like one is none."""
+
+    flavor: str
+    ref: SourceRef | Unlisted
+
+
+def roots(
+    config: Config,
+    given: tuple[Path, ...] = (),
+    only: tuple[str, ...] = (),
+    environ: Mapping[str, str] = os.environ,
+) -> list[Root]:
+    """Where to look: the roots given on the command line, else configured, else by default."""
+    for root in given:
+        if not root.exists():
+            raise SourceUnreadable(str(root), "there is no such directory")
+    found = []
+    for flavor in only or flavors():
+        source = config.source(flavor)
+        if not source.enabled and not only:
+            continue
+        told = given or tuple(Path(root).expanduser() for root in source.roots)
+        places = told or adapter(flavor).roots(environ, home(environ))
+        for place in dict.fromkeys(places):
+            found.append(Root(flavor, place, place.exists(), not told))
+    return found
+
+
+def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
+    """Every source below ``where`` once, leaving out what the configuration leaves out."""
+    seen: set[str] = set()
+    for root in where:
+        if not root.exists:
+            continue
+        glob = config.source(root.flavor).glob
+        for ref in adapter(root.flavor).discover(root.path):
+            path = str(ref.path)
+            if path in seen or config.excludes(path):
+                continue
+            seen.add(path)
+            if glob == "*" or fnmatchcase(path, glob):
+                yield Discovered(root.flavor, ref)

@@ -1,0 +1,358 @@
+"""Writing what was read: records of a source into the sessions they belong to.
+
+The plain case, a record nobody has seen before at the end of its session, is settled and stored
+at once. Whenever that could be wrong (a record that another session holds too, a file that
+belongs before one already read) the session is marked stale instead and derived anew from the
+raw (`session_memory.collect.derive`), so the result never depends on the order of arrival.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from pathlib import PurePosixPath
+
+import msgspec
+
+from session_memory.adapters.base import DOCUMENT, NativeUsage, Record
+from session_memory.collect.settle import Settling, State, branches
+from session_memory.core.ids import make_uid
+from session_memory.store.database import Row
+from session_memory.store.events import EventRow, record_key
+from session_memory.store.sessions import SessionRow
+from session_memory.store.sources import SourceRow, reading_order
+from session_memory.store.store import Store
+from session_memory.store.usage import BUCKETS, UsageRow
+
+DomainOf = Callable[[str | None, str | None], str | None]
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(State).decode
+
+
+class Entangled(Exception):
+    """Sessions that hold the same record; carries their ids. Never leaves this module."""
+
+    def __init__(self, sessions: set[int]) -> None:
+        super().__init__()
+        self.sessions = sessions
+
+
+class Ingest:
+    """Stores records, session by session, inside a transaction of the caller's."""
+
+    def __init__(self, store: Store, now: int, domain_of: DomainOf) -> None:
+        self._store = store
+        self._now = now
+        self._domain_of = domain_of
+
+    def add(self, source: SourceRow, records: list[Record]) -> None:
+        """All records of one stretch of a source, in their order."""
+        by_session: dict[str, list[Record]] = {}
+        for record in records:
+            if record.problem is None:
+                by_session.setdefault(record.session, []).append(record)
+        for native, own in by_session.items():
+            self._add_to_session(source, native, own)
+
+    def _add_to_session(self, source: SourceRow, native: str, records: list[Record]) -> None:
+        row = self.session_row(source, native)
+        if source.role == DOCUMENT:
+            self.apply_facts(row, records[-1])
+            self._store.sessions.link_source(row.id, source.id)
+            return
+        if row.stale:
+            self._store.sessions.link_source(row.id, source.id)
+            return
+        writing = SessionWriting(self._store, row, source)
+        try:
+            self._refuse_out_of_order(row, source)
+            writing.check(records)
+        except Entangled as entangled:
+            self._store.sessions.save(row)
+            self._store.sessions.link_source(row.id, source.id)
+            self._store.sessions.set_sharing({(row.id, other) for other in entangled.sessions})
+            for session_id in {row.id, *entangled.sessions}:
+                self._store.sessions.mark_stale(session_id)
+            return
+        writing.settle(records)
+        row.own_records += writing.named_records
+        self.finish(row, writing, records)
+        self._store.sessions.link_source(row.id, source.id)
+
+    def session_row(self, source: SourceRow, native: str) -> SessionRow:
+        uid = make_uid(source.flavor, native)
+        row = self._store.sessions.row(uid)
+        if row is None:
+            row = SessionRow(
+                uid=uid, flavor=source.flavor, native_id=native, host=source.host,
+                discovered_at=self._now, state=_encode(State()),
+            )
+        return row
+
+    def _refuse_out_of_order(self, row: SessionRow, source: SourceRow) -> None:
+        if not row.id:
+            return
+        others = [other for other in self._store.sessions.source_ids(row.id) if other != source.id]
+        if not others:
+            return
+        logs = [self._store.sources.get(other) for other in others]
+        here = reading_order(source)
+        if any(log.role != DOCUMENT and reading_order(log) > here for log in logs):
+            raise Entangled(set())
+
+    def apply_facts(self, row: SessionRow, record: Record) -> None:
+        """What a document says about a session, kept apart from what its log says."""
+        if record.facts is None:
+            return
+        row.facts = json.dumps({k: v for k, v in record.facts.items() if v is not None}, sort_keys=True)
+        row.title = _decode(row.state).title(record.facts.get("agent_name"))
+        self.place_subagent(row, record.parent_session)
+        self._store.sessions.save(row)
+
+    def finish(self, row: SessionRow, writing: "SessionWriting", records: list[Record]) -> None:
+        """Carry the settled state over to the session's row, and store both."""
+        state = writing.settling.settled_state()
+        facts = json.loads(row.facts)
+        row.cwd, row.git_branch, row.model = state.cwd, state.git_branch, state.model
+        row.repo = repo_of(state.cwd)
+        row.domain = self._domain_of(row.repo, state.cwd)
+        row.started_at, row.ended_at = state.first_ts, state.last_ts
+        row.agent_version = state.agent_version
+        row.title = state.title(facts.get("agent_name"))
+        row.turns, row.retries = state.turns, state.retries
+        row.wall_clock_ms, row.event_count = state.wall_clock_ms, state.event_count
+        row.state = _encode(state)
+        row.revision += 1
+        row.ingested_at = self._now
+        self.place_subagent(row, records[0].parent_session)
+        writing.count_usage()
+        self._store.sessions.save(row)
+        writing.flush()
+        for child, call in writing.links:
+            self._link(row, child, call)
+
+    def _link(self, parent: SessionRow, child: str, call: str) -> None:
+        uid = make_uid(parent.flavor, child)
+        self._store.sessions.link_child(parent.id, uid, call)
+        row = self._store.sessions.row(uid)
+        if row is not None and row.parent_uid is not None:
+            self.place_subagent(row, row.parent_uid.partition(":")[2])
+            self._store.sessions.save(row)
+
+    def place_subagent(self, row: SessionRow, parent: str | None) -> None:
+        """Its own document names its parent and call best, then the parent's log, then its path."""
+        if not parent:
+            return
+        facts, links = json.loads(row.facts), self._store.sessions.links_to(row.uid)
+        root = make_uid(row.flavor, parent)
+        named = facts.get("parent")
+        row.relation = "subagent"
+        row.parent_uid = make_uid(row.flavor, named) if named else links[0][0] if links else root
+        row.spawn_call_id = facts.get("spawn_call_id") or (links[0][1] if links else None)
+        row.spawn_depth = facts.get("spawn_depth") or 1
+
+
+class SessionWriting:
+    """Settles and stores records of one session."""
+
+    def __init__(self, store: Store, row: SessionRow, source: SourceRow) -> None:
+        self._store = store
+        self._row = row
+        self._source = source
+        self._stem = PurePosixPath(source.home_path).stem
+        self._flavor = source.flavor
+        self.settling = Settling(_decode(row.state), self._seq_of)
+        self.links: list[tuple[str, str]] = []
+        self._stored: set[bytes] = set()
+        self._begin()
+        self._usage_rows: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self.named_records = 0
+        self.held_from: int | None = None
+        self.held_to: int | None = None
+
+    def _begin(self) -> None:
+        self._copies: list[EventRow] = []
+        self._repeats: list[EventRow] = []
+        self._usage: dict[str, tuple[NativeUsage, int | None, int]] = {}
+        self._new_usage: list[UsageRow] = []
+        self._better_usage: list[tuple[int, UsageRow]] = []
+        self._moved_usage: list[tuple[int, int]] = []
+
+    def read_from(self, source: SourceRow) -> None:
+        """Go on with another source of the same session."""
+        self._source, self._stem = source, PurePosixPath(source.home_path).stem
+
+    def identify(self, records: Iterable[Record]) -> None:
+        """Name each record for ever: its native id, else its file, place and content."""
+        for record in records:
+            native_id = record.native_id
+            if native_id is None:
+                native_id = f"{self._stem}@{record.offset}-{record.check:08x}"
+            record.key = record_key(native_id)
+
+    def _seq_of(self, native_id: str) -> int | None:
+        return self._store.events.seq_of(self._row.id, record_key(native_id))
+
+    # ------------------------------------------------------------ is it the plain case?
+
+    def check(self, records: list[Record]) -> None:
+        """Raise ``Entangled`` unless every record is new to all other sessions."""
+        self.identify(records)
+        self._check_records(records)
+        self._check_usage(records)
+
+    def _check_records(self, records: list[Record]) -> None:
+        known = self._store.sessions.source_ids(self._row.id) if self._row.id else []
+        single = not known or known == [self._source.id]
+        named = [record.key for record in records if record.native_id and record.events]
+        if named and self._row.has_shared and not self._row.own_records:
+            raise Entangled(set())
+        if not single:
+            named += [r.key for r in records if r.events and not r.native_id]
+        others = set()
+        for key, session_id in self._store.events.holders(named):
+            if session_id == self._row.id:
+                self._stored.add(key)
+            else:
+                others.add(session_id)
+        if others:
+            raise Entangled(others)
+
+    def _check_usage(self, records: list[Record]) -> None:
+        wanted = {record.usage.usage_id for record in records if record.usage is not None}
+        others = set()
+        for row_id, usage_id, session_id, *buckets in self._usage_of(wanted):
+            if session_id == self._row.id:
+                self._usage_rows[usage_id] = (row_id, tuple(buckets))
+            else:
+                others.add(session_id)
+        if others:
+            raise Entangled(others)
+
+    def _usage_of(self, usage_ids: Iterable[str]) -> Iterator[Row]:
+        keys = {key_of(self._flavor, usage_id): usage_id for usage_id in usage_ids}
+        for row_id, key, usage_id, *rest in self._store.usage.stored(list(keys)):
+            if keys[key] == usage_id:
+                yield row_id, usage_id, *rest
+
+    # ------------------------------------------------------------ writing
+
+    def settle(self, records: list[Record], owned: Callable[[bytes], bool] | None = None) -> None:
+        """Settle records; what is not ``owned`` becomes a copy of the owner's event."""
+        settling, stored, source_id = self.settling, self._stored, self._source.id
+        usage = self._usage
+        for record in records:
+            if record.link is not None:
+                self.links.append((record.link.child, record.link.call_id))
+            if record.events and record.key in stored:
+                self._repeats.extend(_places(record, source_id))
+            else:
+                mine = owned is None or not record.native_id or owned(record.key)
+                rows = settling.settle(record, source_id, mine)
+                if not mine:
+                    self._copies.extend(rows)
+                if rows:
+                    stored.add(record.key)
+                    self._count(record)
+            if record.usage is not None:
+                known = usage.get(record.usage.usage_id)
+                seq = settling.state.next_seq - 1
+                if known is None or record.usage.output_tokens >= known[0].output_tokens:
+                    usage[record.usage.usage_id] = (record.usage, record.ts, seq)
+                else:
+                    usage[record.usage.usage_id] = (known[0], known[1], seq)
+
+    def find_own_usage(self) -> None:
+        """Which of the responses at hand this session has stored before."""
+        for row_id, usage_id, session_id, *buckets in self._usage_of(self._usage):
+            if session_id == self._row.id:
+                self._usage_rows[usage_id] = (row_id, tuple(buckets))
+
+    def _count(self, record: Record) -> None:
+        if record.native_id:
+            self.named_records += 1
+        if record.ts is not None:
+            self.held_from = min(self.held_from or record.ts, record.ts)
+            self.held_to = max(self.held_to or record.ts, record.ts)
+
+    def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> UsageRow:
+        return UsageRow(
+            key_of(self._flavor, native.usage_id), native.usage_id, seq, ts, native.model,
+            native.speed, native.service_tier, native.input_tokens, native.output_tokens,
+            native.cache_read_tokens, native.cache_write_tokens, native.cache_write_1h_tokens,
+            native.reasoning_tokens, native.web_searches,
+        )
+
+    def flush(self) -> None:
+        """Store what was settled since the last time."""
+        store, row, settling = self._store, self._row, self.settling
+        store.events.add(row.id, list(settling.rows.values()))
+        store.events.amend(row.id, settling.amended)
+        if self._copies:
+            store.events.add_copies(row.id, self._copies, placed=True)
+        if self._repeats:
+            store.events.add_copies(row.id, self._repeats, placed=False)
+        store.usage.add(row.id, self._new_usage)
+        for row_id, better in self._better_usage:
+            store.usage.replace(row_id, better)
+        for row_id, seq in self._moved_usage:
+            store.usage.move(row_id, seq)
+        if settling.turned_back:
+            self._mark_branches()
+        settling.rows, settling.amended, settling.turned_back = {}, {}, False
+        self._begin()
+
+    def count_usage(self) -> None:
+        """Add what the responses at hand used to the session's row.
+
+        A response logged again counts once: its largest output, at its last block.
+        """
+        gained = [0] * len(BUCKETS)
+        for usage_id, (native, ts, seq) in self._usage.items():
+            stored = self._usage_rows.get(usage_id)
+            if stored is not None and native.output_tokens < stored[1][1]:
+                self._moved_usage.append((stored[0], seq))
+                continue
+            row = self._usage_row(native, ts, seq)
+            gained = [total + now for total, now in zip(gained, row.buckets, strict=True)]
+            if stored is None:
+                self._new_usage.append(row)
+            else:
+                self._better_usage.append((stored[0], row))
+                gained = [total - was for total, was in zip(gained, stored[1], strict=True)]
+        self._usage = {}
+        for name, more in zip(BUCKETS, gained, strict=True):
+            setattr(self._row, name, getattr(self._row, name) + more)
+
+    def _mark_branches(self) -> None:
+        chain = self._store.events.chain(self._row.id)
+        found = branches([(seq, parent, prompt, uid) for seq, parent, prompt, uid, _ in chain])
+        changed = {
+            seq: found.get(seq) for seq, _, _, _, stored in chain if stored != found.get(seq)
+        }
+        self._store.events.set_branches(self._row.id, changed)
+
+
+def _places(record: Record, source_id: int) -> list[EventRow]:
+    """Rows for a record this session has already; only their place is kept."""
+    return [
+        EventRow(
+            0, None, "", "", "", None, "", None, None, None, "", source_id, record.offset,
+            record.length, record.key, block, None, None, None, 0, False, False, None, None,
+        )
+        for block in range(len(record.events))
+    ]
+
+
+def key_of(flavor: str, identity: str) -> int:
+    """A short number for a long identity, the same everywhere; equal keys are compared in full."""
+    digest = blake2b(f"{flavor}\0{identity}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
+
+
+def repo_of(cwd: str | None) -> str | None:
+    """The directory a session worked in, by name; a worktree counts for its repository."""
+    if not cwd:
+        return None
+    path = cwd.replace("\\", "/").rstrip("/")
+    return path.partition("/.claude/worktrees/")[0].rpartition("/")[2] or None

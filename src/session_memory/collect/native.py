@@ -1,0 +1,137 @@
+"""A native file: what changed since it was last read, and its bytes in bounded pieces."""
+
+import io
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from session_memory.adapters.base import SourceRef
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+SEGMENT = 4 * 1024 * 1024
+TAIL = 4096
+# A line this long is not parsed as a whole; jsonl.MAX_LINE is the same figure.
+LONGEST_LINE = 64 * 1024 * 1024
+
+
+class Stat(msgspec.Struct, frozen=True):
+    """A file's size, times and inode: equal ones mean that nothing was written."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Stat":
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+    def matches(self, row: SourceRow) -> bool:
+        return (self.size, self.mtime_ns, self.ctime_ns, self.inode) == (
+            row.size,
+            row.mtime_ns,
+            row.ctime_ns,
+            row.inode,
+        )
+
+
+class Piece(msgspec.Struct):
+    """Bytes of a file from ``offset`` on; ``whole`` of them end at a line's end."""
+
+    offset: int
+    data: bytes
+    whole: int
+    giant: int = 0
+
+
+class MemorySource:
+    """A piece of a file, as an adapter reads it."""
+
+    def __init__(self, ref: SourceRef, piece: Piece) -> None:
+        self.ref = ref
+        self._piece = piece
+
+    def open(self, offset: int) -> BinaryIO:
+        piece = self._piece
+        return io.BytesIO(piece.data[max(offset - piece.offset, 0) : piece.whole])
+
+
+class FileSource:
+    """A native file itself, for what is too long to hold in memory."""
+
+    def __init__(self, ref: SourceRef) -> None:
+        self.ref = ref
+
+    def open(self, offset: int) -> BinaryIO:
+        file = self.ref.path.open("rb")
+        file.seek(offset)
+        return file
+
+
+def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
+    """The file from ``offset`` to ``size``, cut at line ends; the last may end in a torn line.
+
+    A line too long to hold comes in pieces without a whole line; the piece with its end says how
+    long it was (``giant``).
+    """
+    file.seek(offset)
+    rest = b""
+    begun = offset
+    while offset + len(rest) < size:
+        data = file.read(min(SEGMENT, size - offset - len(rest)))
+        if not data:
+            break
+        data = rest + data
+        whole = data.rfind(b"\n") + 1
+        if whole and offset > begun:
+            # The end of a giant line: everything before its newline is part of it.
+            end = data.find(b"\n") + 1
+            yield Piece(offset, data[:end], end, giant=offset + end - begun)
+            offset += end
+            begun, rest = offset, data[end:]
+            if not rest.rfind(b"\n") + 1:
+                continue
+            data, whole, rest = rest, rest.rfind(b"\n") + 1, b""
+        if whole:
+            yield Piece(offset, data[:whole], whole)
+            offset += whole
+            begun, rest = offset, data[whole:]
+        elif len(data) >= LONGEST_LINE or offset > begun:
+            yield Piece(offset, data, 0)
+            offset += len(data)
+            rest = b""
+        else:
+            rest = data
+    if rest:
+        yield Piece(offset, rest, 0)
+
+
+def tail_hash(data: bytes) -> str:
+    return sha256(data[-TAIL:]).hexdigest()[:32]
+
+
+def change_of(store: Store, row: SourceRow, path: Path, stat: Stat) -> str:
+    """``same``, ``grown`` or ``rewritten``. Bytes are compared as far as the signs are in doubt.
+
+    A file that grew in place is checked at the place we left off; one that kept its size, shrank
+    or was replaced by another is compared in full.
+    """
+    if stat.size < row.kept:
+        return "rewritten"
+    with path.open("rb") as file:
+        if stat.size > row.kept and stat.inode == row.inode:
+            file.seek(max(row.kept - TAIL, 0))
+            return "grown" if _hash_to(file, row.kept) == row.tail_hash else "rewritten"
+        for stored in store.raw.pieces(row.id):
+            if file.read(len(stored)) != stored:
+                return "rewritten"
+    return "same" if stat.size == row.kept else "grown"
+
+
+def _hash_to(file: BinaryIO, end: int) -> str:
+    return tail_hash(file.read(end - file.tell()))

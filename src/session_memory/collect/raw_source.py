@@ -1,0 +1,28 @@
+"""A stored source, read back from the raw as an adapter reads a file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from session_memory.adapters.base import Cursor, Record, SourceRef
+from session_memory.adapters.registry import adapter
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+
+class RawSource:
+    """The bytes we kept of a source; the agent's own file may be long gone."""
+
+    def __init__(self, store: Store, row: SourceRow) -> None:
+        self.ref = SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
+        self._store = store
+        self._row = row
+
+    def open(self, offset: int) -> BinaryIO:
+        return self._store.raw.open(self._row.id, offset)
+
+
+def stored_records(store: Store, row: SourceRow) -> Iterator[Record]:
+    """Every record of a stored source, translated by the adapter of today."""
+    for _, record in adapter(row.flavor).read(RawSource(store, row), Cursor()):
+        yield record

@@ -1,0 +1,393 @@
+"""What an event is can depend on the events before it: one pure step over a session, in order.
+
+``settle`` folds records into a small, bounded ``State`` that is saved with the session, so a line
+appended tomorrow is settled exactly as if it had been read today. It never looks at the clock and
+never at the database, except through the two look-ups it is handed.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.detectors import call_key, test_result
+from session_memory.adapters.text import one_line
+from session_memory.store.events import EventRow
+
+OPEN_CALLS = 64
+FAILED_CALLS = 64
+RECENT_RESPONSES = 4
+HIDDEN_RECORDS = 8
+PENDING_SUMMARIES = 8
+IDLE_MS = 30 * 60 * 1000
+TITLE = 80
+# Tools through which the agent asks a person; the result is that person's decision.
+DECISION_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input"})
+PLAN_TOOLS = frozenset({"ExitPlanMode"})
+
+
+class OpenCall(msgspec.Struct, array_like=True, gc=False):
+    tool: str | None
+    key: int | None
+    ts: int | None
+    is_shell: bool
+    is_test: bool
+    is_edit: bool
+
+
+class Response(msgspec.Struct, array_like=True, gc=False):
+    id: str
+    seq: int
+    output: int
+
+
+class Completion(msgspec.Struct, array_like=True, gc=False):
+    """The answer that ends the turn unless more follows, and its marks without that."""
+
+    seq: int
+    marks: str
+
+
+class State(msgspec.Struct, omit_defaults=True):
+    """All that the next record of a session needs to know about the ones before it."""
+
+    next_seq: int = 0
+    head: int | None = None
+    open_calls: dict[str, OpenCall] = {}
+    failed: dict[int, bool] = {}
+    responses: list[Response] = []
+    completions: dict[bool, Completion] = {}
+    after_interrupt: bool = False
+    modes: dict[str, str] = {}
+    hidden: list[tuple[str, int | None]] = []
+    custom_title: str | None = None
+    ai_title: str | None = None
+    agent_name: str | None = None
+    summary: str | None = None
+    summaries: list[tuple[str, str]] = []
+    first_prompt: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    agent_version: str | None = None
+    model: str | None = None
+    first_ts: int | None = None
+    last_ts: int | None = None
+    turn_ms: int = 0
+    active_ms: int = 0
+    turns: int = 0
+    retries: int = 0
+    event_count: int = 0
+
+    def title(self, told: str | None) -> str | None:
+        """The name a person gave, else the agent's, else the first thing that was asked."""
+        return (
+            self.custom_title
+            or self.ai_title
+            or self.agent_name
+            or told
+            or self.summary
+            or self.first_prompt
+        )
+
+    @property
+    def wall_clock_ms(self) -> int:
+        return self.turn_ms or self.active_ms
+
+
+class Settling:
+    """Settles the records of one session, in their order; collects rows and amendments.
+
+    ``seq_of`` finds the seq of an earlier record's last event by native id.
+    """
+
+    def __init__(self, state: State, seq_of: Callable[[str], int | None]) -> None:
+        self.state = state
+        self.rows: dict[int, EventRow] = {}
+        self.amended: dict[int, dict[str, object]] = {}
+        self.turned_back = False
+        self._seq_of = seq_of
+        self._recent: dict[str, int] = {}
+        self._asked: dict[str, object] = {}
+
+    def settled_state(self) -> State:
+        """The state to save. A call that is still open takes its key along."""
+        for call_id, call in self.state.open_calls.items():
+            self._key_of(call_id, call)
+        return self.state
+
+    def _key_of(self, call_id: str, call: OpenCall) -> int:
+        """What the call asked, as a number; worked out only when a call failed or stays open."""
+        if call.key is None:
+            call.key = call_key(call.tool or "", self._asked.pop(call_id, None))
+        return call.key
+
+    def settle(self, record: Record, source_id: int, owned: bool = True) -> list[EventRow]:
+        """The rows of one record. One that is not ``owned`` shapes the state and counts nothing."""
+        state = self.state
+        parent = self._parent(record)
+        self._remember_session(record)
+        if record.facts:
+            self._remember_titles(record)
+        if not record.events:
+            if record.native_id:
+                state.hidden = [*state.hidden, (record.native_id, parent)][-HIDDEN_RECORDS:]
+            return []
+        if owned:
+            self._clock(record)
+        rows = []
+        for block, event in enumerate(record.events):
+            seq = state.next_seq
+            state.next_seq = seq + 1
+            self._settle_event(record, event, seq, parent, owned)
+            row = EventRow(
+                seq, record.ts, event.kind, ",".join(event.marks), event.role, event.tool,
+                event.native_kind, event.model, parent, None, event.summary, source_id,
+                record.offset, record.length, record.key, block, event.call_id,
+                event.response_id, event.path, 0, record.is_sidechain, event.is_error,
+                event.duration_ms, event.exit_code,
+            )
+            if event.response_id is not None:
+                self._tokens(row, record.usage)
+            if event.role == "assistant" or event.role == "tool":
+                self._turn_goes_on(record.is_sidechain)
+                if event.ends_turn:
+                    self._may_complete(row, record.is_sidechain)
+            elif event.kind == "completion":
+                self._turn_goes_on(record.is_sidechain)
+            elif event.is_prompt:
+                state.completions.pop(record.is_sidechain, None)
+            if owned:
+                self.rows[seq] = row
+                state.event_count += 1
+            rows.append(row)
+            if record.native_id:
+                parent = seq
+        if record.native_id:
+            last = state.next_seq - 1
+            self._recent[record.native_id] = last
+            if not record.is_sidechain:
+                state.head = last
+        return rows
+
+    # ------------------------------------------------------------ the chain
+
+    def _parent(self, record: Record) -> int | None:
+        parent_id = record.parent_id
+        if parent_id is None:
+            return None
+        parent = self._recent.get(parent_id)
+        if parent is None:
+            for hidden, seq in self.state.hidden:
+                if hidden == parent_id:
+                    return seq
+            parent = self._seq_of(parent_id)
+        return parent
+
+    def _settle_event(self, record: Record, event: NativeEvent, seq: int, parent: int | None, owned: bool) -> None:
+        state = self.state
+        if event.role == "tool":
+            self._settle_result(record, event)
+        elif event.call_id is not None:
+            self._settle_call(record, event, owned)
+        elif event.is_prompt:
+            if not record.is_sidechain and parent is not None and parent != state.head:
+                self.turned_back = True
+            self._settle_prompt(event, owned)
+        elif event.mode is not None:
+            before = state.modes.get(event.native_kind)
+            if before is not None and before != event.mode:
+                event.kind = "decision"
+            state.modes[event.native_kind] = event.mode
+        elif event.kind == "completion" and owned:
+            state.turn_ms += event.duration_ms or 0
+        elif "retry" in event.marks and owned:
+            state.retries += 1
+        if event.is_interrupt:
+            state.after_interrupt = True
+        elif event.model is not None:
+            state.after_interrupt = False
+            if owned:
+                state.model = event.model
+
+    # ------------------------------------------------------------ calls and results
+
+    def _settle_call(self, record: Record, event: NativeEvent, owned: bool) -> None:
+        state = self.state
+        kinds = (event.kind, *event.marks)
+        call_id = event.call_id or ""
+        call = OpenCall(
+            event.tool, None, record.ts, event.is_shell, "test_run" in kinds, "edit" in kinds
+        )
+        self._asked[call_id] = event.arguments
+        if state.failed and self._key_of(call_id, call) in state.failed:
+            event.kind, event.marks = "retry", kinds
+            if owned:
+                state.retries += 1
+        _bounded(state.open_calls, OPEN_CALLS)[call_id] = call
+
+    def _settle_result(self, record: Record, event: NativeEvent) -> None:
+        state = self.state
+        call = state.open_calls.pop(event.call_id, None) if event.call_id else None
+        if call is None:
+            return
+        event.tool = call.tool
+        if call.is_shell and event.is_shell and not event.is_error:
+            event.exit_code = 0
+        if event.duration_ms is None and record.ts is not None and call.ts is not None:
+            event.duration_ms = max(record.ts - call.ts, 0)
+        if call.is_test:
+            _judge_test(event)
+        if call.tool in DECISION_TOOLS:
+            _mark_decision(event)
+        if event.is_error:
+            key = self._key_of(event.call_id or "", call)
+            _bounded(state.failed, FAILED_CALLS)[key] = call.is_test
+            return
+        if state.failed:
+            state.failed.pop(self._key_of(event.call_id or "", call), None)
+        self._asked.pop(event.call_id or "", None)
+        if call.is_edit and state.failed:
+            # Running the tests again after an edit is verification, not a retry.
+            state.failed = {key: test for key, test in state.failed.items() if not test}
+
+    def _settle_prompt(self, event: NativeEvent, owned: bool) -> None:
+        state = self.state
+        if (state.after_interrupt or state.open_calls) and event.kind == "user_msg":
+            event.kind, event.marks = "human_intervention", ("user_msg", *event.marks)
+            state.open_calls = {}
+        state.after_interrupt = False
+        if owned:
+            state.turns += 1
+        if state.first_prompt is None and event.text:
+            state.first_prompt = one_line(event.text, TITLE)
+
+    # ------------------------------------------------------------ responses and turns
+
+    def _tokens(self, row: EventRow, usage: NativeUsage | None) -> None:
+        """A response's output stands on its last block; an earlier block hands it on."""
+        output = usage.output_tokens if usage is not None else 0
+        responses = self.state.responses
+        for response in responses:
+            if response.id == row.response_id:
+                output = max(output, response.output)
+                self._amend(response.seq, "tokens", 0)
+                response.seq, response.output = row.seq, output
+                break
+        else:
+            responses.append(Response(row.response_id or "", row.seq, output))
+            if len(responses) > RECENT_RESPONSES:
+                del responses[0]
+        row.tokens = output
+
+    def _may_complete(self, row: EventRow, lane: bool) -> None:
+        self.state.completions[lane] = Completion(row.seq, row.marks)
+        row.marks = f"{row.marks},completion" if row.marks else "completion"
+
+    def _turn_goes_on(self, lane: bool) -> None:
+        completion = self.state.completions.pop(lane, None)
+        if completion is not None:
+            self._amend(completion.seq, "marks", completion.marks)
+
+    def _amend(self, seq: int, column: str, value: object) -> None:
+        row = self.rows.get(seq)
+        if row is not None:
+            setattr(row, column, value)
+        else:
+            self.amended.setdefault(seq, {})[column] = value
+
+    # ------------------------------------------------------------ the session's own facts
+
+    def _remember_session(self, record: Record) -> None:
+        state = self.state
+        if state.cwd is None:
+            state.cwd = record.cwd
+        if record.git_branch:
+            state.git_branch = record.git_branch
+        if record.agent_version:
+            state.agent_version = record.agent_version
+        if state.summaries and record.native_id:
+            for leaf, summary in state.summaries:
+                if leaf == record.native_id:
+                    state.summary = summary
+
+    def _remember_titles(self, record: Record) -> None:
+        state, facts = self.state, record.facts or {}
+        for name in ("custom_title", "ai_title", "agent_name"):
+            if facts.get(name):
+                setattr(state, name, one_line(facts[name]))
+        if facts.get("summary") and facts.get("leaf"):
+            leaf, summary = facts["leaf"], one_line(facts["summary"])
+            if leaf in self._recent or self._seq_of(leaf) is not None:
+                state.summary = summary
+            else:
+                state.summaries = [*state.summaries, (leaf, summary)][-PENDING_SUMMARIES:]
+
+    def _clock(self, record: Record) -> None:
+        state, ts = self.state, record.ts
+        if ts is None:
+            return
+        if state.first_ts is None or ts < state.first_ts:
+            state.first_ts = ts
+        if state.last_ts is None:
+            state.last_ts = ts
+        elif ts > state.last_ts:
+            gap = ts - state.last_ts
+            if gap <= IDLE_MS:
+                state.active_ms += gap
+            state.last_ts = ts
+
+
+def _bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
+    """Room for one more: the oldest entry goes when there are too many."""
+    if len(entries) >= most:
+        del entries[next(iter(entries))]
+    return entries
+
+
+def _judge_test(event: NativeEvent) -> None:
+    """Counts in the text first, then the exit status: a piped failure is a failure."""
+    verdict = test_result(event.text, is_error=event.is_error, exit_code=event.exit_code)
+    if verdict is None:
+        return
+    if verdict.line:
+        event.summary = verdict.line
+    if verdict.passed is False and not event.is_error:
+        event.is_error, event.kind, event.marks = True, "error", ("tool_result", *event.marks)
+
+
+def _mark_decision(event: NativeEvent) -> None:
+    marks = [mark for mark in event.marks if mark not in ("decision", "human_intervention")]
+    # "Clear the context and start" is logged as a refused plan; only words make it a refusal.
+    event.marks = (*marks, "decision")
+
+
+def branches(chain: list[tuple[int, int | None, bool, str]]) -> dict[int, str]:
+    """Which events lie on an abandoned branch: seq to the event_uid of the prompt it began with.
+
+    ``chain`` holds ``(seq, parent_seq, is_prompt, event_uid)`` in order. Where one event has
+    several prompts as children, the one whose descendants reach furthest stays; the person left
+    the others behind.
+    """
+    furthest: dict[int, int] = {}
+    parents = {seq: parent for seq, parent, _, _ in chain}
+    for seq, _, _, _ in reversed(chain):
+        furthest[seq] = max(furthest.get(seq, seq), seq)
+        parent = parents[seq]
+        if parent is not None and parent < seq:
+            furthest[parent] = max(furthest.get(parent, parent), furthest[seq])
+    prompts: dict[int, list[int]] = {}
+    for seq, parent, is_prompt, _ in chain:
+        if is_prompt and parent is not None:
+            prompts.setdefault(parent, []).append(seq)
+    left = set()
+    for children in prompts.values():
+        if len(children) > 1:
+            kept = max(children, key=lambda child: furthest[child])
+            left.update(child for child in children if child != kept)
+    found: dict[int, str] = {}
+    for seq, parent, _, uid in chain:
+        if seq in left:
+            found[seq] = uid
+        elif parent is not None and parent in found and parent < seq:
+            found[seq] = found[parent]
+    return found

@@ -1,0 +1,456 @@
+"""Sync: discover sources, read what is new, write it, and say what was done.
+
+Reading and compressing happen outside the database's lock; a batch of what was read is then
+written in one short transaction together with the cursors that say so. Killed anywhere, the next
+run neither skips nor repeats.
+"""
+
+import gc
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from session_memory.adapters.base import DOCUMENT, LOG, Cursor, Record, SourceRef, Unlisted
+from session_memory.adapters.registry import adapter
+from session_memory.collect.config import Config
+from session_memory.collect.derive import Tally, derive_stale
+from session_memory.collect.discover import Discovered, Root, discover
+from session_memory.collect.ingest import Ingest
+from session_memory.collect.native import (
+    FileSource,
+    TAIL,
+    MemorySource,
+    Piece,
+    Stat,
+    change_of,
+    pieces,
+    tail_hash,
+)
+from session_memory.core.text import escaped
+from session_memory.core.time import now_ms
+from session_memory.store.raw import Pack, Packer
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+# Small enough that a live writer beside us never waits long for the lock.
+BATCH_RECORDS = 1000
+BATCH_BYTES = 1024 * 1024
+# An empty store has nobody to stall: large transactions write every page once.
+FIRST_LOAD_BYTES = 8 * 1024 * 1024
+FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """What a sync did. ``discovered`` = ``ingested`` + ``unchanged`` + ``failed``, in sources."""
+
+    discovered: int = 0
+    ingested: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    problems: int = 0
+    sessions: int = 0
+    events: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """The report, and what only a person wants to know."""
+
+    report: Report
+    new_problems: int = 0
+    vanished: int = 0
+    roots: list[Root] = []
+    by_flavor: dict[str, int] = {}
+
+
+class Progress:
+    """Told how many bytes there are to read and when some were; a view may subclass it."""
+
+    def begin(self, files: int, size: int) -> None: ...
+
+    def advance(self, size: int) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Task(msgspec.Struct):
+    """One source with something to read."""
+
+    flavor: str
+    ref: SourceRef
+    row: SourceRow
+    stat: Stat
+    is_new: bool
+    counted: bool = True
+
+
+class Chunk(msgspec.Struct):
+    """A stretch of a source, translated and compressed, ready to be written."""
+
+    task: Task
+    start: int
+    packs: list[Pack]
+    records: list[Record]
+    cursor: Cursor
+    kept: int
+    tail_hash: str
+    is_last: bool
+
+
+def sync(
+    store: Store,
+    config: Config,
+    where: list[Root],
+    *,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+    host: str | None = None,
+) -> Outcome:
+    """Bring the store up to date with every source below ``where``."""
+    started = time.perf_counter()
+    run = Sync(store, config, host or config.host or socket.gethostname(), progress or Progress())
+    with _collector_off():
+        run.look(where)
+        if not dry_run:
+            run.read()
+    run.outcome.report.seconds = round(time.perf_counter() - started, 3)
+    run.outcome.roots = where
+    return run.outcome
+
+
+class Sync:
+    def __init__(self, store: Store, config: Config, host: str, progress: Progress) -> None:
+        self._store = store
+        self._config = config
+        self._host = escaped(host)
+        self._progress = progress
+        self._now = now_ms()
+        self._known = store.sources.known(self._host)
+        self._first_load = not self._known
+        self._tasks: list[Task] = []
+        self._failures: list[tuple[str, SourceRef | Unlisted, str]] = []
+        self._seen: set[str] = set()
+        self._gone: list[SourceRow] = []
+        self._packers: dict[str, Packer] = {}
+        self._touched: set[str] = set()
+        self.outcome = Outcome(report=Report())
+
+    # ------------------------------------------------------------ looking
+
+    def look(self, where: list[Root]) -> None:
+        """Find out what there is and what changed, without reading more than needed."""
+        for found in discover(self._config, where):
+            self._look_at(found)
+        prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
+        for path, row in self._known.items():
+            if path not in self._seen and path.startswith(prefixes) and not row.vanished:
+                self._gone.append(row)
+        self.outcome.vanished = sum(row.role == LOG for row in self._gone)
+
+    def _look_at(self, found: Discovered) -> None:
+        report = self.outcome.report
+        report.discovered += 1
+        flavor, ref = found.flavor, found.ref
+        self.outcome.by_flavor[flavor] = self.outcome.by_flavor.get(flavor, 0) + 1
+        if isinstance(ref, Unlisted):
+            self._seen.add(escaped(str(ref.path)))
+            self._fail(flavor, ref, ref.reason)
+            return
+        try:
+            tasks = [self._task(flavor, part) for part in (ref, *ref.companions)]
+        except OSError as error:
+            self._fail(flavor, ref, error.strerror or str(error))
+            return
+        waiting = [task for task in tasks if task is not None]
+        for extra in waiting[1:] if tasks[0] is not None else waiting[1:]:
+            extra.counted = False
+        self._tasks.extend(waiting)
+        if not waiting:
+            report.unchanged += 1
+
+    def _task(self, flavor: str, ref: SourceRef) -> Task | None:
+        path = escaped(str(ref.path))
+        self._seen.add(path)
+        stat = Stat.of(os.stat(ref.path))
+        row = self._known.get(path)
+        if row is None:
+            return Task(flavor, ref, self._new_row(flavor, ref, 0), stat, True)
+        if stat.matches(row) and not row.vanished:
+            return None
+        return Task(flavor, ref, row, stat, False)
+
+    def _new_row(self, flavor: str, ref: SourceRef, generation: int) -> SourceRow:
+        return SourceRow(
+            host=self._host,
+            flavor=flavor,
+            role=ref.role,
+            path=escaped(str(ref.path)),
+            home_path=escaped(ref.home_path),
+            session=escaped(ref.session),
+            agent=escaped(ref.agent),
+            generation=generation,
+            adapter_version=adapter(flavor).VERSION,
+            discovered_at=self._now,
+        )
+
+    def _fail(self, flavor: str, ref: SourceRef | Unlisted, reason: str) -> None:
+        self.outcome.report.failed += 1
+        self._failures.append((flavor, ref, reason))
+
+    # ------------------------------------------------------------ reading
+
+    def read(self) -> None:
+        """Read every changed source and write what it says, batch by batch."""
+        store, report = self._store, self.outcome.report
+        size = sum(max(task.stat.size - task.row.read_to, 0) for task in self._tasks)
+        self._progress.begin(len(self._tasks), size)
+        events_before = store.events.count()
+        problems_before = store.problems.count()
+        with store.db.loading() if self._first_load and self._tasks else nullcontext():
+            writing = _Batches(self._write, self._first_load, store)
+            for task in self._tasks:
+                self._read_task(task, writing)
+            writing.close()
+        if self._failures or self._gone:
+            with store.transaction():
+                self._note_failures()
+                self._note_gone()
+        if self._tasks:
+            # Nobody else reads an empty store: one transaction for all of it.
+            with store.transaction() if self._first_load else nullcontext():
+                derive_stale(store, self._now, self._config.domain_of)
+        self._progress.end()
+        report.events = store.events.count() - events_before
+        report.sessions = len(self._touched)
+        report.problems = store.problems.count()
+        self.outcome.new_problems = max(report.problems - problems_before, 0)
+
+    def _read_task(self, task: Task, writing: "_Batches") -> None:
+        try:
+            for chunk in self._chunks(task):
+                writing.add(chunk)
+        except OSError as error:
+            self._fail(task.flavor, task.ref, error.strerror or str(error))
+            return
+        if task.counted:
+            self.outcome.report.ingested += 1
+
+    def _chunks(self, task: Task) -> Iterator[Chunk]:
+        row = task.row
+        change = "grown" if task.is_new else change_of(self._store, row, task.ref.path, task.stat)
+        if change == "rewritten":
+            fresh = self._new_row(task.flavor, task.ref, row.generation + 1)
+            task.row, task.is_new = fresh, True
+            self._superseded(row)
+            row = fresh
+        elif change == "same":
+            cursor = Cursor(row.read_to, row.cursor_state)
+            yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
+            return
+        with task.ref.path.open("rb") as file:
+            # What was appended since the first look is read too: the cursor must match this moment.
+            task.stat = Stat.of(os.fstat(file.fileno()))
+            size = task.stat.size
+            if task.ref.role == LOG:
+                yield from self._log_chunks(task, file, size)
+            else:
+                yield self._whole_chunk(task, file.read(size))
+
+    def _superseded(self, row: SourceRow) -> None:
+        row.superseded = 1
+        with self._store.transaction():
+            self._store.sources.save(row)
+
+    def _log_chunks(self, task: Task, file: BinaryIO, size: int) -> Iterator[Chunk]:
+        row, packer = task.row, self._packer(task.flavor)
+        cursor, kept = Cursor(row.read_to, row.cursor_state), row.kept
+        for piece in pieces(file, cursor.offset, size):
+            records, cursor = self._translate(task, piece, cursor)
+            self._progress.advance(len(piece.data))
+            # What the adapter did not take up waits, like a torn line, for what follows it.
+            taken = max(cursor.offset - piece.offset, 0)
+            waits = not piece.giant and taken < piece.whole and not piece.data[taken:].isspace()
+            kept = piece.offset + len(piece.data)
+            packs = packer.packs(piece.data[:taken], piece.offset)
+            packs += packer.packs(piece.data[taken:], piece.offset + taken)
+            yield Chunk(
+                task, piece.offset, packs, records, cursor, kept, self._tail(file, kept),
+                is_last=kept >= size,
+            )
+            if waits:
+                return
+        if kept == row.kept:
+            yield Chunk(task, kept, [], [], cursor, kept, row.tail_hash, is_last=True)
+
+    @staticmethod
+    def _tail(file: BinaryIO, end: int) -> str:
+        return tail_hash(os.pread(file.fileno(), min(TAIL, end), max(end - TAIL, 0)))
+
+    def _translate(self, task: Task, piece: Piece, cursor: Cursor) -> tuple[list[Record], Cursor]:
+        read = adapter(task.flavor).read
+        if piece.giant:
+            cursor, record = next(read(FileSource(task.ref), cursor))
+            return [record], cursor
+        records = []
+        if piece.whole:
+            cursor = Cursor(piece.offset, cursor.state)
+        for cursor, record in read(MemorySource(task.ref, piece), cursor):
+            records.append(record)
+        return records, cursor
+
+    def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
+        if not task.is_new and task.row.kept:
+            # A document is one record: a longer version of it is another generation.
+            row = self._new_row(task.flavor, task.ref, task.row.generation + 1)
+            self._superseded(task.row)
+            task.row, task.is_new = row, True
+        piece = Piece(0, body, len(body))
+        records, cursor = self._translate(task, piece, Cursor())
+        packs = self._packer(task.flavor).packs(body, 0)
+        self._progress.advance(len(body))
+        return Chunk(task, 0, packs, records, cursor, len(body), tail_hash(body), is_last=True)
+
+    def _packer(self, flavor: str) -> Packer:
+        if flavor not in self._packers:
+            self._packers[flavor] = self._store.raw.packer(flavor)
+        return self._packers[flavor]
+
+    # ------------------------------------------------------------ writing
+
+    def _write(self, chunks: list[Chunk]) -> None:
+        """One batch, inside a transaction of the caller's."""
+        ingest = Ingest(self._store, self._now, self._config.domain_of)
+        for chunk in chunks:
+            if self._claim(chunk):
+                self._write_chunk(ingest, chunk)
+
+    def _claim(self, chunk: Chunk) -> bool:
+        """Whether the source still stands where we began to read it; another sync may be ahead."""
+        row = chunk.task.row
+        if row.superseded:
+            return False
+        if not row.id:
+            if self._store.sources.exists(row.host, row.path, row.generation):
+                row.superseded = 1
+                return False
+        elif self._store.sources.moved_on(row):
+            row.superseded = 1
+            return False
+        return True
+
+    def _write_chunk(self, ingest: Ingest, chunk: Chunk) -> None:
+        store, row, records = self._store, chunk.task.row, chunk.records
+        is_known = bool(row.id)
+        if row.starts_at is None and row.role == LOG:
+            row.starts_at = next((r.ts for r in records if r.ts is not None), None)
+        tally = Tally()
+        tally.count(records)
+        tally.apply(row)
+        self.outcome.report.bytes += chunk.kept - max(row.kept, chunk.start)
+        row.read_to, row.cursor_state = chunk.cursor.offset, chunk.cursor.state
+        row.kept, row.tail_hash = chunk.kept, chunk.tail_hash
+        row.vanished, row.ingested_at = 0, self._now
+        if chunk.is_last:
+            stat = chunk.task.stat
+            row.size, row.mtime_ns = stat.size, stat.mtime_ns
+            row.ctime_ns, row.inode = stat.ctime_ns, stat.inode
+        store.sources.save(row)
+        if chunk.packs:
+            store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
+        if is_known:
+            store.problems.file_is_well(row.id)
+        store.problems.add(row.id, Tally.problems_of(records), self._now)
+        ingest.add(row, records)
+        self._touched.update(record.session for record in records if record.problem is None)
+
+    def _note_failures(self) -> None:
+        for flavor, ref, reason in self._failures:
+            path = escaped(str(ref.path))
+            row = self._store.sources.known(self._host).get(path)
+            if row is None:
+                source = SourceRef(Path(ref.path)) if isinstance(ref, Unlisted) else ref
+                row = self._new_row(flavor, source, 0)
+                self._store.sources.save(row)
+            self._store.problems.add(row.id, [(0, 0, "unreadable", reason)], self._now)
+
+    def _note_gone(self) -> None:
+        """The file is gone, its session stays."""
+        for row in self._gone:
+            row.vanished = 1
+            self._store.sources.save(row)
+
+
+class _Batches:
+    """Gathers chunks and writes them together, often enough and not too often."""
+
+    def __init__(
+        self, write: Callable[[list[Chunk]], None], first_load: bool, store: Store
+    ) -> None:
+        self._write = write
+        self._first_load = first_load
+        self._store = store
+        self._chunks: list[Chunk] = []
+        self._records = 0
+        self._bytes = 0
+        self._open: ExitStack | None = None
+        self._in_transaction = 0
+
+    def add(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+        self._records += len(chunk.records)
+        self._bytes += chunk.kept - chunk.start
+        limit = FIRST_LOAD_BYTES if self._first_load else BATCH_BYTES
+        if self._bytes >= limit or (not self._first_load and self._records >= BATCH_RECORDS):
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._chunks:
+            return
+        if self._first_load:
+            self._flush_into_long_transaction()
+        else:
+            with self._store.transaction():
+                self._write(self._chunks)
+        self._chunks, self._records, self._bytes = [], 0, 0
+
+    def _flush_into_long_transaction(self) -> None:
+        if self._open is None:
+            self._open = ExitStack()
+            self._open.enter_context(self._store.transaction())
+        try:
+            self._write(self._chunks)
+        except BaseException as error:
+            self._open.__exit__(type(error), error, error.__traceback__)
+            self._open = None
+            raise
+        self._in_transaction += self._bytes
+        if self._in_transaction >= FIRST_LOAD_TRANSACTION:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._open is not None:
+            self._open.close()
+        self._open, self._in_transaction = None, 0
+
+    def close(self) -> None:
+        self._flush()
+        self._commit()
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Rows in the making are many and never cyclic; walking them again and again is wasted."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

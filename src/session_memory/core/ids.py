@@ -1,0 +1,65 @@
+"""Ids: flavors, native ids and the session uid made of both.
+
+An id is never a path: what passes here holds no separator, no NUL, and is not ``.`` or ``..``.
+"""
+
+import hashlib
+import re
+
+from session_memory.core.errors import InvalidId, shown
+
+FLAVOR = re.compile(r"[a-z][a-z0-9_]*")
+NATIVE_ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._:@+-]{1,200}")
+_UID = re.compile(f"{FLAVOR.pattern}:{NATIVE_ID.pattern}")
+
+
+def make_uid(flavor: str, native_session_id: str) -> str:
+    """``claude`` and ``abc`` give ``claude:abc``; both parts are checked."""
+    check_flavor("flavor", flavor)
+    check_native_id("native_session_id", native_session_id)
+    return f"{flavor}:{native_session_id}"
+
+
+def split_uid(uid: str) -> tuple[str, str]:
+    """The flavor and the native id of ``uid``. Native ids may hold colons, flavors never do."""
+    flavor, _, native_session_id = check_uid("session_uid", uid).partition(":")
+    return flavor, native_session_id
+
+
+def is_uid(value: object) -> bool:
+    return isinstance(value, str) and _UID.fullmatch(value) is not None
+
+
+def fit_native_id(raw: str) -> tuple[str, bool]:
+    """A native id for ``raw``, and whether it had to be changed.
+
+    What does not fit becomes ``x-<hash>``, the same for the same ``raw`` on every machine, so
+    that no session is dropped for its name; the caller keeps ``raw`` beside it.
+    """
+    if NATIVE_ID.fullmatch(raw):
+        return raw, False
+    digest = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"x-{digest[:32]}", True
+
+
+def check_flavor(field: str, value: object) -> str:
+    if isinstance(value, str) and FLAVOR.fullmatch(value):
+        return value
+    raise InvalidId(
+        f"{field} must be lower-case letters, digits and _, not {shown(value)}", field=field
+    )
+
+
+def check_native_id(field: str, value: object) -> str:
+    if isinstance(value, str) and NATIVE_ID.fullmatch(value):
+        return value
+    raise InvalidId(
+        f"{field} must be 1 to 200 of A-Z a-z 0-9 . _ : @ + - and no path, not {shown(value)}",
+        field=field,
+    )
+
+
+def check_uid(field: str, value: object) -> str:
+    if isinstance(value, str) and _UID.fullmatch(value):
+        return value
+    raise InvalidId(f"{field} must be <flavor>:<native id>, not {shown(value)}", field=field)

@@ -1,0 +1,343 @@
+"""The schema: sessions, their events, their cost and usage, and the entries of the skill log.
+
+This is the stable contract. Names, order and defaults of the fields are fixed; a version adds
+fields and never changes one. Every record that can be constructed can be written and read back:
+``from_dict(to_dict(x)) == x``. `FLAVORS`, `KINDS` and `ROLES` are what is known today; a record
+with a word of tomorrow is kept as it is. `OUTCOMES` and `RELATIONS` admit no other word.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from session_memory.core.errors import InvalidId, InvalidRecord, shown
+from session_memory.core.ids import make_uid
+from session_memory.core.validation import (
+    Count,
+    Flag,
+    Flavor,
+    Json,
+    MaybeCount,
+    MaybeInteger,
+    MaybeText,
+    MaybeTime,
+    MaybeUid,
+    NativeId,
+    Positive,
+    Record,
+    Seconds,
+    Text,
+    Timestamp,
+    Uid,
+    Word,
+    Words,
+    check_count,
+    check_maybe_text,
+    each,
+    nested,
+    one_of,
+    optional,
+    quick,
+)
+
+SCHEMA_VERSION = 2
+
+FLAVORS = frozenset(
+    {
+        "aider",
+        "amp",
+        "claude",
+        "cline",
+        "codex",
+        "copilot",
+        "crush",
+        "cursor",
+        "droid",
+        "gemini",
+        "goose",
+        "grok",
+        "kilo",
+        "kimi",
+        "live",
+        "mycode",
+        "opencode",
+        "pi",
+        "power_loop",
+        "qwen",
+        "roo",
+        "vibe",
+    }
+)
+KINDS = frozenset(
+    {
+        "user_msg",
+        "assistant_msg",
+        "thinking",
+        "tool_call",
+        "tool_result",
+        "error",
+        "test_run",
+        "edit",
+        "retry",
+        "human_intervention",
+        "decision",
+        "lifecycle",
+        "completion",
+    }
+)
+ROLES = frozenset({"user", "assistant", "system", "tool"})
+OUTCOMES = frozenset({"success", "fail", "abandoned", "unknown"})
+RELATIONS = frozenset({"subagent", "fork", "resume", "handoff"})
+
+
+class _Buckets(Record):
+    """The tokens of `Cost` and of `Usage`: the sum of the cached ones follows its two parts."""
+
+    cache_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+
+    def __post_init__(self, _extra: Any) -> None:
+        if not self.cache_tokens:
+            self.cache_tokens = self._cache_parts
+        super().__post_init__(_extra)
+
+    @property
+    def _cache_parts(self) -> int:
+        return self.cache_read_tokens + self.cache_write_tokens
+
+    def _agree(self) -> None:
+        # Version 1 knew the sum alone, so a sum without parts is no contradiction.
+        if self._cache_parts and self._cache_parts != self.cache_tokens:
+            raise InvalidRecord(
+                f"cache_tokens must be cache_read_tokens + cache_write_tokens,"
+                f" {self._cache_parts}, not {self.cache_tokens}",
+                field="cache_tokens",
+            )
+
+    def _amend(self, name: str, value: Any) -> None:
+        is_part = name in ("cache_read_tokens", "cache_write_tokens")
+        if is_part and self.cache_tokens == self._cache_parts:
+            total = check_count("cache_tokens", self._cache_parts - self.__dict__[name] + value)
+            self.__dict__.update({name: value, "cache_tokens": total})
+        else:
+            super()._amend(name, value)
+
+
+@dataclass(eq=False)
+class Cost(_Buckets):
+    """What a session used. The buckets are disjoint, so that each token is counted once.
+
+    ``input_tokens`` are those not read from a cache; ``cache_tokens`` are read + written, of which
+    ``cache_write_1h_tokens`` went to the 1-hour cache; ``output_tokens`` include the reasoning.
+    ``cache_tokens`` may be left out where its parts are given.
+    """
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_tokens: Count = 0
+    wall_clock_s: Seconds = 0.0
+    turns: Count = 0
+    retries: Count = 0
+    cache_read_tokens: Count = 0
+    cache_write_tokens: Count = 0
+    cache_write_1h_tokens: Count = 0
+    reasoning_tokens: Count = 0
+    web_searches: Count = 0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        if not isinstance(other, Cost):
+            return NotImplemented
+        total = {name: getattr(self, name) + getattr(other, name) for name in self._checks}
+        if any(cost.cache_tokens != cost._cache_parts for cost in (self, other)):
+            # One side is of version 1: how much of the total was read is not known any more.
+            total |= {"cache_read_tokens": 0, "cache_write_tokens": 0, "cache_write_1h_tokens": 0}
+        return Cost(**total)
+
+
+@dataclass(eq=False)
+class Session(Record):
+    """One bounded run of an agent."""
+
+    session_uid: Uid
+    flavor: Flavor
+    native_session_id: NativeId
+    repo: MaybeText = None
+    domain: MaybeText = None
+    cwd: MaybeText = None
+    git_branch: MaybeText = None
+    model: MaybeText = None
+    started_at: MaybeTime = None
+    ended_at: MaybeTime = None
+    outcome: Annotated[str, one_of(OUTCOMES)] = "unknown"
+    cost: Annotated[Cost, nested(Cost)] = field(default_factory=Cost)
+    task_ref: MaybeText = None
+    source_path: MaybeText = None
+    source_bytes: Count = 0
+    schema_version: Positive = SCHEMA_VERSION
+    discovered_at: MaybeTime = None
+    ingested_at: MaybeTime = None
+    analyzed_at: MaybeTime = None
+    evicted_at: MaybeTime = None
+    title: MaybeText = None
+    parent_uid: MaybeUid = None
+    relation: Annotated[str | None, optional(one_of(RELATIONS))] = None
+    spawn_call_id: MaybeText = None
+    spawn_depth: Count = 0
+    outcome_evidence: Words = ()
+    agent_version: MaybeText = None
+    host: MaybeText = None
+    revision: Count = 0
+    analyzed_revision: MaybeCount = None
+
+    @staticmethod
+    def make_uid(flavor: str, native_session_id: str) -> str:
+        return make_uid(flavor, native_session_id)
+
+    @property
+    def is_evictable(self) -> bool:
+        """Analyzed at its present revision, and not evicted: a clock would tie and jump."""
+        analyzed = self.analyzed_at is not None and self.analyzed_revision == self.revision
+        return analyzed and self.evicted_at is None
+
+    def _agree(self) -> None:
+        expected = f"{self.flavor}:{self.native_session_id}"
+        if self.session_uid != expected:
+            raise InvalidId(
+                f"session_uid must be {shown(expected)}, its flavor and native_session_id,"
+                f" not {shown(self.session_uid)}",
+                field="session_uid",
+            )
+        if self.parent_uid == self.session_uid:
+            raise InvalidId(
+                f"parent_uid must be another session, not {shown(self.session_uid)} itself",
+                field="parent_uid",
+            )
+
+
+@quick
+@dataclass(eq=False)
+class SessionEvent(Record, required=("kind",)):
+    """One atomic record of a session, in the order of reading."""
+
+    session_uid: Uid
+    seq: Count
+    ts: MaybeTime = None
+    kind: Word = ""  # No default that passes: it stands behind one that may be absent.
+    parent_seq: MaybeCount = None
+    role: MaybeText = None
+    tool: MaybeText = None
+    summary: Text = ""
+    payload_ref: MaybeText = None
+    tokens: Count = 0
+    is_sidechain: Flag = False
+    event_uid: MaybeText = None
+    marks: Words = ()
+    call_id: MaybeText = None
+    response_id: MaybeText = None
+    is_error: Flag = False
+    native_id: MaybeText = None
+    native_kind: MaybeText = None
+    model: MaybeText = None
+    duration_ms: MaybeCount = None
+    exit_code: MaybeInteger = None
+    path: MaybeText = None
+    branch: MaybeText = None
+
+    def is_a(self, kind: str) -> bool:
+        """Whether this event counts as ``kind``: by its own kind, or by one of its marks."""
+        return kind == self.kind or kind in self.marks
+
+    def _agree(self) -> None:
+        if self.parent_seq == self.seq:
+            raise InvalidRecord(
+                f"parent_seq must be another event, not {self.seq} itself", field="parent_seq"
+            )
+
+
+@quick
+@dataclass(eq=False)
+class Usage(_Buckets):
+    """What one response of a model used, in the buckets of `Cost`."""
+
+    session_uid: Uid
+    usage_id: Word
+    seq: MaybeCount = None
+    ts: MaybeTime = None
+    model: MaybeText = None
+    speed: MaybeText = None
+    service_tier: MaybeText = None
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_tokens: Count = 0
+    cache_read_tokens: Count = 0
+    cache_write_tokens: Count = 0
+    cache_write_1h_tokens: Count = 0
+    reasoning_tokens: Count = 0
+    web_searches: Count = 0
+
+    @property
+    def cost(self) -> Cost:
+        """The same buckets as a `Cost`; a session's is the sum over its usage."""
+        shared = Cost._checks.keys() & self._checks.keys()
+        return Cost(**{name: getattr(self, name) for name in shared})
+
+
+def _check_some_text(name: str, value: Any) -> str | None:
+    # Written, an empty text and an absent one are the same, so they are the same here too.
+    return check_maybe_text(name, value) or None
+
+
+def _check_tier(name: str, value: Any) -> str | int | None:
+    return check_count(name, value) if type(value) is int else _check_some_text(name, value)
+
+
+_SomeText = Annotated[str | None, _check_some_text]
+
+
+@dataclass(eq=False)
+class Attempt(Record):
+    """One try at a skill call. ``verified`` may come only from an exit code."""
+
+    attempt: Count = 0
+    model: Text = ""
+    output_summary: Text = ""
+    runner_output: Text = ""
+    verified: Flag = False
+    tier: Annotated[str | int | None, _check_tier] = None
+    duration_ms: MaybeCount = None
+    warm_start: Flag = False
+    verdict: _SomeText = None
+    feedback: _SomeText = None
+
+    _omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"tier", "duration_ms", "warm_start", "verdict", "feedback"}
+    )
+
+
+@dataclass(eq=False)
+class Entry(Record):
+    """One skill call. Time, input and status are kept as they were written."""
+
+    session_id: NativeId
+    timestamp: Timestamp
+    skill: Text = ""
+    phase: Text = ""
+    project_root: Text = ""
+    input: Json = None
+    attempts: Annotated[tuple[Attempt, ...], each(nested(Attempt))] = ()
+    final_status: Text = ""
+    file_path: _SomeText = None
+    model_used: _SomeText = None
+    duration_ms: MaybeCount = None
+    message: _SomeText = None
+
+    _omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"file_path", "model_used", "duration_ms", "message"}
+    )
+
+    def to_json(self) -> str:
+        """Its own keys are sorted, those inside ``input`` stay in the order they were given."""
+        values = self.to_dict()
+        values["attempts"] = [dict(sorted(attempt.items())) for attempt in values["attempts"]]
+        return json.dumps(dict(sorted(values.items())), allow_nan=False)

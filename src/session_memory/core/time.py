@@ -1,0 +1,101 @@
+"""Times: ISO-8601 text outside, milliseconds since the epoch inside, always UTC.
+
+All arithmetic is on integers: a time that is read, stored and written again is the same time.
+"""
+
+import re
+from functools import lru_cache
+from datetime import UTC, datetime, timedelta
+from time import time_ns
+
+from session_memory.core.errors import InvalidTime, shown
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
+MIN_MS = -62_135_596_800_000  # 0001-01-01T00:00:00.000Z
+MAX_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
+
+# `datetime.fromisoformat` takes any character between date and time, even a digit; this does not.
+_ISO_8601 = re.compile(
+    r"[0-9W-]{7,10}(?:[Tt ][0-9:]{2,8}(?:[.,][0-9]+)?(?:[Zz]|[+-][0-9:]{2,8})?)?"
+)
+_NORMAL = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
+)
+_RFC_3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+    r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def parse_time(text: str, field: str = "time") -> int:
+    """Milliseconds since the epoch. Finer fractions are cut off; without an offset it is UTC."""
+    if len(text) == 24 and text[23] == "Z" and text[19] == "." and text[10] == "T":
+        # Nearly every time in every log: the minute is looked up, the rest is two small numbers.
+        second, ms = text[17:19], text[20:23]
+        if second.isdecimal() and ms.isdecimal() and second.isascii() and second < "60":
+            return _minute(text[:17], field) + int(second) * 1000 + int(ms)
+    return _parse_time(text, field)
+
+
+@lru_cache(maxsize=4096)
+def _minute(text: str, field: str) -> int:
+    return _parse_time(f"{text}00.000Z", field)
+
+
+def _parse_time(text: str, field: str) -> int:
+    moment = _moment(text, field)
+    since = moment - EPOCH
+    ms = since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+    # An offset can push the first or the last day out of the years that can be written.
+    if not MIN_MS <= ms <= MAX_MS:
+        raise _no_time(text, field)
+    return ms
+
+
+def format_time(ms: int) -> str:
+    """``2026-07-01T10:00:00.000Z``: as text it sorts as it does as a time."""
+    if not MIN_MS <= ms <= MAX_MS:
+        raise InvalidTime(f"time {shown(ms)} ms is outside the years 1 to 9999", field="time")
+    return (_NAIVE_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") + "Z"
+
+
+def normalize_time(text: str, field: str = "time") -> str:
+    """The same moment in the one form we store."""
+    if isinstance(text, str) and _NORMAL.fullmatch(text):
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            raise _no_time(text, field) from None
+        return text
+    return format_time(parse_time(text, field))
+
+
+def check_rfc3339(field: str, value: object) -> str:
+    """``value`` as it is, nanoseconds and offset included, if it is an RFC 3339 time."""
+    if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
+        raise _no_time(value, field)
+    parse_time(value, field)
+    return value
+
+
+def now_ms() -> int:
+    return time_ns() // 1_000_000
+
+
+def now() -> str:
+    return format_time(now_ms())
+
+
+def _moment(text: str, field: str) -> datetime:
+    try:
+        if not _ISO_8601.fullmatch(text):
+            raise ValueError
+        moment = datetime.fromisoformat(text.upper())
+    except (TypeError, ValueError):
+        raise _no_time(text, field) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _no_time(value: object, field: str) -> InvalidTime:
+    return InvalidTime(f"{field} must be an ISO-8601 time, not {shown(value)}", field=field)

@@ -1,0 +1,298 @@
+"""What makes a record a record: each field has a check, and nothing gets past it.
+
+The check of a field stands in its annotation (``seq: Count``), and runs on construction, on
+`Record.from_dict` and on assignment alike, so that a record which exists is a record which can be
+written and read back.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import InitVar, dataclass, field, fields
+from functools import wraps
+from typing import Annotated, Any, ClassVar, Self, TypeVar
+
+from session_memory.core.errors import InvalidRecord, shown
+from session_memory.core.ids import check_flavor, check_native_id, check_uid
+from session_memory.core.time import check_rfc3339, normalize_time
+
+Check = Callable[[str, Any], Any]
+"""Gives the value as the record keeps it, or raises an `InvalidRecord` that names the field."""
+
+MAX_INT = 2**63 - 1  # What both databases can hold.
+
+
+def refused(name: str, value: object, wanted: str) -> InvalidRecord:
+    return InvalidRecord(f"{name} must be {wanted}, not {shown(value)}", field=name)
+
+
+def check_text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise refused(name, value, "text")
+
+
+def check_maybe_text(name: str, value: Any) -> str | None:
+    # Not `optional(check_text)`: half the fields of an event are of this kind.
+    if value is None or isinstance(value, str):
+        return value
+    raise refused(name, value, "text")
+
+
+def check_word(name: str, value: Any) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise refused(name, value, "text that is not empty")
+
+
+def check_words(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, tuple | list) and all(isinstance(word, str) and word for word in value):
+        return tuple(value)
+    raise refused(name, value, "a list of texts")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise refused(name, value, "true or false")
+
+
+def check_count(name: str, value: Any) -> int:
+    # `type`, because a bool is an int to `isinstance`.
+    if type(value) is int and 0 <= value <= MAX_INT:
+        return value
+    raise refused(name, value, "an integer of 0 or more")
+
+
+def check_positive(name: str, value: Any) -> int:
+    if type(value) is int and 1 <= value <= MAX_INT:
+        return value
+    raise refused(name, value, "an integer of 1 or more")
+
+
+def check_integer(name: str, value: Any) -> int:
+    if type(value) is int and -MAX_INT - 1 <= value <= MAX_INT:
+        return value
+    raise refused(name, value, "an integer")
+
+
+def check_seconds(name: str, value: Any) -> float:
+    # NaN compares false with everything, so the range refuses it together with infinity.
+    if type(value) in (int, float) and 0 <= value <= sys.float_info.max:
+        return float(value)
+    raise refused(name, value, "a finite number of 0 or more")
+
+
+def check_time(name: str, value: Any) -> str:
+    return normalize_time(value, name)
+
+
+def check_json(name: str, value: Any) -> Any:
+    """A copy of ``value``, which must be what JSON can hold."""
+    try:
+        return _copied(name, value)
+    except RecursionError:
+        raise InvalidRecord(f"{name} is nested too deeply", field=name) from None
+
+
+def _copied(name: str, value: Any) -> Any:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float() if abs(value) <= sys.float_info.max:
+            return value
+        case list() | tuple():
+            return [_copied(name, item) for item in value]
+        case dict() if all(isinstance(key, str) for key in value):
+            return {key: _copied(f"{name}.{key}", item) for key, item in value.items()}
+    raise refused(name, value, "a JSON value")
+
+
+def optional(check: Check) -> Check:
+    """`check`, or absent: None."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def one_of(words: frozenset[str]) -> Check:
+    wanted = f"one of {', '.join(sorted(words))}"
+
+    def check(name: str, value: Any) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        raise refused(name, value, wanted)
+
+    return check
+
+
+Text = Annotated[str, check_text]
+MaybeText = Annotated[str | None, check_maybe_text]
+Word = Annotated[str, check_word]
+Words = Annotated[tuple[str, ...], check_words]
+Flag = Annotated[bool, check_flag]
+Count = Annotated[int, check_count]
+MaybeCount = Annotated[int | None, optional(check_count)]
+Positive = Annotated[int, check_positive]
+MaybeInteger = Annotated[int | None, optional(check_integer)]
+Seconds = Annotated[float, check_seconds]
+MaybeTime = Annotated[str | None, optional(check_time)]
+Timestamp = Annotated[str, check_rfc3339]
+Json = Annotated[Any, check_json]
+Flavor = Annotated[str, check_flavor]
+NativeId = Annotated[str, check_native_id]
+Uid = Annotated[str, check_uid]
+MaybeUid = Annotated[str | None, optional(check_uid)]
+
+
+@dataclass(eq=False)
+class Record:
+    """The base of all records: validated fields, and the unknown ones of a newer writer beside.
+
+    Two records are equal when all their fields are, the unknown ones included.
+    """
+
+    # An `InitVar` is no field, yet `dataclasses.replace` hands it on: unknown fields survive that.
+    _extra: InitVar[Any] = field(default=None, kw_only=True)
+
+    _checks: ClassVar[dict[str, Check]] = {}
+    _required: ClassVar[frozenset[str]] = frozenset()
+    _omitted_if_empty: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, required: Iterable[str] = ()) -> None:
+        """``required`` names fields that need a value although they have a default."""
+        annotations = cls.__annotations__.items()
+        cls._checks = {n: t.__metadata__[0] for n, t in annotations if hasattr(t, "__metadata__")}
+        cls._required = frozenset(cls._checks.keys() - vars(cls).keys()).union(required)
+
+    def __post_init__(self, _extra: Any) -> None:
+        self._agree()
+        # From here on the record is whole, and every assignment is checked against the rest.
+        self.__dict__["_extra"] = check_json(type(self).__name__, _extra) if _extra else {}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check = self._checks.get(name)
+        if check is None:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        values = self.__dict__
+        if "_extra" in values:
+            self._amend(name, check(name, value))
+        else:
+            values[name] = check(name, value)
+
+    def _amend(self, name: str, value: Any) -> None:
+        """Change one field of a whole record, or nothing at all."""
+        before = self.__dict__[name]
+        self.__dict__[name] = value
+        try:
+            self._agree()
+        except InvalidRecord:
+            self.__dict__[name] = before
+            raise
+
+    def _agree(self) -> None:
+        """Raise if fields that are fine alone contradict each other."""
+
+    def __eq__(self, other: object) -> bool:
+        return self.__dict__ == other.__dict__ if type(other) is type(self) else NotImplemented
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, fields in their order, then those of a newer writer."""
+        values = {name: _plain(value) for name, value in self.__dict__.items() if name != "_extra"}
+        for name in self._omitted_if_empty:
+            if values[name] is None or values[name] is False:
+                del values[name]
+        return {**values, **_plain(self.__dict__["_extra"])}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `to_dict` wrote, by this version or another. A null is an absence."""
+        if not isinstance(data, Mapping):
+            raise refused(cls.__name__, data, "an object")
+        known: dict[str, Any] = {}
+        unknown: dict[str, Any] = {}
+        for name, value in data.items():
+            if name not in cls._checks:
+                unknown[name] = value
+            elif value is not None:
+                known[name] = value
+        if missing := sorted(cls._required - known.keys()):
+            raise InvalidRecord(f"{missing[0]} is missing", field=missing[0])
+        return cls(**known, _extra=unknown) if unknown else cls(**known)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            message = f"{cls.__name__} is not JSON: {error}"
+            raise InvalidRecord(message, field=cls.__name__) from None
+        return cls.from_dict(data)
+
+
+R = TypeVar("R", bound=Record)
+
+
+def quick(cls: type[R]) -> type[R]:
+    """Let the constructor of a dataclass check only what it is given; its defaults are good.
+
+    For the records that come by the hundred thousand: half the time of the constructor that
+    `dataclass` wrote, which still explains wrong arguments and takes positional ones.
+    """
+    thorough = cls.__init__
+    checks = cls._checks
+    required = cls._required
+    defaults = {f.name: f.default for f in fields(cls)}
+
+    @wraps(thorough)
+    def __init__(self: R, *args: Any, **given: Any) -> None:
+        if args or not required <= given.keys() <= checks.keys():
+            thorough(self, *args, **given)
+            return
+        values = self.__dict__
+        values.update(defaults)
+        for name, value in given.items():
+            values[name] = checks[name](name, value)
+        self.__post_init__(None)
+
+    cls.__init__ = __init__  # type: ignore[assignment]
+    return cls
+
+
+def nested(record: type[Record]) -> Check:
+    """A ``record``, or the mapping it was written as."""
+
+    def check(name: str, value: Any) -> Record:
+        if isinstance(value, record):
+            return value
+        if not isinstance(value, Mapping):
+            raise refused(name, value, "an object")
+        try:
+            return record.from_dict(value)
+        except InvalidRecord as error:
+            raise error.within(name) from None
+
+    return check
+
+
+def each(check: Check) -> Check:
+    """A list whose every item passes ``check``, kept as a tuple."""
+
+    def check_all(name: str, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, tuple | list):
+            raise refused(name, value, "a list")
+        return tuple(check(f"{name}[{place}]", item) for place, item in enumerate(value))
+
+    return check_all
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Record():
+            return value.to_dict()
+        case tuple() | list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+    return value

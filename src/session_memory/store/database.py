@@ -1,0 +1,287 @@
+"""Everything in which the two databases differ: connections, types, bulk inserts, maintenance.
+
+The rest of the store writes each statement once, in SQL that SQLite and PostgreSQL both take,
+with ``:named`` parameters.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from session_memory.core.errors import (
+    NetworkFilesystem,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreNotFound,
+    UnsafePath,
+)
+
+Row = tuple[Any, ...]
+Params = Mapping[str, Any]
+
+BUSY_MS = 60_000
+PAGE_BYTES = 4096
+CACHE_KIB = 24 * 1024
+KEYS_AT_ONCE = 400
+
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
+
+
+_forks = 0
+_inherited: list[apsw.Connection] = []
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class Sqlite:
+    """One SQLite file through apsw, which brings its own library: nothing else opens the file."""
+
+    types = {
+        "blob": "blob",
+        "int": "integer",
+        "id": "integer primary key",
+        "strict": " strict",
+    }
+
+    def __init__(self, path: Path, *, durability: str = "full", create: bool = True) -> None:
+        self.path = path
+        self.durability = durability
+        self.in_memory = str(path) == ":memory:"
+        if not self.in_memory:
+            _refuse_network(path)
+        if not self.in_memory and not path.exists():
+            if not create:
+                raise StoreNotFound(str(path))
+            _create_private(path, exclusive=False)
+        self._forks = _forks
+        self._connection = self._connect()
+        self._depth = 0
+
+    def _connect(self) -> apsw.Connection:
+        with translated_errors(self.path):
+            connection = apsw.Connection(str(self.path))
+            connection.set_busy_timeout(BUSY_MS)
+            connection.execute(f"pragma page_size = {PAGE_BYTES}")
+            if connection.pragma("journal_mode") not in ("wal", "memory"):
+                connection.pragma("journal_mode", "wal")
+            level = "full" if self.durability == "full" else "normal"
+            connection.execute(f"pragma synchronous = {level}")
+            connection.execute("pragma foreign_keys = on")
+            connection.execute(f"pragma cache_size = -{CACHE_KIB}")
+            connection.execute("pragma temp_store = memory")
+        return connection
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The connection of this process: one carried over a ``fork()`` would corrupt the file."""
+        if self._forks != _forks:
+            self._forks, self._depth = _forks, 0
+            # Closing the parent's connection here would drop the parent's locks.
+            _inherited.append(self._connection)
+            self._connection = self._connect()
+        return self._connection
+
+    def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
+        with translated_errors(self.path):
+            return self.connection.execute(sql, params)
+
+    def all(self, sql: str, params: Params | None = None) -> list[Row]:
+        with translated_errors(self.path):
+            return list(self.connection.execute(sql, params))
+
+    def one(self, sql: str, params: Params | None = None) -> Row | None:
+        with translated_errors(self.path):
+            return next(iter(self.connection.execute(sql, params)), None)
+
+    def value(self, sql: str, params: Params | None = None) -> Any:
+        row = self.one(sql, params)
+        return None if row is None else row[0]
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Insert many rows at once, values in the order of ``columns``."""
+        sql = (
+            f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+        )
+        with translated_errors(self.path):
+            self.connection.executemany(sql, rows)
+
+    def update_many(self, sql: str, params: Iterable[Params]) -> None:
+        with translated_errors(self.path):
+            self.connection.executemany(sql, params)
+
+    def matching(self, sql: str, wanted: Sequence[int | bytes]) -> Iterator[Row]:
+        """Rows of ``sql``, whose ``{keys}`` stands for a list, for any number of keys."""
+        for start in range(0, len(wanted), KEYS_AT_ONCE):
+            some = wanted[start : start + KEYS_AT_ONCE]
+            marks = ",".join("?" * len(some))
+            with translated_errors(self.path):
+                yield from self.connection.execute(sql.replace("{keys}", marks), some)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One write transaction; inside another it joins it."""
+        connection = self.connection
+        if self._depth:
+            yield
+            return
+        with translated_errors(self.path):
+            connection.execute("begin immediate")
+        self._depth = 1
+        try:
+            yield
+            with translated_errors(self.path):
+                connection.execute("commit")
+        except BaseException:
+            # A full disk makes SQLite roll back on its own.
+            if connection.in_transaction:
+                connection.execute("rollback")
+            raise
+        finally:
+            self._depth = 0
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads that all see the same moment."""
+        connection = self.connection
+        if connection.in_transaction:
+            yield
+            return
+        with translated_errors(self.path):
+            connection.execute("begin")
+        try:
+            yield
+        finally:
+            connection.execute("commit")
+
+    def has_table(self, name: str) -> bool:
+        sql = "select 1 from sqlite_master where type = 'table' and name = :name"
+        return self.one(sql, {"name": name}) is not None
+
+    def check(self) -> list[str]:
+        """What the database itself finds wrong with its file."""
+        with translated_errors(self.path):
+            found = [str(row[0]) for row in self.connection.execute("pragma quick_check(20)")]
+            broken = list(self.connection.execute("pragma foreign_key_check"))
+        return [line for line in found if line != "ok"] + [f"broken reference {row}" for row in broken]
+
+    def backup(self, target: Path) -> None:
+        """A consistent copy while others go on writing; never over an existing file."""
+        _create_private(target)
+        try:
+            copy = apsw.Connection(str(target))
+            with translated_errors(target):
+                with copy.backup("main", self.connection, "main") as work:
+                    while not work.done:
+                        work.step(4096)
+                copy.pragma("journal_mode", "delete")
+            copy.close()
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """The first load of an empty store: a rollback journal has nothing to journal there, so
+        every page is written once instead of twice. Falls back when others have the file open."""
+        connection = self.connection
+        connection.set_busy_timeout(0)
+        try:
+            connection.pragma("journal_mode", "truncate")
+        except apsw.BusyError:
+            pass
+        finally:
+            connection.set_busy_timeout(BUSY_MS)
+        try:
+            yield
+        finally:
+            with translated_errors(self.path):
+                connection.pragma("journal_mode", "wal")
+
+    def vacuum(self) -> None:
+        with translated_errors(self.path):
+            self.connection.execute("vacuum")
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log into the file; a reader in the way only delays it."""
+        with translated_errors(self.path):
+            self.connection.execute("pragma wal_checkpoint(truncate)")
+
+    def bytes_on_disk(self) -> int:
+        files = (self.path, *(Path(f"{self.path}{end}") for end in ("-wal", "-shm")))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        if self._forks == _forks:
+            self._connection.close()
+
+
+@contextmanager
+def translated_errors(path: Path) -> Iterator[None]:
+    """The library's exceptions as ours, each with a hint."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise StoreFull(str(path)) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(str(path)) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(str(path), str(error)) from error
+    except apsw.CantOpenError as error:
+        raise StoreNotFound(str(path)) from error
+    except apsw.IOError as error:
+        raise StoreFull(str(path)) if _disk_is_full(path) else StoreDamaged(
+            str(path), str(error)
+        ) from error
+
+
+def _disk_is_full(path: Path) -> bool:
+    try:
+        return os.statvfs(path.parent).f_bavail == 0
+    except OSError:
+        return False
+
+
+def _create_private(path: Path, *, exclusive: bool = True) -> None:
+    """An empty file that only its owner may read, in a directory that only its owner may enter."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | (os.O_EXCL if exclusive else 0)
+    try:
+        os.close(os.open(path, flags, 0o600))
+    except FileExistsError:
+        hint = "Choose a name that does not exist yet."
+        raise UnsafePath(f"{path} exists already", hint) from None
+
+
+def _refuse_network(path: Path) -> None:
+    if os.environ.get("SESSION_MEMORY_ALLOW_NETWORK_FS"):
+        return
+    kind = filesystem_of(path)
+    if kind in _NETWORK:
+        raise NetworkFilesystem(str(path), kind)
+
+
+def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
+    """The type of the file system ``path`` is or will be on; empty where it cannot be told."""
+    try:
+        lines = mounts.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    target, best, kind = str(path.absolute()), -1, ""
+    for line in lines:
+        fields = line.split(" ")
+        place = fields[1].replace("\\040", " ").rstrip("/")
+        if (target == place or target.startswith(place + "/")) and len(place) > best:
+            best, kind = len(place), fields[2]
+    return kind

@@ -1,0 +1,234 @@
+"""Events: what happened in a session, one row for each block, owned by one session."""
+
+import msgspec
+
+from session_memory.core.schema import SessionEvent
+from session_memory.core.text import escaped
+from session_memory.core.time import format_time
+from session_memory.store.database import Row, Sqlite
+from session_memory.store.names import Names
+
+
+class EventRow(msgspec.Struct, gc=False):
+    """An event on its way into the store, with words where the table holds numbers."""
+
+    seq: int
+    ts: int | None
+    kind: str
+    marks: str
+    role: str
+    tool: str | None
+    native_kind: str
+    model: str | None
+    parent_seq: int | None
+    branch: str | None
+    summary: str
+    source_id: int
+    place: int
+    length: int
+    record: bytes
+    block: int
+    call_id: str | None
+    response_id: str | None
+    path: str | None
+    tokens: int
+    is_sidechain: bool
+    is_error: bool
+    duration_ms: int | None
+    exit_code: int | None
+
+
+_COLUMNS = ("session_id", *EventRow.__struct_fields__)
+_OF_SESSION = """
+    select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.parent_seq,
+           e.branch, e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id,
+           e.response_id,
+           e.path, e.tokens, e.is_sidechain, e.is_error, e.duration_ms, e.exit_code
+    from events e join sources o on o.id = e.source_id
+    where e.session_id = :session order by e.seq
+"""
+_INHERITED = """
+    select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.parent_seq,
+           e.branch, e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id,
+           e.response_id,
+           e.path, e.tokens, e.is_sidechain, e.is_error, e.duration_ms, e.exit_code,
+           s.uid, c.seq
+    from copies c
+    join events e on e.record = c.record and e.block = c.block
+    join sources o on o.id = e.source_id
+    join sessions s on s.id = e.session_id
+    where c.session_id = :session and c.seq is not null and e.session_id <> :session
+    order by c.seq
+"""
+_BY_RECORD = "select distinct record, session_id from events where record in ({keys})"
+_SEQ_OF = """
+    select max(seq) from (
+        select seq from events where record = :record and session_id = :session
+        union all
+        select seq from copies where record = :record and session_id = :session
+    ) held
+"""
+_CHAIN = """
+    select seq, parent_seq, kind, marks, record, block, branch from events
+    where session_id = :session order by seq
+"""
+_SET_BRANCH = "update events set branch = :branch where session_id = :session and seq = :seq"
+_SET_TOKENS = "update events set tokens = :value where session_id = :session and seq = :seq"
+_SET_MARKS = "update events set marks = :value where session_id = :session and seq = :seq"
+_COUNT = "select count(*) from events"
+_COPY_COLUMNS = ("session_id", "seq", "record", "block", "source_id", "place", "length")
+
+
+def record_key(native_id: str) -> bytes:
+    """A record's identity as stored: the 16 bytes of a UUID, or ``=`` and the id as it is."""
+    if len(native_id) == 36 and native_id[8] == native_id[13] == native_id[18] == "-":
+        digits = native_id.replace("-", "")
+        try:
+            key = bytes.fromhex(digits)
+        except ValueError:
+            key = b""
+        # Only a UUID that reads back letter for letter may be stored as its bytes.
+        if key.hex() == digits and len(key) == 16 and native_id[23] == "-":
+            return key
+    other = b"=" + native_id.encode()
+    return other if len(other) != 16 else b"=" + other
+
+
+def uuid_text(key: bytes) -> str:
+    text = key.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def native_id_of(key: bytes) -> str:
+    """The identity that `record_key` stored."""
+    return uuid_text(key) if len(key) == 16 else key.lstrip(b"=").decode()
+
+
+def _escape(row: EventRow) -> None:
+    for name in ("summary", "call_id", "response_id", "path"):
+        value = getattr(row, name)
+        if value is not None:
+            setattr(row, name, escaped(value))
+
+
+class Events:
+    def __init__(self, db: Sqlite, names: Names) -> None:
+        self._db = db
+        self._names = names
+
+    def add(self, session_id: int, rows: "list[EventRow]") -> None:
+        number = self._names.numbers
+        for row in rows:
+            if "\0" in row.summary or "\0" in f"{row.call_id}{row.response_id}{row.path}":
+                _escape(row)
+        self._db.insert(
+            "events",
+            _COLUMNS,
+            [
+                (
+                    session_id, row.seq, row.ts, number[row.kind], number[row.marks],
+                    number[row.role], number[row.tool], number[row.native_kind],
+                    number[row.model], row.parent_seq, row.branch, row.summary, row.source_id,
+                    row.place, row.length, row.record, row.block, row.call_id,
+                    row.response_id, row.path, row.tokens, row.is_sidechain,
+                    row.is_error, row.duration_ms, row.exit_code,
+                )
+                for row in rows
+            ],
+        )
+
+    def add_copies(self, session_id: int, rows: "list[EventRow]", *, placed: bool) -> None:
+        """Records that are stored already; ``placed`` when they are part of this session's order."""
+        self._db.insert(
+            "copies",
+            _COPY_COLUMNS,
+            [
+                (session_id, row.seq if placed else None, row.record, row.block,
+                 row.source_id, row.place, row.length)
+                for row in rows
+            ],
+        )
+
+    def amend(self, session_id: int, changes: dict[int, dict[str, object]]) -> None:
+        """Set the tokens or marks of earlier events, by seq."""
+        for seq, columns in changes.items():
+            where = {"session": session_id, "seq": seq}
+            if "tokens" in columns:
+                self._db.execute(_SET_TOKENS, {**where, "value": columns["tokens"]})
+            if "marks" in columns:
+                marks = self._names.numbers[str(columns["marks"])]
+                self._db.execute(_SET_MARKS, {**where, "value": marks})
+
+    def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
+        """``(record, session_id)`` of those records that are stored already, with their owner."""
+        return [(row[0], row[1]) for row in self._db.matching(_BY_RECORD, records)]
+
+    def seq_of(self, session_id: int, record: bytes) -> int | None:
+        """The seq of the last event of a record, own or inherited."""
+        seq = self._db.value(_SEQ_OF, {"session": session_id, "record": record})
+        return None if seq is None else int(seq)
+
+    def chain(self, session_id: int) -> list[tuple[int, int | None, bool, str, str | None]]:
+        """``(seq, parent_seq, is_prompt, event_uid, branch)`` of the session's events, in order."""
+        word = self._names.word
+        return [
+            (
+                seq,
+                parent,
+                "user_msg" in (word(kind), *(word(marks) or "").split(",")),
+                f"{native_id_of(record)}:{block}",
+                branch,
+            )
+            for seq, parent, kind, marks, record, block, branch in self._db.all(
+                _CHAIN, {"session": session_id}
+            )
+        ]
+
+    def set_branches(self, session_id: int, branches: dict[int, str | None]) -> None:
+        rows = ({"session": session_id, "seq": s, "branch": b} for s, b in branches.items())
+        self._db.update_many(_SET_BRANCH, rows)
+
+    def count(self) -> int:
+        return int(self._db.value(_COUNT))
+
+    def of(self, session_id: int, uid: str) -> list[SessionEvent]:
+        """The session's own events in order."""
+        rows = self._db.all(_OF_SESSION, {"session": session_id})
+        return [self._event(uid, row) for row in rows]
+
+    def inherited(self, session_id: int) -> list[tuple[int, SessionEvent]]:
+        """``(seq here, the event as its owner holds it)`` for what the session has of others."""
+        rows = self._db.all(_INHERITED, {"session": session_id})
+        return [(row[25], self._event(row[24], row)) for row in rows]
+
+    def _event(self, uid: str, row: Row) -> SessionEvent:
+        word = self._names.word
+        (seq, ts, kind, marks, role, tool, native_kind, model, parent, branch, summary) = row[:11]
+        (source, place, length, record, block, call, response, path, tokens) = row[11:20]
+        (sidechain, error, duration, exit_code) = row[20:24]
+        identity = native_id_of(record)
+        return SessionEvent(
+            session_uid=uid,
+            seq=seq,
+            ts=None if ts is None else format_time(ts),
+            kind=word(kind) or "",
+            parent_seq=parent,
+            role=word(role),
+            tool=word(tool),
+            summary=summary,
+            payload_ref=f"{source}@{place}+{length}#{block}",
+            tokens=tokens,
+            is_sidechain=bool(sidechain),
+            event_uid=f"{identity}:{block}",
+            marks=tuple(filter(None, (word(marks) or "").split(","))),
+            call_id=call,
+            response_id=response,
+            is_error=bool(error),
+            native_id=None if "@" in identity else identity,
+            native_kind=word(native_kind),
+            model=word(model),
+            duration_ms=duration,
+            exit_code=exit_code,
+            path=path,
+            branch=branch,
+        )

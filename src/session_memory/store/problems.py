@@ -1,0 +1,56 @@
+"""Problems: bad input, kept as values with their place and reason, never swallowed."""
+
+from typing import NamedTuple
+
+from session_memory.core.time import format_time
+from session_memory.store.database import Sqlite
+
+
+class Problem(NamedTuple):
+    host: str
+    path: str
+    place: int
+    length: int
+    reason: str
+    detail: str
+    noticed_at: str
+
+
+_COLUMNS = ("source_id", "place", "length", "reason", "detail", "noticed_at")
+_KNOWN = "select place, reason from problems where source_id = :source"
+_CLEAR_FILE = "delete from problems where source_id = :source and length = 0"
+_CLEAR_RECORDS = "delete from problems where length > 0"
+_COUNT = "select count(*) from problems"
+_LIST = """
+    select s.host, s.path, p.place, p.length, p.reason, p.detail, p.noticed_at
+    from problems p join sources s on s.id = p.source_id order by s.host, s.path, p.place
+"""
+
+
+class Problems:
+    """A problem of length 0 concerns the whole file and goes when the file is well again."""
+
+    def __init__(self, db: Sqlite) -> None:
+        self._db = db
+
+    def add(self, source_id: int, found: list[tuple[int, int, str, str]], now: int) -> int:
+        """Note ``(place, length, reason, detail)`` once each; says how many were new."""
+        if not found:
+            return 0
+        known = {tuple(row) for row in self._db.all(_KNOWN, {"source": source_id})}
+        new = [problem for problem in found if (problem[0], problem[2]) not in known]
+        self._db.insert("problems", _COLUMNS, [(source_id, *problem, now) for problem in new])
+        return len(new)
+
+    def file_is_well(self, source_id: int) -> None:
+        self._db.execute(_CLEAR_FILE, {"source": source_id})
+
+    def clear_records(self) -> None:
+        """Forget what was wrong with single records: reading the raw again will tell."""
+        self._db.execute(_CLEAR_RECORDS)
+
+    def count(self) -> int:
+        return int(self._db.value(_COUNT))
+
+    def every(self) -> list[Problem]:
+        return [Problem(*row[:6], format_time(row[6])) for row in self._db.all(_LIST)]

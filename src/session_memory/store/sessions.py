@@ -1,0 +1,262 @@
+"""Sessions: one row each, with its roll-ups, its watermarks and its settling state."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from session_memory.core.schema import Cost, Session
+from session_memory.core.text import escaped
+from session_memory.core.time import format_time
+from session_memory.store.database import Row, Sqlite
+from session_memory.store.usage import BUCKETS
+
+
+class SessionRow(msgspec.Struct, kw_only=True):
+    """A session as the table holds it; times are milliseconds."""
+
+    id: int = 0
+    uid: str
+    flavor: str
+    native_id: str
+    native_name: str | None = None
+    repo: str | None = None
+    domain: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    model: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    outcome: str = "unknown"
+    outcome_evidence: str = "[]"
+    task_ref: str | None = None
+    title: str | None = None
+    parent_uid: str | None = None
+    relation: str | None = None
+    spawn_call_id: str | None = None
+    spawn_depth: int = 0
+    agent_version: str | None = None
+    host: str | None = None
+    facts: str = "{}"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    reasoning_tokens: int = 0
+    web_searches: int = 0
+    turns: int = 0
+    retries: int = 0
+    wall_clock_ms: int = 0
+    event_count: int = 0
+    own_records: int = 0
+    has_shared: int = 0
+    stale: int = 0
+    revision: int = 0
+    analyzed_revision: int | None = None
+    discovered_at: int = 0
+    ingested_at: int | None = None
+    analyzed_at: int | None = None
+    evicted_at: int | None = None
+    state: bytes = b""
+
+
+COLUMNS = SessionRow.__struct_fields__
+_SELECT = f"select {', '.join(COLUMNS)} from sessions"
+_BY_UID = f"{_SELECT} where uid = :uid"
+_BY_ID = f"{_SELECT} where id = :id"
+_STALE = "select id from sessions where stale = 1 order by id"
+_ADD = f"""
+    insert into sessions ({", ".join(COLUMNS[1:])})
+    values ({", ".join(":" + name for name in COLUMNS[1:])}) returning id
+"""
+_SAVE = f"""
+    update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id
+"""
+_MARK_STALE = "update sessions set stale = 1 where id = :id"
+_LINK_SOURCE = """
+    insert into session_sources (session_id, source_id) values (:session, :source)
+    on conflict do nothing
+"""
+_SOURCES = "select source_id from session_sources where session_id = :session"
+_SHARING = "select other_id from shares where session_id = :session"
+_SHARE = """
+    insert into shares (session_id, other_id) values (:one, :other) on conflict do nothing
+"""
+_OF_SOURCE = "select session_id from session_sources where source_id = :source"
+_ADD_LINK = "insert into links (child_uid, parent_id, call_id) values (:child, :parent, :call)"
+_LINKS = """
+    select p.uid, l.call_id from links l join sessions p on p.id = l.parent_id
+    where l.child_uid = :child order by p.uid, l.call_id
+"""
+_HAS_LINK = """
+    select 1 from links where child_uid = :child and parent_id = :parent and call_id = :call
+"""
+_DROP_DERIVED = tuple(
+    f"delete from {table} where {column} = :session"
+    for table, column in (
+        ("events", "session_id"),
+        ("copies", "session_id"),
+        ("links", "parent_id"),
+        ("shares", "session_id"),
+        ("shares", "other_id"),
+    )
+) + (
+    "delete from usage where owner_id = :session and session_id = :session",
+    """
+    delete from usage
+    where session_id = :session and (owner_id is null or owner_id <> session_id)
+    """,
+)
+_SHOWN = f"""
+    select {", ".join("s." + name for name in COLUMNS[1:-1])},
+        (select min(o.path) from session_sources x join sources o on o.id = x.source_id
+         where x.session_id = s.id and o.role = 'log'),
+        (select coalesce(sum(o.kept), 0) from session_sources x
+         join sources o on o.id = x.source_id where x.session_id = s.id and o.role = 'log')
+    from sessions s
+"""
+_CHILDREN = f"""
+    select s.uid from sessions s where s.parent_uid = :uid
+    order by s.started_at is null, s.started_at, s.uid
+"""
+_DROP_ORPHANS = """
+    delete from sessions where id not in (select session_id from session_sources)
+"""
+# A settling state with nothing settled yet: an empty msgpack map.
+EMPTY_STATE = b"\x80"
+_UIDS = "select uid from sessions order by uid"
+_COUNT = "select count(*) from sessions"
+
+
+class Sessions:
+    def __init__(self, db: Sqlite) -> None:
+        self._db = db
+
+    # ------------------------------------------------------------ for the writer
+
+    def row(self, uid: str) -> SessionRow | None:
+        return self._row(_BY_UID, {"uid": uid})
+
+    def row_by_id(self, session_id: int) -> SessionRow:
+        found = self._row(_BY_ID, {"id": session_id})
+        if found is None:
+            raise LookupError(session_id)
+        return found
+
+    def _row(self, sql: str, params: dict[str, Any]) -> SessionRow | None:
+        found = self._db.one(sql, params)
+        return None if found is None else SessionRow(**dict(zip(COLUMNS, found, strict=True)))
+
+    def save(self, row: SessionRow) -> None:
+        """Store the row, new or not."""
+        if row.id:
+            self._db.execute(_SAVE, _storable(row))
+        else:
+            row.id = int(self._db.value(_ADD, _storable(row)))
+
+    def link_source(self, session_id: int, source_id: int) -> None:
+        self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
+
+    def link_child(self, parent_id: int, child_uid: str, call_id: str) -> None:
+        link = {"child": child_uid, "parent": parent_id, "call": escaped(call_id)}
+        if self._db.one(_HAS_LINK, link) is None:
+            self._db.execute(_ADD_LINK, link)
+
+    def links_to(self, child_uid: str) -> list[tuple[str, str]]:
+        """``(parent uid, call id)`` of every record that says it started the session."""
+        return [(row[0], row[1]) for row in self._db.all(_LINKS, {"child": child_uid})]
+
+    def source_ids(self, session_id: int) -> list[int]:
+        return [row[0] for row in self._db.all(_SOURCES, {"session": session_id})]
+
+    def of_source(self, source_id: int) -> list[int]:
+        return [row[0] for row in self._db.all(_OF_SOURCE, {"source": source_id})]
+
+    def mark_stale(self, session_id: int) -> None:
+        """Its derived rows no longer follow from the raw; they are made anew before sync ends."""
+        self._db.execute(_MARK_STALE, {"id": session_id})
+
+    def stale(self) -> list[int]:
+        return [row[0] for row in self._db.all(_STALE)]
+
+    def sharing_with(self, session_id: int) -> list[int]:
+        return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]
+
+    def set_sharing(self, pairs: set[tuple[int, int]]) -> None:
+        for one, other in sorted(pairs | {(b, a) for a, b in pairs}):
+            self._db.execute(_SHARE, {"one": one, "other": other})
+
+    def drop_derived(self, session_id: int) -> None:
+        for statement in _DROP_DERIVED:
+            self._db.execute(statement, {"session": session_id})
+
+    def reset_derived(self) -> None:
+        """Every session back to its watermarks, revision and evidence; the rest will follow."""
+        kept = "revision, analyzed_revision, discovered_at, ingested_at, analyzed_at, evicted_at"
+        kept += ", outcome, outcome_evidence, task_ref, domain"
+        blank = SessionRow(uid="", flavor="", native_id="")
+        names = set(COLUMNS) - {"id", "uid", "flavor", "native_id", "native_name", "host"}
+        reset = {name: getattr(blank, name) for name in sorted(names - set(kept.split(", ")))}
+        assignments = ", ".join(f"{name} = :{name}" for name in reset)
+        self._db.execute(f"update sessions set {assignments}", {**reset, "state": EMPTY_STATE})
+
+    def drop_orphans(self) -> None:
+        """Sessions that no source speaks of any more."""
+        self._db.execute(_DROP_ORPHANS)
+
+    # ------------------------------------------------------------ for readers
+
+    def get(self, uid: str) -> Session | None:
+        row = self._db.one(f"{_SHOWN} where s.uid = :uid", {"uid": uid})
+        return None if row is None else to_session(row)
+
+    def every(self) -> list[Session]:
+        """All sessions, newest first."""
+        order = "order by s.ended_at is null, s.ended_at desc, s.uid"
+        return [to_session(row) for row in self._db.all(f"{_SHOWN} {order}")]
+
+    def children(self, uid: str) -> list[str]:
+        return [row[0] for row in self._db.all(_CHILDREN, {"uid": uid})]
+
+    def uids(self) -> list[str]:
+        return [row[0] for row in self._db.all(_UIDS)]
+
+    def count(self) -> int:
+        return int(self._db.value(_COUNT))
+
+
+def _storable(row: SessionRow) -> dict[str, Any]:
+    return {
+        name: escaped(value) if isinstance(value, str) else value
+        for name, value in msgspec.structs.asdict(row).items()
+    }
+
+
+def to_session(row: Row) -> Session:
+    """The public value of a row of ``_SHOWN``."""
+    fields = dict(zip((*COLUMNS[1:-1], "path", "bytes"), row, strict=True))
+    times = ("started_at", "ended_at", "discovered_at", "ingested_at", "analyzed_at", "evicted_at")
+    return Session(
+        session_uid=fields["uid"],
+        flavor=fields["flavor"],
+        native_session_id=fields["native_id"],
+        cost=Cost(
+            cache_tokens=fields["cache_read_tokens"] + fields["cache_write_tokens"],
+            wall_clock_s=fields["wall_clock_ms"] / 1000,
+            turns=fields["turns"],
+            retries=fields["retries"],
+            **{name: fields[name] for name in BUCKETS},
+        ),
+        source_path=fields["path"],
+        source_bytes=fields["bytes"],
+        outcome_evidence=tuple(json.loads(fields["outcome_evidence"])),
+        **{
+            name: fields[name]
+            for name in (
+                "repo", "domain", "cwd", "git_branch", "model", "outcome", "task_ref", "title",
+                "parent_uid", "relation", "spawn_call_id", "spawn_depth", "agent_version", "host", "revision", "analyzed_revision",
+            )
+        },
+        **{name: None if fields[name] is None else format_time(fields[name]) for name in times},
+    )

@@ -1,0 +1,185 @@
+"""Sources: the native files we know, how far each was read, and what its lines came to."""
+
+import json
+from collections import Counter
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from session_memory.store.database import Sqlite
+
+
+class SourceRow(msgspec.Struct, kw_only=True):
+    """One generation of one native file. A rewritten file begins a new generation."""
+
+    id: int = 0
+    uid: str = ""
+    host: str
+    flavor: str
+    role: str
+    path: str
+    home_path: str
+    session: str = ""
+    agent: str = ""
+    generation: int = 0
+    superseded: int = 0
+    vanished: int = 0
+    adapter_version: int = 0
+    read_to: int = 0
+    cursor_state: str = ""
+    kept: int = 0
+    tail_hash: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+    inode: int = 0
+    starts_at: int | None = None
+    lines: int = 0
+    bookkeeping: str = "{}"
+    lenient: int = 0
+    discovered_at: int = 0
+    ingested_at: int | None = None
+
+
+COLUMNS = SourceRow.__struct_fields__
+_SELECT = f"select {', '.join(COLUMNS)} from sources"
+_KNOWN = f"{_SELECT} where host = :host and superseded = 0"
+_BY_ID = f"{_SELECT} where id = :id"
+_BY_UID = f"{_SELECT} where uid = :uid"
+_EXISTS = """
+    select 1 from sources where host = :host and path = :path and generation = :generation
+"""
+_EVERY = f"{_SELECT} order by host, path, generation"
+_OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by path, generation"
+_READ_BY_SESSION = f"""
+    {_SELECT} where id in (select source_id from session_sources where session_id = :session)
+"""
+_ADD = f"""
+    insert into sources ({", ".join(COLUMNS[1:])})
+    values ({", ".join(":" + name for name in COLUMNS[1:])}) returning id
+"""
+_CHANGING = ("superseded", "vanished", "adapter_version", "read_to", "cursor_state", "kept")
+_CHANGING += ("tail_hash", "size", "mtime_ns", "ctime_ns", "inode", "starts_at", "lines")
+_CHANGING += ("bookkeeping", "lenient", "ingested_at")
+_SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where id = :id"
+_CURSOR = "select read_to, kept, superseded from sources where id = :id"
+_LINES = "select id, lines, bookkeeping from sources where role = 'log'"
+_EVENT_LINES = """
+    select source_id, count(*) from (select distinct source_id, place from events) lines
+    group by source_id
+"""
+_COPY_LINES = """
+    select source_id, count(*) from (
+        select source_id, place from copies except select source_id, place from events
+    ) lines group by source_id
+"""
+_PROBLEM_LINES = "select source_id, count(*) from problems where length > 0 group by source_id"
+_RESET = "update sources set lines = 0, lenient = 0, bookkeeping = '{}'"
+
+
+class Account(msgspec.Struct, kw_only=True):
+    """What became of every non-blank line; ``unaccounted`` must be 0."""
+
+    lines: int = 0
+    events: int = 0
+    bookkeeping: int = 0
+    copies: int = 0
+    problems: int = 0
+    unaccounted: int = 0
+    bookkeeping_kinds: dict[str, int] = {}
+
+
+class Sources:
+    def __init__(self, db: Sqlite) -> None:
+        self._db = db
+
+    def known(self, host: str) -> dict[str, SourceRow]:
+        """The newest generation of every source of ``host``, by path."""
+        return {row.path: row for row in self._rows(_KNOWN, {"host": host})}
+
+    def exists(self, host: str, path: str, generation: int) -> bool:
+        where = {"host": host, "path": path, "generation": generation}
+        return self._db.one(_EXISTS, where) is not None
+
+    def every(self) -> list[SourceRow]:
+        return self._rows(_EVERY, {})
+
+    def get(self, source_id: int) -> SourceRow:
+        return self._rows(_BY_ID, {"id": source_id})[0]
+
+    def by_uid(self, uid: str) -> SourceRow | None:
+        return next(iter(self._rows(_BY_UID, {"uid": uid})), None)
+
+    def named_for(self, flavor: str, native: str) -> list[SourceRow]:
+        """Sources whose path says they belong to the session, spilled bodies included."""
+        return self._rows(_OF_SESSION, {"flavor": flavor, "native": native})
+
+    def read_by(self, session_id: int) -> list[SourceRow]:
+        """Sources that hold records of the session, in their order of reading."""
+        return sorted(self._rows(_READ_BY_SESSION, {"session": session_id}), key=reading_order)
+
+    def _rows(self, sql: str, params: dict[str, Any]) -> list[SourceRow]:
+        return [
+            SourceRow(**dict(zip(COLUMNS, row, strict=True))) for row in self._db.all(sql, params)
+        ]
+
+    def save(self, row: SourceRow) -> None:
+        """Store the row, new or not."""
+        if row.id:
+            self._db.execute(_SAVE, msgspec.structs.asdict(row))
+        else:
+            row.uid = source_uid(row.host, row.path, row.generation)
+            row.id = int(self._db.value(_ADD, msgspec.structs.asdict(row)))
+
+    def reset_tallies(self) -> None:
+        self._db.execute(_RESET)
+
+    def moved_on(self, row: SourceRow) -> bool:
+        """Whether another process has read the source since ``row`` was loaded."""
+        found = self._db.one(_CURSOR, {"id": row.id})
+        return found != (row.read_to, row.kept, row.superseded)
+
+    def account(self) -> dict[int, Account]:
+        """Per source, where its lines went; counted from what is stored, not from a tally."""
+        events, copies, problems = (
+            {row[0]: row[1] for row in self._db.all(sql)}
+            for sql in (_EVENT_LINES, _COPY_LINES, _PROBLEM_LINES)
+        )
+        accounts = {}
+        for source, lines, kinds in self._db.all(_LINES):
+            counted = json.loads(kinds)
+            account = Account(
+                lines=lines,
+                events=events.get(source, 0),
+                copies=copies.get(source, 0),
+                problems=problems.get(source, 0),
+                bookkeeping=sum(counted.values()),
+                bookkeeping_kinds=counted,
+            )
+            known = account.events + account.copies + account.problems + account.bookkeeping
+            account.unaccounted = lines - known
+            accounts[source] = account
+        return accounts
+
+
+def total(accounts: dict[int, Account]) -> Account:
+    kinds: Counter[str] = Counter()
+    whole = Account()
+    for account in accounts.values():
+        kinds.update(account.bookkeeping_kinds)
+        for name in ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted"):
+            setattr(whole, name, getattr(whole, name) + getattr(account, name))
+    whole.bookkeeping_kinds = dict(sorted(kinds.items()))
+    return whole
+
+
+def reading_order(row: SourceRow) -> tuple[bool, int, str, int]:
+    """By the start of the source, then its path, then its generation; never by our clock."""
+    return (row.starts_at is None, row.starts_at or 0, row.path, row.generation)
+
+
+def source_uid(host: str, path: str, generation: int) -> str:
+    """The same on every store that ever holds this file of this host."""
+    identity = "\0".join((host, path, str(generation)))
+    return sha256(identity.encode()).hexdigest()[:16]

@@ -1,0 +1,76 @@
+"""The store: one database with everything that was collected."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from session_memory.core.time import now_ms
+from session_memory.store.database import Sqlite
+from session_memory.store.events import Events
+from session_memory.store.migrations import migrate
+from session_memory.store.names import Names
+from session_memory.store.problems import Problems
+from session_memory.store.raw import Raw
+from session_memory.store.sessions import Sessions
+from session_memory.store.sources import Sources
+from session_memory.store.usage import Usages
+
+
+class Store:
+    """Its parts, each with its SQL beside it, over one database."""
+
+    def __init__(self, db: Sqlite) -> None:
+        self.db = db
+        self.names = Names(db)
+        self.raw = Raw(db)
+        self.sources = Sources(db)
+        self.sessions = Sessions(db)
+        self.events = Events(db, self.names)
+        self.usage = Usages(db, self.names)
+        self.problems = Problems(db)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; what a rolled-back transaction had learned is unlearned."""
+        try:
+            with self.db.transaction():
+                yield
+        except BaseException:
+            self.names.forget()
+            raise
+
+    def drop_all_derived(self) -> None:
+        """Leave the raw, the sources with their cursors, and the sessions with their watermarks."""
+        for table in ("events", "copies", "usage", "links", "shares", "session_sources"):
+            self.db.execute(f"delete from {table}")
+        self.problems.clear_records()
+        self.sources.reset_tallies()
+        self.sessions.reset_derived()
+
+    def close(self) -> None:
+        self.db.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_store(
+    where: str | Path, *, durability: str = "full", create: bool = True
+) -> Store:
+    """Open the store at a path (``:memory:`` for one that vanishes), creating it if need be.
+
+    ``durability="full"`` survives a power cut after every call that returned; ``"normal"`` may
+    lose the last calls then, never the file.
+    """
+    db = Sqlite(Path(where).expanduser(), durability=durability, create=create)
+    migrate(db, now_ms())
+    return Store(db)

@@ -1,0 +1,163 @@
+"""Is everything well? What was found where, what is about to be lost, and the store's health.
+
+Each check is one line: ``ok``, ``warn`` (look at it) or ``bad`` (it does not work), with a hint.
+"""
+
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.config import Config
+from session_memory.collect.discover import roots
+from session_memory.collect.doctor import adapter_versions
+from session_memory.store import Store
+from session_memory.store.migrations import NEWEST, version
+from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
+
+LITTLE_SPACE = 1 << 30
+NO_SPACE = 64 << 20
+
+
+class Check(msgspec.Struct, frozen=True):
+    name: str
+    status: str
+    text: str
+    hint: str | None = None
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    checks: list[Check]
+    roots: list[RootState]
+    store: dict[str, Any]
+
+    @property
+    def worst(self) -> str:
+        found = {check.status for check in self.checks}
+        return "bad" if "bad" in found else "warn" if "warn" in found else "ok"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.worst,
+            "checks": msgspec.to_builtins(self.checks),
+            "roots": msgspec.to_builtins(self.roots),
+            "store": self.store,
+        }
+
+
+def examine(
+    config: Config, path: Path, store: Store | None, problem: Check | None, host: str
+) -> Diagnosis:
+    """Look at everything. ``problem`` says why there is no ``store`` to look into."""
+    known = store.sources.known(host) if store else {}
+    now_s = time.time()
+    found = [root_state(root, config, known, now_s) for root in roots(config)]
+    checks = [*_logs(found), *_expiry(found)]
+    facts: dict[str, Any] = {"path": str(path), "exists": store is not None}
+    if problem is not None:
+        checks.append(problem)
+    if store is not None:
+        facts |= _facts(store)
+        checks += [*_contents(facts), *_permissions(path), *_versions(store, facts)]
+    checks += _space(path)
+    return Diagnosis(checks=checks, roots=found, store=facts)
+
+
+def _logs(found: list[RootState]) -> Iterator[Check]:
+    for root in found:
+        name = f"{root.flavor} logs"
+        if not root.exists:
+            # An agent that was never used is no fault; a root somebody named is.
+            status = "ok" if root.is_default else "warn"
+            hint = None if root.is_default else "Correct the root: session-memory config --path"
+            yield Check(name, status, f"{root.path}: not there", hint)
+            continue
+        text = f"{root.path}: {root.files:,} files, {_mb(root.bytes)}"
+        if root.unreadable:
+            text += f", {root.unreadable:,} that cannot be read"
+            yield Check(name, "warn", text, "See which: session-memory problems")
+        else:
+            yield Check(name, "ok", text)
+    if not any(root.files for root in found):
+        hint = "Try it on invented sessions: session-memory demo"
+        yield Check("logs", "warn", "no agent has left logs here", hint)
+
+
+def _expiry(found: list[RootState]) -> Iterator[Check]:
+    for root in found:
+        if root.retention_days is None or not root.files:
+            continue
+        name, days = f"{root.flavor} expiry", root.retention_days
+        if not root.expiring:
+            yield Check(name, "ok", f"keeps {days} days; deletes nothing within {WARNING_DAYS}")
+            continue
+        lost, count = root.at_risk, len(root.expiring)
+        text = f"keeps {days} days; deletes {count:,} files within {WARNING_DAYS} days"
+        if not lost:
+            yield Check(name, "ok", f"{text}, all of them kept whole in the store")
+        else:
+            text += f", {len(lost):,} of them ({_mb(sum(f.bytes for f in lost))}) not kept yet"
+            yield Check(name, "warn", text, "Keep them now: session-memory sync")
+
+
+def _facts(store: Store) -> dict[str, Any]:
+    raw, compressed = store.raw.stored_bytes()
+    return {
+        "sessions": store.sessions.count(),
+        "events": store.events.count(),
+        "problems": store.problems.count(),
+        "bytes": store.db.bytes_on_disk(),
+        "raw_bytes": raw,
+        "compressed_bytes": compressed,
+        "schema": version(store.db),
+        "adapters": adapter_versions(),
+    }
+
+
+def _contents(facts: dict[str, Any]) -> Iterator[Check]:
+    text = f"{facts['sessions']:,} sessions, {facts['events']:,} events, {_mb(facts['bytes'])}"
+    yield Check("store", "ok", f"{facts['path']}: {text}, for {_mb(facts['raw_bytes'])} of logs")
+    if count := facts["problems"]:
+        hint = "See them: session-memory problems"
+        yield Check("problems", "warn", f"{count:,} pieces of bad input", hint)
+
+
+def _permissions(path: Path) -> Iterator[Check]:
+    files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm"))]
+    modes = [(file, stat.S_IMODE(file.stat().st_mode)) for file in files if file.exists()]
+    modes.append((path.parent, stat.S_IMODE(path.parent.stat().st_mode)))
+    fine = True
+    for file, mode in modes:
+        if mode & 0o077:
+            fine = False
+            want = "700" if file == path.parent else "600"
+            text = f"{file} has mode {mode:03o}: others on this machine may read it"
+            yield Check("permissions", "warn", text, f"chmod {want} {file}")
+    if fine:
+        yield Check("permissions", "ok", "the store is readable by you alone")
+
+
+def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
+    adapters: dict[str, int] = facts["adapters"]
+    named = ", ".join(f"{flavor} {number}" for flavor, number in sorted(adapters.items()))
+    yield Check("versions", "ok", f"schema {facts['schema']} of {NEWEST}, adapters: {named}")
+    older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in store.sources.every())
+    if older:
+        text = f"{older:,} sources were read by an older adapter"
+        yield Check("rebuild", "warn", text, "Read them anew: session-memory rebuild")
+
+
+def _space(path: Path) -> Iterator[Check]:
+    place = next(parent for parent in path.absolute().parents if parent.exists())
+    free = shutil.disk_usage(place).free
+    status = "bad" if free < NO_SPACE else "warn" if free < LITTLE_SPACE else "ok"
+    hint = None if status == "ok" else "Free some space, or move the store: SESSION_MEMORY_STORE"
+    yield Check("disk", status, f"{_mb(free)} free at {place}", hint)
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,105 @@
+"""What agents keep where, what they will delete soon, and whether the store already has it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from session_memory.collect.config import Config
+from session_memory.collect.discover import Root, discover
+from session_memory.collect.doctor import retention_days
+from session_memory.core.text import escaped
+from session_memory.store.sources import SourceRow
+
+WARNING_DAYS = 7
+DAY_S = 86_400
+
+
+class Expiring(msgspec.Struct, frozen=True):
+    """A file the agent deletes in ``days_left`` days; ``kept`` if the store has all of it."""
+
+    path: str
+    bytes: int
+    days_left: int
+    kept: bool
+
+
+class RootState(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where an agent keeps its logs. ``retention_days`` is the agent's own setting."""
+
+    flavor: str
+    path: str
+    exists: bool
+    is_default: bool
+    files: int = 0
+    bytes: int = 0
+    unreadable: int = 0
+    kept: int = 0
+    retention_days: int | None = None
+    expiring: list[Expiring] = []
+
+    @property
+    def at_risk(self) -> list[Expiring]:
+        return [file for file in self.expiring if not file.kept]
+
+
+class _File(msgspec.Struct):
+    path: str
+    status: os.stat_result | None
+
+    def is_kept(self, known: dict[str, SourceRow]) -> bool:
+        row = known.get(self.path)
+        if row is None or self.status is None:
+            return False
+        return row.kept == self.status.st_size and row.mtime_ns == self.status.st_mtime_ns
+
+
+def root_state(root: Root, config: Config, known: dict[str, SourceRow], now_s: float) -> RootState:
+    """``known`` are the sources of this host by path, as the store has them."""
+    state = RootState(
+        flavor=root.flavor, path=str(root.path), exists=root.exists, is_default=root.is_default
+    )
+    if not root.exists:
+        return state
+    days = retention_days(root.flavor, root.path)
+    found = list(_files(root, config))
+    files = [file for file in found if file.status is not None]
+    return msgspec.structs.replace(
+        state,
+        files=len(files),
+        bytes=sum(file.status.st_size for file in files if file.status),
+        unreadable=len(found) - len(files),
+        kept=sum(file.is_kept(known) for file in files),
+        retention_days=days,
+        expiring=[] if days is None else _expiring(files, known, days, now_s),
+    )
+
+
+def _expiring(
+    files: list[_File], known: dict[str, SourceRow], days: int, now_s: float
+) -> list[Expiring]:
+    """Files in the last days of their life, those with the least left first."""
+    soon = []
+    for file in files:
+        if file.status is None:
+            continue
+        left = days - int((now_s - file.status.st_mtime) / DAY_S)
+        if left <= WARNING_DAYS:
+            kept = file.is_kept(known)
+            soon.append(Expiring(file.path, file.status.st_size, max(left, 0), kept))
+    return sorted(soon, key=lambda file: (file.days_left, file.path))
+
+
+def _files(root: Root, config: Config) -> Iterator[_File]:
+    for found in discover(config, [root]):
+        companions = getattr(found.ref, "companions", ())
+        for path in (found.ref.path, *(part.path for part in companions)):
+            yield _File(escaped(str(path)), _status(path))
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat() if os.access(path, os.R_OK) and path.is_file() else None
+    except OSError:
+        return None

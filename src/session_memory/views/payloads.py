@@ -1,0 +1,85 @@
+"""The full body of an event: its native record, decoded, out of the raw.
+
+Events come in the order of their records, so the pack that held one usually holds the next.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from session_memory.core.ids import split_uid
+from session_memory.core.schema import SessionEvent
+from session_memory.store import Store
+from session_memory.store.sources import SourceRow
+
+SPILL = "spill"
+
+
+class Payload(msgspec.Struct, frozen=True):
+    """``spilled`` is the body the agent moved out of its log, where the record names one."""
+
+    record: Any
+    spilled: str | None = None
+
+
+class Payloads:
+    """Reads the payloads of one session."""
+
+    def __init__(self, store: Store, uid: str) -> None:
+        self._store = store
+        self._sources: dict[str, SourceRow | None] = {}
+        self._window: tuple[str, int, bytes] = ("", 0, b"")
+        flavor, native = split_uid(uid)
+        named = store.sources.named_for(flavor, native.partition(":")[0])
+        self._spills = {_tail(row.path): row for row in named if row.role == SPILL}
+
+    def of(self, event: SessionEvent) -> Payload:
+        """The native record of ``event``; ``None`` in it once the raw was evicted."""
+        source, place, length = parse_ref(event.payload_ref or "@0+0#0")
+        body = self._record(source, place, length)
+        return Payload(decoded(body) if body else None, self._spilled(body))
+
+    def _record(self, source: str, place: int, length: int) -> bytes:
+        known, start, data = self._window
+        if known != source or not start <= place <= place + length <= start + len(data):
+            row = self._source(source)
+            if row is None:
+                return b""
+            start, data = place, self._store.raw.from_place(row.id, place)
+            if len(data) < length:
+                return self._store.raw.record(row.id, place, length)
+            self._window = (source, start, data)
+        return data[place - start : place - start + length]
+
+    def _source(self, uid: str) -> SourceRow | None:
+        if uid not in self._sources:
+            self._sources[uid] = self._store.sources.by_uid(uid)
+        return self._sources[uid]
+
+    def _spilled(self, body: bytes) -> str | None:
+        for tail, row in self._spills.items():
+            if tail.encode() in body:
+                whole = b"".join(self._store.raw.pieces(row.id))
+                return whole.decode("utf-8", "backslashreplace")
+        return None
+
+
+def parse_ref(ref: str) -> tuple[str, int, int]:
+    """``<source uid>@<offset>+<length>#<block>`` without its block."""
+    source, _, rest = ref.partition("@")
+    place, _, rest = rest.partition("+")
+    return source, int(place), int(rest.partition("#")[0])
+
+
+def decoded(body: bytes) -> Any:
+    """The record as JSON values; as text where it is no JSON, or none that can be written again."""
+    try:
+        return json.loads(body, parse_constant=str)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", "backslashreplace")
+
+
+def _tail(path: str) -> str:
+    """``tool-results/x.txt``: as much of a path as is the same on every machine."""
+    return "/".join(path.rsplit("/", 2)[-2:])

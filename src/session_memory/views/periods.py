@@ -1,0 +1,63 @@
+"""Periods as people write them: ``2026-07``, ``2026-07-01``, ``7d``, ``yesterday``.
+
+A period has a first moment and one past its last, in milliseconds: ``since`` takes the first,
+``until`` the other, so that both ends of ``--since 2026-07 --until 2026-07`` are that July.
+"""
+
+import re
+from datetime import datetime, timedelta
+
+from session_memory.core.errors import InvalidTime, shown
+
+HINT = "Write a date (2026-07-01), a month (2026-07), a time (2026-07-01T10:00), 7d or yesterday."
+
+_AGO = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
+_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_MONTH = re.compile(r"\d{4}-\d{2}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}(:\d{2}){1,2}(\.\d+)?(Z|[+-]\d{2}:?\d{2})?")
+
+
+def period(text: str, now: datetime | None = None) -> tuple[int, int]:
+    """The first moment of ``text`` and the one past its last; days are those of local time."""
+    now = (now or datetime.now().astimezone()).astimezone()
+    try:
+        first, end = _period(text.strip(), now)
+        return _ms(first), _ms(end)
+    except (ValueError, OverflowError):
+        raise InvalidTime(f"no time or period: {shown(text)}", HINT, field="time") from None
+
+
+def _period(text: str, now: datetime) -> tuple[datetime, datetime]:
+    word = text.lower()
+    if word in ("today", "yesterday"):
+        return _day(now - timedelta(days=word == "yesterday"))
+    if word == "now":
+        return now, now
+    if ago := _AGO.fullmatch(word):
+        then = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        return then, then
+    if _MONTH.fullmatch(text):
+        first = _local(datetime.fromisoformat(f"{text}-01"))
+        return first, _local((first + timedelta(days=32)).replace(day=1, tzinfo=None))
+    if _DAY.fullmatch(text):
+        return _day(_local(datetime.fromisoformat(text)))
+    if not _TIME.fullmatch(text):
+        raise ValueError(text)
+    then = datetime.fromisoformat(text.upper())
+    then = then if then.tzinfo else _local(then)
+    return then, then
+
+
+def _day(moment: datetime) -> tuple[datetime, datetime]:
+    first = moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return _local(first), _local(first + timedelta(days=1))
+
+
+def _local(naive: datetime) -> datetime:
+    """A clock time of this place; the offset is that of the day itself, not today's."""
+    return naive.astimezone()
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

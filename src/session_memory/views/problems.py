@@ -1,0 +1,43 @@
+"""What could not be read, where it stands and why."""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from session_memory.store import Store
+from session_memory.store.problems import Problem
+
+
+class ProblemList(msgspec.Struct, frozen=True):
+    """``total`` and ``reasons`` count all that match, also those past the limit."""
+
+    problems: list[Problem]
+    total: int
+    reasons: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "problems": [_to_dict(problem) for problem in self.problems],
+            "total": self.total,
+            "reasons": self.reasons,
+        }
+
+
+def list_problems(
+    store: Store, *, reason: str | None = None, text: str | None = None, limit: int = 0
+) -> ProblemList:
+    """Problems by file and place; ``text`` matches anywhere in the path."""
+    found = [
+        problem
+        for problem in store.problems.every()
+        if reason in (None, problem.reason) and (text is None or text in problem.path)
+    ]
+    reasons = Counter(problem.reason for problem in found)
+    return ProblemList(found[:limit] if limit else found, len(found), dict(sorted(reasons.items())))
+
+
+def _to_dict(problem: Problem) -> dict[str, Any]:
+    values = problem._asdict()
+    values["offset"] = values.pop("place")
+    return values

@@ -1,0 +1,122 @@
+"""What happened in one session: its events as a tree, with subagents below the calls that
+started them, and what it inherited from the sessions it was forked from.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import UnknownSession
+from session_memory.core.schema import Session, SessionEvent, Usage
+from session_memory.store import Store
+from session_memory.views.payloads import Payload, Payloads
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events, and how much of each. No ``kinds`` means every kind."""
+
+    kinds: tuple[str, ...] = ()
+    inherited: bool = False
+    full: bool = False
+
+    def admits(self, event: SessionEvent) -> bool:
+        return not self.kinds or any(event.is_a(kind) for kind in self.kinds)
+
+
+class ShownEvent(msgspec.Struct, frozen=True):
+    """An event at its place in this session; ``owner`` is set on one it inherited."""
+
+    event: SessionEvent
+    seq: int
+    owner: str | None = None
+    payload: Payload | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        values = self.event.to_dict()
+        if self.owner is not None:
+            values |= {"inherited": True, "seq_here": self.seq}
+        if self.payload is not None:
+            values["payload"] = self.payload.record
+            if self.payload.spilled is not None:
+                values["spilled"] = self.payload.spilled
+        return values
+
+
+class SessionView(msgspec.Struct, frozen=True):
+    """One session with its events in their order. ``inherits`` counts what it holds of others."""
+
+    session: Session
+    events: list[ShownEvent]
+    usage: list[Usage]
+    children: list[Session]
+    inherits: dict[str, int]
+    calls: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "session": self.session.to_dict(),
+            "events": [shown.to_dict() for shown in self.events],
+            "usage": [usage.to_dict() for usage in self.usage],
+            "children": [child.session_uid for child in self.children],
+        }
+
+    @property
+    def subagents(self) -> list[Session]:
+        return [child for child in self.children if child.relation == "subagent"]
+
+    def started_at_seq(self, child: Session) -> int | None:
+        """The seq of the call that started ``child``; None if this session's log names none."""
+        return self.calls.get(child.spawn_call_id or "")
+
+    def offspring(self) -> Iterator[Session]:
+        """Children that are no subagents: forks, resumes and handoffs."""
+        return (child for child in self.children if child.relation != "subagent")
+
+
+def show_session(store: Store, uid: str, wanted: Wanted) -> SessionView:
+    """The session with the events ``wanted`` asks for; its children are named, not opened."""
+    session, row = store.sessions.get(uid), store.sessions.row(uid)
+    if session is None or row is None:
+        raise UnknownSession(uid)
+    own = [ShownEvent(event, event.seq) for event in store.events.of(row.id, uid)]
+    others = [
+        ShownEvent(event, seq, owner=event.session_uid)
+        for seq, event in store.events.inherited(row.id)
+    ]
+    inherits: dict[str, int] = {}
+    for shown in others:
+        inherits[str(shown.owner)] = inherits.get(str(shown.owner), 0) + 1
+    held = sorted([*own, *others] if wanted.inherited else own, key=lambda shown: shown.seq)
+    admitted = [shown for shown in held if wanted.admits(shown.event)]
+    return SessionView(
+        session=session,
+        events=with_payloads(store, uid, admitted) if wanted.full else admitted,
+        usage=store.usage.of(row.id, uid),
+        children=_children(store, uid),
+        inherits=inherits,
+        calls=_calls(own),
+    )
+
+
+def with_payloads(store: Store, uid: str, events: Iterable[ShownEvent]) -> list[ShownEvent]:
+    payloads = Payloads(store, uid)
+    return [msgspec.structs.replace(shown, payload=payloads.of(shown.event)) for shown in events]
+
+
+def is_compaction(event: SessionEvent) -> bool:
+    """Whether the model's view of the session was replaced by a summary here."""
+    return event.kind == "lifecycle" and "compact" in (event.native_kind or "")
+
+
+def _calls(events: Iterable[ShownEvent]) -> dict[str, int]:
+    return {
+        shown.event.call_id: shown.seq
+        for shown in events
+        if shown.event.call_id and shown.event.is_a("tool_call")
+    }
+
+
+def _children(store: Store, uid: str) -> list[Session]:
+    found = (store.sessions.get(child) for child in store.sessions.children(uid))
+    return [child for child in found if child is not None]

@@ -1,0 +1,111 @@
+"""Which native files are known, how far each was read, and where their lines went."""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.core.time import format_time
+from session_memory.store import Store
+from session_memory.store.sources import Account, SourceRow, total
+
+FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted")
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """One generation of one native file. ``state`` is ``read``, ``behind``, ``gone`` or ``old``."""
+
+    uid: str
+    host: str
+    flavor: str
+    role: str
+    path: str
+    session: str
+    generation: int
+    state: str
+    size: int
+    kept: int
+    read_to: int
+    lines: int
+    adapter_version: int
+    discovered_at: str
+    ingested_at: str | None
+
+
+class SourceList(msgspec.Struct, frozen=True):
+    sources: list[Source]
+    total: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"sources": msgspec.to_builtins(self.sources), "total": self.total}
+
+
+class Accounting(msgspec.Struct, frozen=True):
+    """Where every non-blank line went; ``unaccounted`` lists the files with a line too many."""
+
+    totals: Account
+    sources: int
+    unaccounted: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        totals = {name: getattr(self.totals, name) for name in FIELDS}
+        return {
+            **totals,
+            "bookkeeping_kinds": self.totals.bookkeeping_kinds,
+            "sources": self.sources,
+            "unaccounted_in": self.unaccounted,
+        }
+
+
+def list_sources(
+    store: Store,
+    *,
+    flavor: str | None = None,
+    state: str | None = None,
+    text: str | None = None,
+    limit: int = 0,
+) -> SourceList:
+    """Known sources by host and path; ``text`` matches anywhere in the path."""
+    every = (_source(row) for row in store.sources.every())
+    found = [
+        source
+        for source in every
+        if flavor in (None, source.flavor)
+        and state in (None, source.state)
+        and (text is None or text in source.path)
+    ]
+    return SourceList(found[:limit] if limit else found, len(found))
+
+
+def account(store: Store) -> Accounting:
+    accounts = store.sources.account()
+    paths = {row.id: row.path for row in store.sources.every()}
+    wrong = {paths[key]: one.unaccounted for key, one in accounts.items() if one.unaccounted}
+    return Accounting(total(accounts), len(accounts), wrong)
+
+
+def state_of(row: SourceRow) -> str:
+    if row.superseded:
+        return "old"
+    if row.vanished:
+        return "gone"
+    return "behind" if row.ingested_at is None or row.kept < row.size else "read"
+
+
+def _source(row: SourceRow) -> Source:
+    return Source(
+        uid=row.uid,
+        host=row.host,
+        flavor=row.flavor,
+        role=row.role,
+        path=row.path,
+        session=row.session,
+        generation=row.generation,
+        state=state_of(row),
+        size=row.size,
+        kept=row.kept,
+        read_to=row.read_to,
+        lines=row.lines,
+        adapter_version=row.adapter_version,
+        discovered_at=format_time(row.discovered_at),
+        ingested_at=None if row.ingested_at is None else format_time(row.ingested_at),
+    )

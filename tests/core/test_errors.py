@@ -1,0 +1,122 @@
+"""Errors: one tree, each with a fact to read and something to do."""
+
+import pickle
+import re
+from typing import Any
+
+import pytest
+
+from session_memory.core import errors
+from session_memory.core.errors import (
+    AdapterError,
+    ConfigError,
+    InvalidId,
+    InvalidRecord,
+    InvalidTime,
+    NetworkFilesystem,
+    NewerSchema,
+    NotEmpty,
+    SessionMemoryError,
+    SourceError,
+    SourceUnreadable,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreNotFound,
+    UnknownFlavor,
+    UnknownSession,
+    UnsafePath,
+    shown,
+)
+
+EXAMPLES = (
+    SessionMemoryError("it broke", "Mend it."),
+    InvalidRecord("seq must be 0 or more, not -1", field="seq"),
+    InvalidId("flavor is empty", field="flavor"),
+    InvalidTime("ts is no time", field="ts"),
+    StoreError("it broke"),
+    StoreNotFound("/a/memory.db"),
+    NewerSchema("/a/memory.db", found=9, known=3),
+    StoreBusy("/a/memory.db"),
+    StoreFull("/a/memory.db"),
+    StoreDamaged("pack 7", "its hash does not match"),
+    NetworkFilesystem("/a/memory.db", "nfs4"),
+    NotEmpty("/a"),
+    UnknownSession("claude:abd", near=["claude:abc", "claude:abe"]),
+    SourceError("it broke"),
+    SourceUnreadable("/a/log.jsonl", "permission denied"),
+    AdapterError("it broke"),
+    UnknownFlavor("cloude", near=["claude"]),
+    ConfigError("no such key: roots"),
+    UnsafePath("/a/log.jsonl exists already"),
+)
+each_error = pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.kind)
+
+
+def tree(cls: type[Any], depth: int = 0) -> list[tuple[int, str]]:
+    below = [line for child in cls.__subclasses__() for line in tree(child, depth + 1)]
+    return [(depth, cls.__name__), *below]
+
+
+def test_the_tree_at_the_top_of_the_module_is_the_tree() -> None:
+    drawn = re.findall(r"^    ((?:[│├└─ ]{4})*)(\w+)", errors.__doc__ or "", re.MULTILINE)
+    ours = [
+        (depth, name)
+        for depth, name in tree(SessionMemoryError)
+        if getattr(errors, name, None) is not None
+    ]
+    assert [(len(indent) // 4, name) for indent, name in drawn] == ours
+
+
+def test_every_error_has_an_example_here() -> None:
+    assert {type(error).__name__ for error in EXAMPLES} >= {
+        name for _, name in tree(SessionMemoryError) if hasattr(errors, name)
+    }
+
+
+@each_error
+def test_an_error_survives_the_way_out_of_a_worker_process(error: SessionMemoryError) -> None:
+    back = pickle.loads(pickle.dumps(error))
+    assert (type(back), str(back), vars(back)) == (type(error), str(error), vars(error))
+    assert back.hint == error.hint
+
+
+@each_error
+def test_a_message_is_a_lower_case_fact_and_a_hint_a_sentence(error: SessionMemoryError) -> None:
+    assert not str(error)[0].isupper()
+    assert error.hint is None or error.hint[0].isupper()
+
+
+def test_the_kind_is_the_name_in_snake_case() -> None:
+    assert SessionMemoryError.kind == "session_memory_error"
+    assert NetworkFilesystem("/a", "nfs4").kind == "network_filesystem"
+    assert InvalidId.kind == "invalid_id"
+
+
+def test_a_hint_of_the_moment_replaces_the_usual_one() -> None:
+    assert UnsafePath("/a exists already", "Remove it.").hint == "Remove it."
+    assert UnsafePath("/a exists already").hint == UnsafePath.hint
+
+
+def test_a_refused_record_is_a_value_error_that_names_its_field() -> None:
+    error = InvalidTime("ts must be a time, not 'x'", field="ts")
+    assert isinstance(error, ValueError)
+    assert error.field == "ts"
+
+
+def test_a_refusal_further_inside_names_the_way_there() -> None:
+    error = InvalidId("flavor is empty", "Name one.", field="flavor").within("session")
+    assert (type(error), str(error)) == (InvalidId, "session.flavor is empty")
+    assert (error.field, error.hint) == ("session.flavor", "Name one.")
+
+
+def test_an_unknown_session_says_which_ones_are_near() -> None:
+    assert UnknownSession("claude:abd", ["claude:abc"]).hint == "Did you mean claude:abc?"
+    assert "session-memory sessions" in (UnknownSession("claude:abd").hint or "")
+
+
+def test_a_shown_value_is_short_and_cannot_move_the_cursor() -> None:
+    assert shown("a\x1b[2J\n\ud800") == r"'a\x1b[2J\n\ud800'"
+    assert len(shown("x" * 10_000)) < 100
+    assert shown(10**5000)
