@@ -10,6 +10,9 @@ import click
 from session_memory.cli.settings import settings_of
 
 PROGRAM = "session-memory"
+ALIGNED = 44
+# Set in the context where the options of every command are listed elsewhere.
+WITHOUT_SHARED = "session_memory.cli.without_shared"
 Examples = Sequence[tuple[str, str]]
 
 
@@ -37,6 +40,15 @@ def command(
 ) -> Callable[[Callable[..., Any]], Command]:
     """Make a function the command ``name``; its docstring is the help."""
     return click.command(name, cls=Command, examples=examples, json_shape=json_shape)
+
+
+def limit_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--limit`` as every list has it."""
+    kind = click.IntRange(min=0)
+    meaning = "At most so many; 0 for all."
+    return click.option(
+        "--limit", type=kind, default=default, metavar="N", help=meaning, show_default=True
+    )
 
 
 def shared_options() -> list[click.Parameter]:
@@ -81,11 +93,14 @@ def write_options(
             (shared if isinstance(parameter, _SharedOption) else own).append(record)
     with formatter.section("Options"):
         formatter.write_dl(own)
-    with formatter.section("Options of every command"):
-        formatter.write_dl(shared)
+    if not ctx.meta.get(WITHOUT_SHARED):
+        with formatter.section("Options of every command"):
+            formatter.write_dl(shared)
 
 
 def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
-    if examples:
-        with formatter.section("Examples"):
-            formatter.write_dl([(f"{PROGRAM} {line}", meaning) for line, meaning in examples])
+    """As lines of a shell, never wrapped, so that they can be copied."""
+    size = max((len(line) for line, _ in examples if len(line) <= ALIGNED), default=0)
+    with formatter.section("Examples"):
+        for line, meaning in examples:
+            formatter.write(f"  {PROGRAM} {line:<{size}}  # {meaning}\n")

@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -21,29 +21,32 @@ class Failure(NamedTuple):
     status: int
 
 
-def guarded(run: Callable[[], Any], args: Sequence[str] | None, standalone: bool) -> Any:
-    """``run``, with what it raises turned into a message on stderr and an exit status."""
+def guarded(run: Callable[[], int], *, as_json: bool, plain: bool) -> int:
+    """The exit status of ``run``; what it raises becomes a message on stderr."""
     _write_anything()
     try:
         status = run()
         sys.stdout.flush()
+        return status
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return USAGE
     except BrokenPipeError:
         # The reader has seen enough, as in ``session-memory sessions | head``.
         _forget_stdout()
-        status = 0
-    except Exception as error:
-        if not standalone or os.environ.get(DEBUG):
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get(DEBUG):
             raise
         failure = explained(error)
-        told = sys.argv[1:] if args is None else args
-        report(failure, as_json="--json" in told)
-        status = failure.status
-    if standalone:
-        sys.exit(status if isinstance(status, int) else 0)
-    return status
+        with suppress(BrokenPipeError):
+            report(failure, as_json=as_json, plain=plain)
+        return failure.status
 
 
-def explained(error: Exception) -> Failure:
+def explained(error: BaseException) -> Failure:
     from session_memory.core.errors import SessionMemoryError
 
     match error:
@@ -51,7 +54,7 @@ def explained(error: Exception) -> Failure:
             return _usage(error)
         case click.ClickException():
             return Failure("usage", error.format_message(), None, USAGE)
-        case click.Abort():
+        case click.Abort() | KeyboardInterrupt():
             hint = "What was done so far is kept; run the command again to go on."
             return Failure("interrupted", "interrupted", hint, INTERRUPTED)
         case SessionMemoryError():
@@ -81,7 +84,7 @@ def _os_error(error: OSError) -> Failure:
     return Failure("os_error", message, "Check that the path exists and is yours.", FAILED)
 
 
-def report(failure: Failure, *, as_json: bool) -> None:
+def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
     if as_json:
         from session_memory.cli.output import to_json
 
@@ -89,7 +92,7 @@ def report(failure: Failure, *, as_json: bool) -> None:
         click.echo(to_json({"error": told}), err=True)
         return
     message = failure.message[:1].lower() + failure.message[1:]
-    color = False if os.environ.get("NO_COLOR") else None
+    color = False if plain or os.environ.get("NO_COLOR") else None
     click.secho(f"error: {safe(message)}", fg="red", err=True, color=color)
     if failure.hint:
         click.echo(f"hint: {safe(failure.hint)}", err=True)

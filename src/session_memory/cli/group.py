@@ -1,5 +1,7 @@
 """The program itself: finds commands by name, loads them late, turns failures into messages."""
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -17,6 +19,7 @@ from session_memory.cli.failures import guarded
 
 Sections = Mapping[str, Mapping[str, str]]
 PACKAGE = "session_memory.cli.commands"
+COMPLETE = "_SESSION_MEMORY_COMPLETE"
 
 
 class Commands(click.Group):
@@ -64,12 +67,22 @@ class Commands(click.Group):
     ) -> Any:
         """Run, and leave with an exit status: 0 done, 1 failed, 2 usage, 3 done with problems."""
 
-        def run() -> Any:
-            return super(Commands, self).main(
-                args, prog_name, complete_var, standalone_mode=False, **extra
-            )
+        words = list(sys.argv[1:] if args is None else args)
+        name = prog_name or PROGRAM
 
-        return guarded(run, args, standalone_mode)
+        def run() -> int:
+            if instruction := os.environ.get(complete_var or COMPLETE):
+                from click.shell_completion import shell_complete
+
+                return shell_complete(self, extra, name, complete_var or COMPLETE, instruction)
+            with self.make_context(name, words, **extra) as ctx:
+                self.invoke(ctx)
+            return 0
+
+        status = guarded(run, as_json="--json" in words, plain="--no-color" in words)
+        if standalone_mode:
+            sys.exit(status)
+        return status
 
 
 def _version_option() -> click.Option:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from session_memory.cli.figures import count, duration, local
 from session_memory.cli.output import Cell, Column, table
+from session_memory.views.figures import count, duration, local
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session

@@ -4,6 +4,8 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -11,6 +13,7 @@ import click
 from session_memory.cli.text import cut, safe, width
 
 GAP = "  "
+BATCH = 200
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -83,11 +86,21 @@ def _placed(cell: Cell, column: Column, size: int) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(line)
+    """In batches: every call of ``echo`` flushes."""
+    source = iter(lines)
+    while batch := list(islice(source, BATCH)):
+        click.echo("\n".join(batch))
 
 
 def remark(settings: Any, text: str) -> None:
     """A word beside the answer: on stderr, so that the answer can be piped."""
     if settings.chatty:
         click.secho(safe(text), err=True, dim=sys.stderr.isatty())
+
+
+def short_path(path: str | Path) -> str:
+    """A path below the home directory begins with ``~``."""
+    from session_memory.collect.config import home
+
+    text, base = str(path), str(home())
+    return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text

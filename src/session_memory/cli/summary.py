@@ -1,9 +1,12 @@
 """What a sync did, in one paragraph."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from session_memory.cli.figures import duration, plural, short_path, size
+from session_memory.cli.output import short_path, terminal_width
+from session_memory.cli.text import safe
+from session_memory.views.figures import duration, plural, size
 
 if TYPE_CHECKING:
     from session_memory.collect.sync import Outcome
@@ -11,13 +14,22 @@ if TYPE_CHECKING:
 
 # Below this, a database is mostly empty pages and its ratio to the logs says nothing.
 TELLING = 4 << 20
+PARAGRAPH = 88
 
 
 def sync_summary(outcome: "Outcome", store: "Store", *, dry_run: bool = False) -> str:
     sentences = [_found(outcome, dry_run)]
     if not dry_run:
         sentences += [_read(outcome), *_remarks(outcome), _kept(store)]
-    return " ".join([*sentences, f"Took {duration(outcome.report.seconds)}."])
+    return wrapped(" ".join([*sentences, f"Took {duration(outcome.report.seconds)}."]))
+
+
+def wrapped(paragraph: str) -> str:
+    """A paragraph in lines that fit; paths stay whole."""
+    columns = min(terminal_width() or PARAGRAPH, PARAGRAPH)
+    return "\n".join(
+        textwrap.wrap(safe(paragraph), columns, break_long_words=False, break_on_hyphens=False)
+    )
 
 
 def _found(outcome: "Outcome", dry_run: bool) -> str:

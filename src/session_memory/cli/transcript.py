@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.figures import count, duration, local, size
 from session_memory.cli.outline import outline
 from session_memory.cli.text import cut, safe, safe_lines, width
+from session_memory.views.figures import count, duration, local, size
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session, SessionEvent
@@ -17,6 +17,7 @@ Names = Callable[[str], str]
 """Gives the short name of a session."""
 
 INDENT = "    "
+KIND = len("human_intervention")
 _STYLES: dict[str, dict[str, Any]] = {
     "user_msg": {"fg": "green"},
     "human_intervention": {"fg": "yellow"},
@@ -52,8 +53,9 @@ def header(view: "SessionView", names: Names) -> Iterator[str]:
     for name, value in told.items():
         if value:
             yield f"  {name:<9}{safe(value)}"
+    hint = "" if any(shown.owner for shown in view.events) else "; --inherited shows them"
     for uid, number in view.inherits.items():
-        yield f"  {'inherits':<9}{number} events of {safe(names(uid))}; --inherited shows them"
+        yield f"  {'inherits':<9}{number} events of {safe(names(uid))}{hint}"
     for child in view.children:
         title = f"{names(child.session_uid)} {child.title or ''}"
         yield f"  {child.relation or 'child':<9}{safe(title).rstrip()}"
@@ -79,19 +81,19 @@ def _in_brackets(text: str | None) -> str:
 class Transcript:
     """Turns the events of one session into lines, at most ``limit`` columns wide."""
 
-    def __init__(self, view: "SessionView", names: Names, limit: int | None) -> None:
+    def __init__(self, view: "SessionView", names: Names, limit: int | None, day: str = "") -> None:
         self._view = view
         self._names = names
         self._limit = limit
-        self._day = ""
+        self.day = day
 
     def lines(self, depth: int = 0) -> Iterator["tuple[ShownEvent | None, str]"]:
         """Each line, with its event on the first of its lines."""
         events = self._view.events
         for place, shown in enumerate(events):
-            day = local(shown.event.ts, "%Y-%m-%d") if shown.event.ts else self._day
-            if day != self._day:
-                self._day = day
+            day = local(shown.event.ts, "%Y-%m-%d") if shown.event.ts else self.day
+            if day != self.day:
+                self.day = day
                 yield None, INDENT * depth + click.style(f"-- {day}", dim=True)
             yield shown, INDENT * depth + self._line(shown, depth)
             follower = events[place + 1] if place + 1 < len(events) else None
@@ -100,8 +102,7 @@ class Transcript:
 
     def _line(self, shown: "ShownEvent", depth: int) -> str:
         event = shown.event
-        kind = "+".join((event.kind, *(mark for mark in event.marks if mark not in _IMPLIED)))
-        start = f"{shown.seq:>5}  {local(event.ts, '%H:%M:%S'):<8}  {safe(kind):<13}"
+        start = f"{shown.seq:>5}  {local(event.ts, '%H:%M:%S'):<8}  {safe(event.kind):<{KIND}}"
         tool = f"  {safe(event.tool)}" if event.tool else ""
         summary = safe(f"  {self._where(shown)}{self._what(event)}").rstrip()
         line = f"{start}{tool}{summary}"
@@ -115,12 +116,13 @@ class Transcript:
         return {"dim": True} if dim else _STYLES.get(shown.event.kind, {})
 
     def _where(self, shown: "ShownEvent") -> str:
-        """What sets an event apart from the main line of its session."""
+        """What sets an event apart: other kinds it is of, and where it lies."""
         from session_memory.views.session import is_compaction
 
-        marks = []
+        marks = [mark for mark in shown.event.marks if mark not in _IMPLIED]
         if shown.owner is not None:
-            marks.append(f"inherited from {self._names(shown.owner)}")
+            several = len(self._view.inherits) > 1
+            marks.append(f"inherited from {self._names(shown.owner)}" if several else "inherited")
         if shown.event.branch is not None:
             marks.append("abandoned branch")
         if shown.event.is_sidechain and self._view.session.relation != "subagent":

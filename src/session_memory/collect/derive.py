@@ -11,6 +11,7 @@ from itertools import combinations, islice
 import msgspec
 
 from session_memory.adapters.base import LOG, Record
+from session_memory.adapters.registry import adapter
 from session_memory.collect.ingest import DomainOf, Ingest, SessionWriting, key_of
 from session_memory.collect.raw_source import stored_records
 from session_memory.collect.settle import State
@@ -30,13 +31,14 @@ def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
     derived = 0
     while stale := store.sessions.stale():
         with store.transaction():
-            cluster = _sharing_closure(store, stale[0])
+            cluster = derive_closure(store, stale[0])
             Derivation(store, cluster, now, domain_of).run()
         derived += len(cluster)
     return derived
 
 
-def _sharing_closure(store: Store, session_id: int) -> list[int]:
+def derive_closure(store: Store, session_id: int) -> list[int]:
+    """The session and all that share a record with it, directly or through others."""
     found, waiting = {session_id}, [session_id]
     while waiting:
         for other in store.sessions.sharing_with(waiting.pop()):
@@ -238,20 +240,24 @@ def rebuild(
         ingest = Ingest(store, now, domain_of)
         for source in sources:
             on_source(source)
-            if not (source.role != LOG and source.superseded):
-                _reread(store, ingest, source, now)
+            reread(store, ingest, source, now)
         derive_stale(store, now, domain_of)
         store.sessions.drop_orphans()
     return len(sources)
 
 
-def _reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
+def reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
+    """Ingest a source from its raw; of a document only the newest version speaks."""
     tally = Tally()
-    records = stored_records(store, source)
+    current = source.role == LOG or not source.superseded
+    records = stored_records(store, source) if current else iter(())
     for batch in iter(lambda: list(islice(records, BATCH)), []):
         tally.count(batch)
         store.problems.add(source.id, tally.problems_of(batch), now)
         ingest.add(source, batch)
+    source.lines = source.lenient = 0
+    source.bookkeeping = "{}"
+    source.adapter_version = adapter(source.flavor).VERSION
     tally.apply(source)
     store.sources.save(source)
 

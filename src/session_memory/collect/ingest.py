@@ -25,6 +25,8 @@ from session_memory.store.usage import BUCKETS, UsageRow
 
 DomainOf = Callable[[str | None, str | None], str | None]
 
+KNOWN_IN_MEMORY = 300_000
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(State).decode
 
@@ -37,13 +39,37 @@ class Entangled(Exception):
         self.sessions = sessions
 
 
+class Known:
+    """Everything stored so far, while that fits in memory: saves looking up what is not there.
+
+    Only good for a store that was empty when we began and that nobody else writes to.
+    """
+
+    def __init__(self) -> None:
+        self.records: set[bytes] = set()
+        self.responses: set[str] = set()
+
+    def is_new(self, records: list[bytes], responses: set[str]) -> bool:
+        new = self.records.isdisjoint(records) and self.responses.isdisjoint(responses)
+        self.records.update(records)
+        self.responses.update(responses)
+        return new
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.records) > KNOWN_IN_MEMORY
+
+
 class Ingest:
     """Stores records, session by session, inside a transaction of the caller's."""
 
-    def __init__(self, store: Store, now: int, domain_of: DomainOf) -> None:
+    def __init__(
+        self, store: Store, now: int, domain_of: DomainOf, known: Known | None = None
+    ) -> None:
         self._store = store
         self._now = now
         self._domain_of = domain_of
+        self._known = known
 
     def add(self, source: SourceRow, records: list[Record]) -> None:
         """All records of one stretch of a source, in their order."""
@@ -66,7 +92,7 @@ class Ingest:
         writing = SessionWriting(self._store, row, source)
         try:
             self._refuse_out_of_order(row, source)
-            writing.check(records)
+            writing.check(records, self._known)
         except Entangled as entangled:
             self._store.sessions.save(row)
             self._store.sessions.link_source(row.id, source.id)
@@ -195,39 +221,39 @@ class SessionWriting:
 
     # ------------------------------------------------------------ is it the plain case?
 
-    def check(self, records: list[Record]) -> None:
+    def check(self, records: list[Record], known: Known | None = None) -> None:
         """Raise ``Entangled`` unless every record is new to all other sessions."""
         self.identify(records)
-        self._check_records(records)
-        self._check_usage(records)
-
-    def _check_records(self, records: list[Record]) -> None:
-        known = self._store.sessions.source_ids(self._row.id) if self._row.id else []
-        single = not known or known == [self._source.id]
         named = [record.key for record in records if record.native_id and record.events]
         if named and self._row.has_shared and not self._row.own_records:
             raise Entangled(set())
-        if not single:
+        sources = self._store.sessions.source_ids(self._row.id) if self._row.id else []
+        if sources and sources != [self._source.id]:
             named += [r.key for r in records if r.events and not r.native_id]
+        responses = {record.usage.usage_id for record in records if record.usage is not None}
+        if known is not None and known.is_new(named, responses):
+            return
+        others = self._other_holders(named) | self._other_counters(responses)
+        if others:
+            raise Entangled(others)
+
+    def _other_holders(self, records: list[bytes]) -> set[int]:
         others = set()
-        for key, session_id in self._store.events.holders(named):
+        for key, session_id in self._store.events.holders(records):
             if session_id == self._row.id:
                 self._stored.add(key)
             else:
                 others.add(session_id)
-        if others:
-            raise Entangled(others)
+        return others
 
-    def _check_usage(self, records: list[Record]) -> None:
-        wanted = {record.usage.usage_id for record in records if record.usage is not None}
+    def _other_counters(self, responses: set[str]) -> set[int]:
         others = set()
-        for row_id, usage_id, session_id, *buckets in self._usage_of(wanted):
+        for row_id, usage_id, session_id, *buckets in self._usage_of(responses):
             if session_id == self._row.id:
                 self._usage_rows[usage_id] = (row_id, tuple(buckets))
             else:
                 others.add(session_id)
-        if others:
-            raise Entangled(others)
+        return others
 
     def _usage_of(self, usage_ids: Iterable[str]) -> Iterator[Row]:
         keys = {key_of(self._flavor, usage_id): usage_id for usage_id in usage_ids}

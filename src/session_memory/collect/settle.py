@@ -11,12 +11,13 @@ import msgspec
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.detectors import call_key, test_result
-from session_memory.adapters.text import one_line
+from session_memory.core.text import one_line
 from session_memory.store.events import EventRow
 
 OPEN_CALLS = 64
-FAILED_CALLS = 64
-RECENT_RESPONSES = 4
+FAILED_TOOLS = 16
+FAILED_CALLS = 32
+RECENT_RESPONSES = 3
 HIDDEN_RECORDS = 8
 PENDING_SUMMARIES = 8
 IDLE_MS = 30 * 60 * 1000
@@ -48,13 +49,13 @@ class Completion(msgspec.Struct, array_like=True, gc=False):
     marks: str
 
 
-class State(msgspec.Struct, omit_defaults=True):
+class State(msgspec.Struct, array_like=True):
     """All that the next record of a session needs to know about the ones before it."""
 
     next_seq: int = 0
     head: int | None = None
     open_calls: dict[str, OpenCall] = {}
-    failed: dict[int, bool] = {}
+    failed: dict[str, dict[int, bool]] = {}
     responses: list[Response] = []
     completions: dict[bool, Completion] = {}
     after_interrupt: bool = False
@@ -219,7 +220,8 @@ class Settling:
             event.tool, None, record.ts, event.is_shell, "test_run" in kinds, "edit" in kinds
         )
         self._asked[call_id] = event.arguments
-        if state.failed and self._key_of(call_id, call) in state.failed:
+        failed = state.failed.get(event.tool or "")
+        if failed and self._key_of(call_id, call) in failed:
             event.kind, event.marks = "retry", kinds
             if owned:
                 state.retries += 1
@@ -239,16 +241,20 @@ class Settling:
             _judge_test(event)
         if call.tool in DECISION_TOOLS:
             _mark_decision(event)
+        call_id, tool = event.call_id or "", call.tool or ""
+        failed = state.failed.get(tool)
         if event.is_error:
-            key = self._key_of(event.call_id or "", call)
-            _bounded(state.failed, FAILED_CALLS)[key] = call.is_test
+            if failed is None:
+                failed = _bounded(state.failed, FAILED_TOOLS)[tool] = {}
+            _bounded(failed, FAILED_CALLS)[self._key_of(call_id, call)] = call.is_test
             return
-        if state.failed:
-            state.failed.pop(self._key_of(event.call_id or "", call), None)
-        self._asked.pop(event.call_id or "", None)
+        if failed:
+            failed.pop(self._key_of(call_id, call), None)
+        self._asked.pop(call_id, None)
         if call.is_edit and state.failed:
             # Running the tests again after an edit is verification, not a retry.
-            state.failed = {key: test for key, test in state.failed.items() if not test}
+            for name, calls in state.failed.items():
+                state.failed[name] = {key: test for key, test in calls.items() if not test}
 
     def _settle_prompt(self, event: NativeEvent, owned: bool) -> None:
         state = self.state

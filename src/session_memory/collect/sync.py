@@ -21,7 +21,7 @@ from session_memory.adapters.registry import adapter
 from session_memory.collect.config import Config
 from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover
-from session_memory.collect.ingest import Ingest
+from session_memory.collect.ingest import Ingest, Known
 from session_memory.collect.native import (
     FileSource,
     TAIL,
@@ -133,7 +133,8 @@ class Sync:
         self._progress = progress
         self._now = now_ms()
         self._known = store.sources.known(self._host)
-        self._first_load = not self._known
+        self._first_load = store.sources.none()
+        self._known_all = Known() if self._first_load else None
         self._tasks: list[Task] = []
         self._failures: list[tuple[str, SourceRef | Unlisted, str]] = []
         self._seen: set[str] = set()
@@ -214,6 +215,7 @@ class Sync:
         events_before = store.events.count()
         problems_before = store.problems.count()
         with store.db.loading() if self._first_load and self._tasks else nullcontext():
+            store.db.others_wrote()
             writing = _Batches(self._write, self._first_load, store)
             for task in self._tasks:
                 self._read_task(task, writing)
@@ -326,7 +328,9 @@ class Sync:
 
     def _write(self, chunks: list[Chunk]) -> None:
         """One batch, inside a transaction of the caller's."""
-        ingest = Ingest(self._store, self._now, self._config.domain_of)
+        if self._store.db.others_wrote() or (self._known_all and self._known_all.is_full):
+            self._known_all = None
+        ingest = Ingest(self._store, self._now, self._config.domain_of, self._known_all)
         for chunk in chunks:
             if self._claim(chunk):
                 self._write_chunk(ingest, chunk)

@@ -14,8 +14,10 @@ import apsw
 
 from session_memory.core.errors import (
     NetworkFilesystem,
+    SessionMemoryError,
     StoreBusy,
     StoreDamaged,
+    StoreError,
     StoreFull,
     StoreNotFound,
     UnsafePath,
@@ -67,19 +69,24 @@ class Sqlite:
         self._forks = _forks
         self._connection = self._connect()
         self._depth = 0
+        self._data_version: int | None = None
 
     def _connect(self) -> apsw.Connection:
-        with translated_errors(self.path):
-            connection = apsw.Connection(str(self.path))
-            connection.set_busy_timeout(BUSY_MS)
-            connection.execute(f"pragma page_size = {PAGE_BYTES}")
-            if connection.pragma("journal_mode") not in ("wal", "memory"):
-                connection.pragma("journal_mode", "wal")
-            level = "full" if self.durability == "full" else "normal"
-            connection.execute(f"pragma synchronous = {level}")
-            connection.execute("pragma foreign_keys = on")
-            connection.execute(f"pragma cache_size = -{CACHE_KIB}")
-            connection.execute("pragma temp_store = memory")
+        try:
+            return self._configured(apsw.Connection(str(self.path)))
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def _configured(self, connection: apsw.Connection) -> apsw.Connection:
+        connection.set_busy_timeout(BUSY_MS)
+        connection.execute(f"pragma page_size = {PAGE_BYTES}")
+        if connection.pragma("journal_mode") not in ("wal", "memory"):
+            connection.pragma("journal_mode", "wal")
+        level = "full" if self.durability == "full" else "normal"
+        connection.execute(f"pragma synchronous = {level}")
+        connection.execute("pragma foreign_keys = on")
+        connection.execute(f"pragma cache_size = -{CACHE_KIB}")
+        connection.execute("pragma temp_store = memory")
         return connection
 
     @property
@@ -93,16 +100,22 @@ class Sqlite:
         return self._connection
 
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
-        with translated_errors(self.path):
+        try:
             return self.connection.execute(sql, params)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]:
-        with translated_errors(self.path):
+        try:
             return list(self.connection.execute(sql, params))
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
-        with translated_errors(self.path):
-            return next(iter(self.connection.execute(sql, params)), None)
+        try:
+            return next(self.connection.execute(sql, params), None)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def value(self, sql: str, params: Params | None = None) -> Any:
         row = self.one(sql, params)
@@ -113,20 +126,26 @@ class Sqlite:
         sql = (
             f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
         )
-        with translated_errors(self.path):
-            self.connection.executemany(sql, rows)
+        self._many(sql, rows)
 
     def update_many(self, sql: str, params: Iterable[Params]) -> None:
-        with translated_errors(self.path):
-            self.connection.executemany(sql, params)
+        self._many(sql, params)
+
+    def _many(self, sql: str, rows: Iterable[Any]) -> None:
+        try:
+            self.connection.executemany(sql, rows)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def matching(self, sql: str, wanted: Sequence[int | bytes]) -> Iterator[Row]:
         """Rows of ``sql``, whose ``{keys}`` stands for a list, for any number of keys."""
         for start in range(0, len(wanted), KEYS_AT_ONCE):
             some = wanted[start : start + KEYS_AT_ONCE]
             marks = ",".join("?" * len(some))
-            with translated_errors(self.path):
+            try:
                 yield from self.connection.execute(sql.replace("{keys}", marks), some)
+            except apsw.Error as error:
+                raise translated(error, self.path) from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -135,13 +154,11 @@ class Sqlite:
         if self._depth:
             yield
             return
-        with translated_errors(self.path):
-            connection.execute("begin immediate")
+        self.execute("begin immediate")
         self._depth = 1
         try:
             yield
-            with translated_errors(self.path):
-                connection.execute("commit")
+            self.execute("commit")
         except BaseException:
             # A full disk makes SQLite roll back on its own.
             if connection.in_transaction:
@@ -157,12 +174,11 @@ class Sqlite:
         if connection.in_transaction:
             yield
             return
-        with translated_errors(self.path):
-            connection.execute("begin")
+        self.execute("begin")
         try:
             yield
         finally:
-            connection.execute("commit")
+            self.execute("commit")
 
     def has_table(self, name: str) -> bool:
         sql = "select 1 from sqlite_master where type = 'table' and name = :name"
@@ -170,25 +186,23 @@ class Sqlite:
 
     def check(self) -> list[str]:
         """What the database itself finds wrong with its file."""
-        with translated_errors(self.path):
-            found = [str(row[0]) for row in self.connection.execute("pragma quick_check(20)")]
-            broken = list(self.connection.execute("pragma foreign_key_check"))
-        return [line for line in found if line != "ok"] + [f"broken reference {row}" for row in broken]
+        found = [str(row[0]) for row in self.all("pragma quick_check(20)")]
+        broken = [f"broken reference {row}" for row in self.all("pragma foreign_key_check")]
+        return [line for line in found if line != "ok"] + broken
 
     def backup(self, target: Path) -> None:
         """A consistent copy while others go on writing; never over an existing file."""
         _create_private(target)
         try:
             copy = apsw.Connection(str(target))
-            with translated_errors(target):
-                with copy.backup("main", self.connection, "main") as work:
-                    while not work.done:
-                        work.step(4096)
-                copy.pragma("journal_mode", "delete")
+            with copy.backup("main", self.connection, "main") as work:
+                while not work.done:
+                    work.step(4096)
+            copy.pragma("journal_mode", "delete")
             copy.close()
-        except BaseException:
+        except apsw.Error as error:
             target.unlink(missing_ok=True)
-            raise
+            raise translated(error, target) from error
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -205,18 +219,22 @@ class Sqlite:
         try:
             yield
         finally:
-            with translated_errors(self.path):
-                connection.pragma("journal_mode", "wal")
+            self.execute("pragma journal_mode = wal")
 
     def vacuum(self) -> None:
-        with translated_errors(self.path):
-            self.connection.execute("vacuum")
-            self.checkpoint()
+        self.execute("vacuum")
+        self.checkpoint()
 
     def checkpoint(self) -> None:
         """Fold the write-ahead log into the file; a reader in the way only delays it."""
-        with translated_errors(self.path):
-            self.connection.execute("pragma wal_checkpoint(truncate)")
+        self.execute("pragma wal_checkpoint(truncate)")
+
+    def others_wrote(self) -> bool:
+        """Whether another connection committed since the last time this was asked."""
+        version = self.value("pragma data_version")
+        changed = version != self._data_version
+        self._data_version = version
+        return changed
 
     def bytes_on_disk(self) -> int:
         files = (self.path, *(Path(f"{self.path}{end}") for end in ("-wal", "-shm")))
@@ -227,23 +245,19 @@ class Sqlite:
             self._connection.close()
 
 
-@contextmanager
-def translated_errors(path: Path) -> Iterator[None]:
-    """The library's exceptions as ours, each with a hint."""
-    try:
-        yield
-    except apsw.FullError as error:
-        raise StoreFull(str(path)) from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(str(path)) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(str(path), str(error)) from error
-    except apsw.CantOpenError as error:
-        raise StoreNotFound(str(path)) from error
-    except apsw.IOError as error:
-        raise StoreFull(str(path)) if _disk_is_full(path) else StoreDamaged(
-            str(path), str(error)
-        ) from error
+def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
+    """The library's exception as ours, with a hint."""
+    if isinstance(error, apsw.FullError):
+        return StoreFull(str(path))
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreBusy(str(path))
+    if isinstance(error, apsw.CantOpenError):
+        return StoreNotFound(str(path))
+    if isinstance(error, apsw.IOError) and _disk_is_full(path):
+        return StoreFull(str(path))
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.IOError):
+        return StoreDamaged(str(path), str(error))
+    return StoreError(f"{path}: {error}")
 
 
 def _disk_is_full(path: Path) -> bool:

@@ -3,14 +3,17 @@
 import msgspec
 
 from session_memory.core.schema import SessionEvent
-from session_memory.core.text import escaped
+from session_memory.core.text import escaped, one_line
 from session_memory.core.time import format_time
 from session_memory.store.database import Row, Sqlite
 from session_memory.store.names import Names
 
 
 class EventRow(msgspec.Struct, gc=False):
-    """An event on its way into the store, with words where the table holds numbers."""
+    """An event on its way into the store, with words where the table holds numbers.
+
+    An empty ``summary`` stands for the ``path``, which would say the same.
+    """
 
     seq: int
     ts: int | None
@@ -215,7 +218,7 @@ class Events:
             parent_seq=parent,
             role=word(role),
             tool=word(tool),
-            summary=summary,
+            summary=summary or one_line(path or ""),
             payload_ref=f"{source}@{place}+{length}#{block}",
             tokens=tokens,
             is_sidechain=bool(sidechain),

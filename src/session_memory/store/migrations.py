@@ -41,7 +41,6 @@ create table sources (
     discovered_at {int} not null,
     ingested_at {int}
 ){strict};
-create unique index sources_by_path on sources (host, path, generation);
 create index sources_by_session on sources (session);
 
 create table dictionaries (

@@ -1,7 +1,7 @@
 """The raw: every byte of every source, in order, in compressed packs.
 
-A pack holds whole records where it can (one larger than a pack spans several), is hashed, and is
-unpacked alone. What follows the last whole record, a torn tail, is a pack of its own until its
+A pack holds whole records where it can (one larger than a pack spans several) and is unpacked
+alone. Its stored bytes are hashed, and the frame inside carries a checksum of the raw ones. What follows the last whole record, a torn tail, is a pack of its own until its
 line is complete. Small packs share their vocabulary through a dictionary: the head of an earlier
 log, which new logs of the same agent resemble closely.
 """
@@ -23,11 +23,17 @@ except ImportError:
 PACK_BYTES = 384 * 1024
 LONGEST_PACK = 1024 * 1024
 LEVEL = 3
+_OPTIONS = {
+    zstd.CompressionParameter.compression_level: LEVEL,
+    zstd.CompressionParameter.checksum_flag: 1,
+}
 DICTIONARY_BYTES = 128 * 1024
 # A newer release of an agent writes other boilerplate: every so often a newer log lends its head.
 DICTIONARY_EVERY = 64 * 1024 * 1024
-# It costs time to use: only where it saves at least this share, tried on every so many heads.
-DICTIONARY_SAVES = 0.12
+# It costs time to use. Small packs always gain from it, larger ones only where logs resemble each
+# other closely: tried on every so many heads, it must save at least this share.
+DICTIONARY_SERVES = 64 * 1024
+DICTIONARY_SAVES = 0.3
 DICTIONARY_TRIED_EVERY = 32
 SMALL_PACK = 16 * 1024
 SMALL_PACKS = 16
@@ -112,14 +118,22 @@ class Raw:
             data = self.unpacked(source_id, Pack(start, length, digest, dictionary, body))
             yield data[max(first - start, 0) : end - start]
 
+    def packs(self, source_id: int) -> Iterator[Pack]:
+        """Every pack of a source, in order, as stored."""
+        window = {"source": source_id, "first": 0, "end": END_OF_TIME}
+        for row in self._db.execute(_ALL, window):
+            yield Pack(*row)
+
     def unpacked(self, source_id: int, pack: Pack) -> bytes:
         dictionary = None if pack.dictionary_id is None else self.dictionary(pack.dictionary_id)
+        if sha256(pack.body).digest() != pack.hash:
+            raise StoreDamaged(f"pack {source_id}@{pack.start}", "its hash does not match")
         try:
             data = bytes(zstd.decompress(pack.body, zstd_dict=dictionary))
         except zstd.ZstdError as error:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", str(error)) from error
-        if len(data) != pack.length or sha256(data).digest() != pack.hash:
-            raise StoreDamaged(f"pack {source_id}@{pack.start}", "its hash does not match")
+        if len(data) != pack.length:
+            raise StoreDamaged(f"pack {source_id}@{pack.start}", "its length does not match")
         return data
 
     def from_place(self, source_id: int, place: int) -> bytes:
@@ -182,7 +196,7 @@ class Packer:
         self._total += len(data)
         packs = []
         for piece in cut(data):
-            dictionary = self._id if self._pays else None
+            dictionary = self._id if self._pays or len(piece) <= DICTIONARY_SERVES else None
             packs.append(pack_of(piece, start, dictionary, self._digested))
             start += len(piece)
         return packs
@@ -206,8 +220,9 @@ class Packer:
 
 
 def pack_of(data: bytes, start: int, dictionary_id: int | None, digested: Any) -> Pack:
-    body = zstd.compress(data, LEVEL, zstd_dict=None if dictionary_id is None else digested)
-    return Pack(start, len(data), sha256(data).digest(), dictionary_id, bytes(body))
+    shared = None if dictionary_id is None else digested
+    body = zstd.compress(data, options=_OPTIONS, zstd_dict=shared)
+    return Pack(start, len(data), sha256(body).digest(), dictionary_id, body)
 
 
 def cut(data: bytes) -> Iterator[bytes]:

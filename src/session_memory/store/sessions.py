@@ -123,8 +123,8 @@ _CHILDREN = f"""
 _DROP_ORPHANS = """
     delete from sessions where id not in (select session_id from session_sources)
 """
-# A settling state with nothing settled yet: an empty msgpack map.
-EMPTY_STATE = b"\x80"
+# A settling state with nothing settled yet: an empty msgpack array.
+EMPTY_STATE = b"\x90"
 _UIDS = "select uid from sessions order by uid"
 _COUNT = "select count(*) from sessions"
 

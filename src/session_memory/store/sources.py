@@ -47,9 +47,7 @@ _SELECT = f"select {', '.join(COLUMNS)} from sources"
 _KNOWN = f"{_SELECT} where host = :host and superseded = 0"
 _BY_ID = f"{_SELECT} where id = :id"
 _BY_UID = f"{_SELECT} where uid = :uid"
-_EXISTS = """
-    select 1 from sources where host = :host and path = :path and generation = :generation
-"""
+_EXISTS = "select 1 from sources where uid = :uid"
 _EVERY = f"{_SELECT} order by host, path, generation"
 _OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by path, generation"
 _READ_BY_SESSION = f"""
@@ -98,9 +96,12 @@ class Sources:
         """The newest generation of every source of ``host``, by path."""
         return {row.path: row for row in self._rows(_KNOWN, {"host": host})}
 
+    def none(self) -> bool:
+        return self._db.one("select 1 from sources limit 1") is None
+
     def exists(self, host: str, path: str, generation: int) -> bool:
-        where = {"host": host, "path": path, "generation": generation}
-        return self._db.one(_EXISTS, where) is not None
+        uid = source_uid(host, path, generation)
+        return self._db.one(_EXISTS, {"uid": uid}) is not None
 
     def every(self) -> list[SourceRow]:
         return self._rows(_EVERY, {})

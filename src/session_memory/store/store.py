@@ -8,12 +8,13 @@ from types import TracebackType
 from session_memory.core.time import now_ms
 from session_memory.store.database import Sqlite
 from session_memory.store.events import Events
+from session_memory.store.fingerprint import fingerprint
 from session_memory.store.migrations import migrate
 from session_memory.store.names import Names
 from session_memory.store.problems import Problems
-from session_memory.store.raw import Raw
+from session_memory.store.raw import Raw, pack_of
 from session_memory.store.sessions import Sessions
-from session_memory.store.sources import Sources
+from session_memory.store.sources import SourceRow, Sources
 from session_memory.store.usage import Usages
 
 
@@ -47,6 +48,36 @@ class Store:
         self.problems.clear_records()
         self.sources.reset_tallies()
         self.sessions.reset_derived()
+
+    def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
+        """Take over a source with its raw from another store, unless it is here already."""
+        row = other.sources.get(source_id)
+        known = self.sources.by_uid(row.uid)
+        if known is not None:
+            return known
+        row.id = 0
+        with self.transaction():
+            self.sources.save(row)
+            place = 0
+            for piece in other.raw.pieces(source_id):
+                self.raw.replace_from(row.id, place, [pack_of(piece, place, None, None)], False)
+                place += len(piece)
+        return row
+
+    def fingerprint(self) -> str:
+        """Equal for stores that hold the same, whatever the order and number of syncs."""
+        return fingerprint(self)
+
+    def backup(self, target: Path) -> int:
+        """A consistent copy into a file that must not exist yet; its size."""
+        self.db.backup(target)
+        return target.stat().st_size
+
+    def compact(self) -> tuple[int, int]:
+        """Give free pages back to the disk: the sizes before and after."""
+        before = self.db.bytes_on_disk()
+        self.db.vacuum()
+        return before, self.db.bytes_on_disk()
 
     def close(self) -> None:
         self.db.close()

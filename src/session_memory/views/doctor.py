@@ -18,6 +18,7 @@ from session_memory.collect.doctor import adapter_versions
 from session_memory.store import Store
 from session_memory.store.migrations import NEWEST, version
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
+from session_memory.views.figures import plural, size
 
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 64 << 20
@@ -76,7 +77,7 @@ def _logs(found: list[RootState]) -> Iterator[Check]:
             hint = None if root.is_default else "Correct the root: session-memory config --path"
             yield Check(name, status, f"{root.path}: not there", hint)
             continue
-        text = f"{root.path}: {root.files:,} files, {_mb(root.bytes)}"
+        text = f"{root.path}: {plural(root.files, 'file')}, {size(root.bytes)}"
         if root.unreadable:
             text += f", {root.unreadable:,} that cannot be read"
             yield Check(name, "warn", text, "See which: session-memory problems")
@@ -96,11 +97,11 @@ def _expiry(found: list[RootState]) -> Iterator[Check]:
             yield Check(name, "ok", f"keeps {days} days; deletes nothing within {WARNING_DAYS}")
             continue
         lost, count = root.at_risk, len(root.expiring)
-        text = f"keeps {days} days; deletes {count:,} files within {WARNING_DAYS} days"
+        text = f"keeps {days} days; deletes {plural(count, 'file')} within {WARNING_DAYS} days"
         if not lost:
             yield Check(name, "ok", f"{text}, all of them kept whole in the store")
         else:
-            text += f", {len(lost):,} of them ({_mb(sum(f.bytes for f in lost))}) not kept yet"
+            text += f", {len(lost):,} of them ({size(sum(f.bytes for f in lost))}) not kept yet"
             yield Check(name, "warn", text, "Keep them now: session-memory sync")
 
 
@@ -119,11 +120,12 @@ def _facts(store: Store) -> dict[str, Any]:
 
 
 def _contents(facts: dict[str, Any]) -> Iterator[Check]:
-    text = f"{facts['sessions']:,} sessions, {facts['events']:,} events, {_mb(facts['bytes'])}"
-    yield Check("store", "ok", f"{facts['path']}: {text}, for {_mb(facts['raw_bytes'])} of logs")
+    text = f"{plural(facts['sessions'], 'session')}, {plural(facts['events'], 'event')}"
+    sizes = f"{size(facts['bytes'])} for {size(facts['raw_bytes'])} of logs"
+    yield Check("store", "ok", f"{facts['path']}: {text}, {sizes}")
     if count := facts["problems"]:
         hint = "See them: session-memory problems"
-        yield Check("problems", "warn", f"{count:,} pieces of bad input", hint)
+        yield Check("problems", "warn", plural(count, "problem"), hint)
 
 
 def _permissions(path: Path) -> Iterator[Check]:
@@ -147,7 +149,7 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     yield Check("versions", "ok", f"schema {facts['schema']} of {NEWEST}, adapters: {named}")
     older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in store.sources.every())
     if older:
-        text = f"{older:,} sources were read by an older adapter"
+        text = f"{plural(older, 'source')} read by an older adapter"
         yield Check("rebuild", "warn", text, "Read them anew: session-memory rebuild")
 
 
@@ -156,8 +158,4 @@ def _space(path: Path) -> Iterator[Check]:
     free = shutil.disk_usage(place).free
     status = "bad" if free < NO_SPACE else "warn" if free < LITTLE_SPACE else "ok"
     hint = None if status == "ok" else "Free some space, or move the store: SESSION_MEMORY_STORE"
-    yield Check("disk", status, f"{_mb(free)} free at {place}", hint)
-
-
-def _mb(size: int) -> str:
-    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
+    yield Check("disk", status, f"{size(free)} free at {place}", hint)

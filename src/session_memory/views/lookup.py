@@ -77,11 +77,12 @@ def _root_of(found: list[str]) -> list[str]:
 
 def _near(wanted: str, uids: list[str]) -> list[str]:
     """The sessions whose ids are most like what was asked for, by their short names."""
-    length = len(wanted)
+    flavors = {uid.partition(":")[0] for uid in uids}
+    flavor, _, rest = wanted.partition(":")
+    wanted = rest if flavor in flavors else wanted
     heads: dict[str, str] = {}
     for uid in uids:
-        heads.setdefault(uid[:length], uid)
-        heads.setdefault(_native(uid)[:length], uid)
+        heads.setdefault(_native(uid)[: len(wanted)], uid)
     close = dict.fromkeys(heads[head] for head in get_close_matches(wanted, heads, n=3))
     names = short_names(uids)
     return [names[uid] for uid in close]

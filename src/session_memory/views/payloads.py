@@ -38,7 +38,8 @@ class Payloads:
         """The native record of ``event``; ``None`` in it once the raw was evicted."""
         source, place, length = parse_ref(event.payload_ref or "@0+0#0")
         body = self._record(source, place, length)
-        return Payload(decoded(body) if body else None, self._spilled(body))
+        spilled = self._spilled(body) if event.is_a("tool_result") else None
+        return Payload(decoded(body) if body else None, spilled)
 
     def _record(self, source: str, place: int, length: int) -> bytes:
         known, start, data = self._window

@@ -33,8 +33,8 @@ from session_memory.adapters.detectors import (
     shell_text,
 )
 from session_memory.adapters.jsonl import decode_anything
-from session_memory.adapters.text import one_line
 from session_memory.core.ids import fit_native_id
+from session_memory.core.text import one_line
 from session_memory.core.time import parse_time
 
 # Copies of requests, progress ticks and latches: the raw keeps them, reports count them, and
@@ -208,7 +208,7 @@ def _call(block: Block) -> NativeEvent:
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, dict):
         path = _text_or_none(arguments.get("file_path") or arguments.get("notebook_path"))
-        summary = path or _most_telling(arguments)
+        summary = "" if path else _most_telling(arguments)
     if command is not None:
         summary = command
         edited = shell_edit(command)
@@ -222,7 +222,7 @@ def _call(block: Block) -> NativeEvent:
     return NativeEvent(
         kinds[0],
         "assistant",
-        one_line(summary),
+        one_line(summary) if summary else "",
         "assistant/" + block.type,
         marks=tuple(kinds[1:]),
         tool=tool or None,

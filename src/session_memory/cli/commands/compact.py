@@ -3,9 +3,9 @@
 import click
 
 from session_memory.cli.command import command as declared
-from session_memory.cli.figures import size
 from session_memory.cli.output import print_json
 from session_memory.cli.settings import Settings
+from session_memory.views.figures import size
 
 
 @declared(

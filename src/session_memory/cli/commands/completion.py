@@ -7,6 +7,7 @@ from click.shell_completion import get_completion_class
 
 from session_memory.cli.command import PROGRAM
 from session_memory.cli.command import command as declared
+from session_memory.cli.group import COMPLETE
 from session_memory.cli.output import print_json
 from session_memory.cli.settings import Settings
 
@@ -35,10 +36,9 @@ def command(ctx: click.Context, shell: str | None) -> None:
     found = get_completion_class(shell) if shell in SHELLS else None
     if found is None:
         raise click.UsageError(f"name one of the shells {', '.join(SHELLS)}")
-    variable = f"_{PROGRAM.replace('-', '_').upper()}_COMPLETE"
     # Not `source()`: it starts a bash to ask for its version, which says nothing about the
     # shell that will read the script.
-    completer = found(ctx.find_root().command, {}, PROGRAM, variable)
+    completer = found(ctx.find_root().command, {}, PROGRAM, COMPLETE)
     script = completer.source_template % completer.source_vars()
     if settings.as_json:
         print_json({"shell": shell, "script": script})

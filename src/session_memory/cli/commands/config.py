@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json, remark
+from session_memory.cli.output import print_json, remark, short_path
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
 
@@ -45,8 +45,8 @@ webshop = "shop"
         ("config --example > ~/.session-memory/config.toml", "begin with a commented example"),
         ("config --path", "which file is read"),
     ),
-    json_shape='{"path", "exists", "store", "settings": {"store", "host", "sources", "exclude",'
-    ' "domains"}}',
+    json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
+    ' "settings": {"store", "host", "sources", "exclude", "domains"}}',
 )
 @click.option("--example", is_flag=True, help="Print a commented example.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the file.")
@@ -54,6 +54,7 @@ webshop = "shop"
 def command(settings: Settings, example: bool, only_path: bool) -> None:
     """Show the settings in effect."""
     from session_memory.collect.config import config_path, config_values
+    from session_memory.collect.discover import roots
 
     if example:
         click.echo(EXAMPLE, nl=False)
@@ -64,12 +65,20 @@ def command(settings: Settings, example: bool, only_path: bool) -> None:
         return
     config = settings.configuration()
     values, store = config_values(config), str(settings.where(config))
+    places = roots(config)
     if settings.as_json:
         told = {"path": str(path), "exists": path.exists(), "store": store}
-        print_json({**told, "settings": values})
+        found = [
+            {"flavor": place.flavor, "path": str(place.path), "exists": place.exists}
+            for place in places
+        ]
+        print_json({**told, "roots": found, "settings": values})
         return
     there = "" if path.exists() else " (not there: these are the defaults)"
     click.echo(safe(f"# {path}{there}"))
+    for place in places:
+        there = "" if place.exists else " (not there)"
+        click.echo(safe(f"# {place.flavor} logs: {short_path(place.path)}{there}"))
     click.echo(_toml({**values, "store": store}))
     remark(settings, "Every setting, explained: session-memory config --example")
 

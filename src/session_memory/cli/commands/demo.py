@@ -9,7 +9,7 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.commands.sync import DEMO_HOST, demo_notice, run_demo
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.output import print_json, print_lines, terminal_width
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
 
@@ -52,10 +52,10 @@ def command(settings: Settings) -> None:
             return
         click.secho(demo_notice(), fg="yellow")
         if not settings.quiet:
-            click.echo(safe(sync_summary(outcome, store)))
-            click.echo()
+            click.echo(f"{sync_summary(outcome, store)}\n")
         print_lines(session_lines(listing, terminal_width()))
-        remark(settings, _next(settings))
+        if not settings.quiet:
+            click.echo(f"\n{safe(_next(settings))}")
 
 
 @contextmanager

@@ -6,10 +6,10 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.completion import complete_uid
-from session_memory.cli.figures import plural, short_path, size
-from session_memory.cli.output import print_json
+from session_memory.cli.output import print_json, short_path
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
+from session_memory.views.figures import plural, size
 
 
 @declared(

@@ -5,10 +5,9 @@ from pathlib import Path
 import click
 
 from session_memory.cli.command import command as declared
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.figures import plural, size
 from session_memory.cli.output import print_json
 from session_memory.cli.settings import Settings
+from session_memory.views.figures import plural, size
 
 
 @declared(
@@ -17,11 +16,12 @@ from session_memory.cli.settings import Settings
         ("import laptop.smx", "take in what another machine has exported"),
         ("import laptop.smx --store team.db", "into a store of its own"),
     ),
-    json_shape="the figures of sync",
+    json_shape='{"sources", "known", "bytes", "sessions"}: the sources in the file, how many of them'
+    " were here already, the bytes taken in, and the sessions that are new.",
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@click.pass_context
-def command(ctx: click.Context, file: str) -> None:
+@click.pass_obj
+def command(settings: Settings, file: str) -> None:
     """Take in sessions from a portable file.
 
     What the store has already is not doubled; sources keep the name of the machine they come from.
@@ -30,18 +30,14 @@ def command(ctx: click.Context, file: str) -> None:
 
     from session_memory.collect.portable import import_store
 
-    settings: Settings = ctx.obj
     config = settings.configuration()
     with settings.opened(config, create=True) as store:
-        report = import_store(store, Path(file).expanduser(), config)
+        done = import_store(store, Path(file).expanduser(), config)
     if settings.as_json:
-        print_json(msgspec.to_builtins(report))
+        print_json(msgspec.to_builtins(done))
     elif not settings.quiet:
+        new = f"{done.sources - done.known:,} taken in ({size(done.bytes)})"
         click.echo(
-            f"Found {plural(report.discovered, 'source')}: {report.ingested:,} taken in,"
-            f" {report.unchanged:,} there already, {report.failed:,} refused."
-            f" {plural(report.sessions, 'session')}, {plural(report.events, 'new event')},"
-            f" {size(report.bytes)}."
+            f"Found {plural(done.sources, 'source')}: {new}, {done.known:,} here already."
+            f" {plural(done.sessions, 'new session')}."
         )
-    if report.failed:
-        ctx.exit(PROBLEMS)

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.command import command as declared
-from session_memory.cli.figures import plural, short_path
+from session_memory.cli.command import limit_option
 from session_memory.cli.output import (
     Cell,
     Column,
     print_json,
     print_lines,
     remark,
+    short_path,
     table,
     terminal_width,
 )
 from session_memory.cli.settings import Settings
+from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
     from session_memory.store.problems import Problem
@@ -35,9 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--reason", metavar="TEXT", help="Only problems for this reason.")
 @click.option("--path", "text", metavar="TEXT", help="Only in paths with this in them.")
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=100, show_default=True, help="0 lists all."
-)
+@limit_option(100)
 @click.pass_obj
 def command(settings: Settings, reason: str | None, text: str | None, limit: int) -> None:
     """List what could not be read, with file and byte.

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.command import command as declared
-from session_memory.cli.figures import plural
 from session_memory.cli.output import print_json
 from session_memory.cli.settings import Settings
+from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
     from session_memory.store.sources import SourceRow

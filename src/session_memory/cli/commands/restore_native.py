@@ -6,10 +6,10 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.completion import complete_uid
-from session_memory.cli.figures import plural, short_path, size
-from session_memory.cli.output import print_json, remark
+from session_memory.cli.output import print_json, remark, short_path
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
+from session_memory.views.figures import plural, size
 
 
 @declared(
@@ -23,10 +23,15 @@ from session_memory.cli.text import safe
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option("--all", "everything", is_flag=True, help="Every source of every session.")
-@click.option("--to", metavar="DIR", help="Below this directory, not at the original place.")
+@click.option("--to", metavar="DIR", help="Below this directory, as if it were the home directory.")
+@click.option("--host", metavar="NAME", help="Only what was collected on this machine.")
 @click.pass_obj
 def command(
-    settings: Settings, sessions: tuple[str, ...], everything: bool, to: str | None
+    settings: Settings,
+    sessions: tuple[str, ...],
+    everything: bool,
+    to: str | None,
+    host: str | None,
 ) -> None:
     """Write native logs back, byte for byte.
 
@@ -41,7 +46,7 @@ def command(
     target = Path(to).expanduser() if to else None
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
-        restored = restore_native(store, uids, target)
+        restored = restore_native(store, uids, target, host)
     total = sum(file.bytes for file in restored)
     if settings.as_json:
         files = [{"path": str(file.path), "bytes": file.bytes} for file in restored]

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from session_memory.cli.command import command as declared
+from session_memory.cli.command import limit_option
 from session_memory.cli.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.settings import Settings
 
@@ -52,9 +53,7 @@ class Period(click.ParamType[int]):
 @click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
 @click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
 @click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="0 lists all."
-)
+@limit_option(20)
 @click.pass_obj
 def command(
     settings: Settings, /, sort: str, limit: int, parent: str | None, **wanted: Any

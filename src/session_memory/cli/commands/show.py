@@ -1,20 +1,11 @@
 """``session-memory show``."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, terminal_width
+from session_memory.cli.output import print_json, print_lines, terminal_width
 from session_memory.cli.settings import Settings
-
-if TYPE_CHECKING:
-    from session_memory.cli.transcript import Names
-    from session_memory.core.schema import Session
-    from session_memory.store import Store
-    from session_memory.views.session import SessionView, Wanted
 
 
 @declared(
@@ -52,6 +43,7 @@ def command(
     Kinds: user_msg, assistant_msg, thinking, tool_call, tool_result, error, test_run, edit, retry,
     human_intervention, decision, lifecycle, completion. An event may be of several.
     """
+    from session_memory.cli.tree import Tree
     from session_memory.views.lookup import find_session
     from session_memory.views.session import Wanted, show_session
 
@@ -61,53 +53,5 @@ def command(
         if settings.as_json:
             print_json(view.to_dict())
             return
-        for line in _lines(store, view, wanted, open_children=not no_children):
-            click.echo(line)
-
-
-def _lines(
-    store: "Store", view: "SessionView", wanted: "Wanted", *, open_children: bool
-) -> Iterator[str]:
-    from session_memory.cli.transcript import Transcript, header
-    from session_memory.views.lookup import short_names
-
-    short = short_names(store.sessions.uids())
-
-    def names(uid: str) -> str:
-        return short.get(uid, uid)
-
-    yield from header(view, names)
-    yield ""
-    waiting = list(view.subagents)
-    limit = terminal_width()
-    for shown, line in Transcript(view, names, limit).lines():
-        if shown is not None:
-            for child in [c for c in waiting if (view.started_at_seq(c) or 1 << 62) < shown.seq]:
-                waiting.remove(child)
-                yield from _child(store, child, wanted, names, limit, open_children)
-        yield line
-    for child in waiting:
-        yield from _child(store, child, wanted, names, limit, open_children)
-
-
-def _child(
-    store: "Store",
-    child: "Session",
-    wanted: "Wanted",
-    names: "Names",
-    limit: int | None,
-    is_open: bool,
-) -> Iterator[str]:
-    from session_memory.cli.figures import count
-    from session_memory.cli.transcript import Transcript, rule
-    from session_memory.views.session import show_session
-
-    name = names(child.session_uid)
-    tokens = f"{count(child.cost.output_tokens)} tokens out"
-    yield rule(f"subagent {name} {child.title or ''} ({child.model}, {tokens})", 1)
-    if is_open:
-        view = show_session(store, child.session_uid, wanted)
-        for _, line in Transcript(view, names, limit).lines(depth=1):
-            yield line
-        for below in view.subagents:
-            yield rule(f"subagent {names(below.session_uid)} {below.title or ''}", 2)
+        tree = Tree(store, wanted, terminal_width(), open_children=not no_children)
+        print_lines(tree.lines(view))

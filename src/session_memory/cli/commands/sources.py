@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.command import command as declared
+from session_memory.cli.command import limit_option
 from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.figures import local, plural, short_path, size
 from session_memory.cli.output import (
     Cell,
     Column,
     print_json,
     print_lines,
     remark,
+    short_path,
     table,
     terminal_width,
 )
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
+from session_memory.views.figures import local, plural, size
 
 if TYPE_CHECKING:
     from session_memory.views.sources import Accounting, Source
@@ -48,9 +50,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 @click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
 @click.option("--path", "text", metavar="TEXT", help="Only paths with this in them.")
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=0, show_default=True, help="0 lists all."
-)
+@limit_option(0)
 @click.pass_context
 def command(
     ctx: click.Context,

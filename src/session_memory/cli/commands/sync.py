@@ -7,7 +7,7 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import print_json, remark
+from session_memory.cli.output import print_json
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
 
@@ -123,8 +123,8 @@ def _show(
             click.echo(f"  {safe(place)}")
         click.echo("Try it on invented sessions: session-memory demo")
         return
-    click.echo(safe(sync_summary(outcome, store, dry_run=dry_run)))
-    remark(settings, _next(outcome, dry_run))
+    click.echo(sync_summary(outcome, store, dry_run=dry_run))
+    click.echo(_next(outcome, dry_run))
 
 
 def _next(outcome: "Outcome", dry_run: bool) -> str:

@@ -4,10 +4,10 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.failures import FAILED
-from session_memory.cli.figures import plural, size
 from session_memory.cli.output import print_json
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
+from session_memory.views.figures import plural, size
 
 
 @declared(
@@ -38,7 +38,9 @@ def command(ctx: click.Context, sample: int) -> None:
 
     settings: Settings = ctx.obj
     with settings.opened() as store, progress(settings, "Verifying") as bar:
-        found = verify(store, sample=sample, progress=bar)
+        sources = store.sources.every()
+        bar.begin(len(sources), sum(row.kept for row in sources))
+        found = verify(store, sample, bar.advance)
     if settings.as_json:
         figures = {"packs": found.packs, "bytes": found.bytes, "sessions": found.sessions}
         print_json({"ok": not found.findings, **figures, "findings": list(found.findings)})

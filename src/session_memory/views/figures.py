@@ -1,7 +1,6 @@
 """Figures as people read them."""
 
 from datetime import datetime
-from pathlib import Path
 
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -48,11 +47,3 @@ def local(time: str | None, style: str = "%Y-%m-%d %H:%M") -> str:
 def plural(number: int, noun: str) -> str:
     """``1 session``, ``2 sessions``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def short_path(path: str | Path) -> str:
-    """A path below the home directory begins with ``~``."""
-    from session_memory.collect.config import home
-
-    text, base = str(path), str(home())
-    return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text

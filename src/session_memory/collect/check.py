@@ -1,0 +1,122 @@
+"""Proof that the store still holds what it was given: hashes, sums, and a sample derived anew."""
+
+import random
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from session_memory.collect.derive import derive_closure, rebuild
+from session_memory.core.errors import StoreDamaged
+from session_memory.core.time import now_ms
+from session_memory.store.fingerprint import session_parts
+from session_memory.store.raw import Pack
+from session_memory.store.store import Store, open_store
+from session_memory.store.usage import BUCKETS
+
+class Verified(msgspec.Struct, kw_only=True):
+    """What was looked at, and what was found wrong; nothing wrong means an empty list."""
+
+    packs: int = 0
+    bytes: int = 0
+    sessions: int = 0
+    findings: list[str] = []
+
+
+def verify(
+    store: Store, sample: int = 20, on_source: Callable[[int], None] = lambda size: None
+) -> Verified:
+    """Re-read and re-hash everything; derive a sample of sessions anew and compare."""
+    found = Verified(findings=store.db.check())
+    with store.db.snapshot():
+        for row in store.sources.every():
+            _check_raw(store, row.id, row.kept, row.path, found)
+            on_source(row.kept)
+        _check_accounts(store, found)
+        _check_sums(store, found)
+        _check_sample(store, sample, found)
+    return found
+
+
+def _check_raw(store: Store, source_id: int, kept: int, path: str, found: Verified) -> None:
+    """Packs must follow each other without a gap and unpack to what was hashed."""
+    place = 0
+    for pack in store.raw.packs(source_id):
+        found.packs += 1
+        found.bytes += pack.length
+        if pack.start != place:
+            found.findings.append(f"{path}: bytes {place} to {pack.start} are missing")
+        place = pack.start + pack.length
+        _unpack(store, source_id, pack, path, found)
+    if place != kept:
+        found.findings.append(f"{path}: {kept} bytes were kept, {place} are there")
+
+
+def _unpack(store: Store, source_id: int, pack: Pack, path: str, found: Verified) -> None:
+    try:
+        store.raw.unpacked(source_id, pack)
+    except StoreDamaged as error:
+        found.findings.append(f"{path}: {error}")
+
+
+def _check_accounts(store: Store, found: Verified) -> None:
+    paths = {row.id: row.path for row in store.sources.every()}
+    for source_id, account in store.sources.account().items():
+        if account.unaccounted:
+            missing = account.unaccounted
+            found.findings.append(f"{paths[source_id]}: {missing} lines are not accounted for")
+
+
+def _check_sums(store: Store, found: Verified) -> None:
+    """A session's cost is the sum of its usage; none may be waiting to be derived."""
+    for uid in store.sessions.uids():
+        row = store.sessions.row(uid)
+        if row is None:
+            continue
+        if row.stale:
+            found.findings.append(f"{uid}: a sync was interrupted; run: session-memory sync")
+        elif tuple(getattr(row, name) for name in BUCKETS) != store.usage.sums(row.id):
+            found.findings.append(f"{uid}: its cost is not the sum of its usage")
+
+
+def _check_sample(store: Store, sample: int, found: Verified) -> None:
+    """Some sessions, with those they share records with, rebuilt from the raw in memory."""
+    uids = store.sessions.uids()
+    chosen = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
+    with open_store(":memory:") as scratch:
+        expected = set()
+        for uid in chosen:
+            expected.update(_copy_with_relatives(store, uid, scratch))
+        rebuild(scratch, now_ms(), lambda repo, cwd: None, lambda source: None)
+        for uid in sorted(expected):
+            found.sessions += 1
+            if list(_comparable(store, uid)) != list(_comparable(scratch, uid)):
+                found.findings.append(
+                    f"{uid}: its events do not follow from the raw; run: session-memory rebuild"
+                )
+
+
+def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
+    """Copy the raw of a session and of all that share with it; says whose they are."""
+    row = store.sessions.row(uid)
+    if row is None:
+        return []
+    cluster = derive_closure(store, row.id)
+    uids = []
+    for session_id in cluster:
+        member = store.sessions.row_by_id(session_id)
+        uids.append(member.uid)
+        for source_id in store.sessions.source_ids(session_id):
+            scratch.adopt_source(store, source_id)
+        for parent_uid, _ in store.sessions.links_to(member.uid):
+            parent = store.sessions.row(parent_uid)
+            for source_id in store.sessions.source_ids(parent.id) if parent else ():
+                scratch.adopt_source(store, source_id)
+    return uids
+
+
+def _comparable(store: Store, uid: str) -> Iterator[object]:
+    for part in session_parts(store, uid):
+        if part[0] == "session":
+            # Discovery and configuration, not the raw, decide about these.
+            part = ["session", {k: v for k, v in part[1].items() if k not in ("host", "domain")}]
+        yield part

@@ -1,0 +1,184 @@
+"""A store, or some of its sessions, as one portable file; and such a file into a store.
+
+The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts),
+then for each source ``sources/<uid>.json`` and ``raw/<uid>``. Only the raw and what cannot be
+derived travels; events, usage and the rest are derived again where it arrives.
+"""
+
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from session_memory.collect.config import Config
+from session_memory.collect.derive import derive_stale, reread
+from session_memory.collect.ingest import Ingest
+from session_memory.collect.restore import sources_of
+from session_memory.core.errors import SessionMemoryError, StoreDamaged, UnsafePath
+from session_memory.core.time import now_ms
+from session_memory.store.raw import Raw, zstd
+from session_memory.store.sources import SourceRow, source_uid
+from session_memory.store.store import Store
+
+FORMAT = "session-memory-export"
+FORMAT_VERSION = 1
+LARGEST_DOCUMENT = 1024 * 1024
+PIECE = 1024 * 1024
+
+
+class Exported(msgspec.Struct, frozen=True):
+    sources: int
+    bytes: int
+
+
+class Imported(msgspec.Struct, kw_only=True):
+    sources: int = 0
+    known: int = 0
+    bytes: int = 0
+    sessions: int = 0
+
+
+class Manifest(msgspec.Struct):
+    format: str
+    version: int
+    sources: int
+    bytes: int
+    exported_at: int
+
+
+def export_store(store: Store, target: Path, uids: list[str] | None = None) -> Exported:
+    """Write a portable file that must not exist yet; it appears whole or not at all."""
+    if target.exists() or target.is_symlink():
+        raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
+    rows = _rows(store, uids)
+    total = sum(row.kept for row in rows)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with _created(partial) as file, zstd.open(file, "wb", level=9) as packed:
+            with tarfile.open(fileobj=packed, mode="w|") as archive:
+                manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
+                _add(archive, "manifest.json", msgspec.json.encode(manifest))
+                with store.db.snapshot():
+                    for row in rows:
+                        _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
+                        _add_raw(archive, store.raw, row)
+        # Linking instead of renaming refuses to replace a file that came into being meanwhile.
+        os.link(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return Exported(len(rows), total)
+
+
+def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
+    if uids is None:
+        rows = store.sources.every()
+    else:
+        rows = list({row.id: row for uid in uids for row in sources_of(store, uid)}.values())
+    return [row for row in rows if row.ingested_at is not None]
+
+
+def _created(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+
+def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(body), 0o600
+    archive.addfile(entry, io.BytesIO(body))
+
+
+def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow) -> None:
+    entry = tarfile.TarInfo(f"raw/{row.uid}")
+    entry.size, entry.mode = row.kept, 0o600
+    with raw.open(row.id) as body:
+        archive.addfile(entry, body)
+
+
+def import_store(store: Store, source: Path, config: Config) -> Imported:
+    """Take in every source of a portable file that is not here yet, and derive from it."""
+    done = Imported()
+    sessions_before = store.sessions.count()
+    now = now_ms()
+    for row, body in _sources(source):
+        done.sources += 1
+        if store.sources.exists(row.host, row.path, row.generation):
+            done.known += 1
+            continue
+        with store.transaction():
+            _take_in(store, row, body, now, config)
+        done.bytes += row.kept
+    derive_stale(store, now, config.domain_of)
+    done.sessions = store.sessions.count() - sessions_before
+    return done
+
+
+def _take_in(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Config) -> None:
+    kept, row.id, row.kept, row.lines, row.lenient, row.bookkeeping = row.kept, 0, 0, 0, 0, "{}"
+    store.sources.save(row)
+    packer = store.raw.packer(row.flavor)
+    while piece := body.read(PIECE):
+        store.raw.replace_from(row.id, row.kept, packer.packs(piece, row.kept), False)
+        row.kept += len(piece)
+    if row.kept != kept:
+        raise StoreDamaged(f"the export of {row.path}", f"{row.kept} of {kept} bytes are there")
+    row.ingested_at = now
+    reread(store, Ingest(store, now, config.domain_of), row, now)
+
+
+def _sources(source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
+    """Each source with its bytes; refuses what is no export, is newer, or does not add up."""
+    try:
+        with zstd.open(source, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as archive:
+            yield from _entries(archive, source)
+    except (zstd.ZstdError, tarfile.TarError, EOFError, msgspec.MsgspecError) as error:
+        raise _no_export(source, str(error)) from error
+
+
+def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
+    manifest, row, seen = None, None, 0
+    for entry in archive:
+        body = archive.extractfile(entry) if entry.isreg() else None
+        if body is None:
+            raise _no_export(source, f"{entry.name!r} is no plain file")
+        if manifest is None:
+            manifest = _manifest(body.read(LARGEST_DOCUMENT), source)
+        elif entry.name.startswith("sources/"):
+            row = _source_row(body.read(LARGEST_DOCUMENT), source)
+        elif row is not None and entry.name == f"raw/{row.uid}" and entry.size == row.kept:
+            seen += 1
+            yield row, body
+            row = None
+        else:
+            raise _no_export(source, f"{entry.name!r} does not belong here")
+    if manifest is None or seen != manifest.sources:
+        raise _no_export(source, "it ends too early")
+
+
+def _manifest(body: bytes, source: Path) -> Manifest:
+    manifest = msgspec.json.decode(body, type=Manifest)
+    if manifest.format != FORMAT:
+        raise _no_export(source, f"its format is {manifest.format!r}")
+    if manifest.version > FORMAT_VERSION:
+        raise SessionMemoryError(
+            f"{source} has format version {manifest.version}, this release knows {FORMAT_VERSION}",
+            "Upgrade with: pip install --upgrade session-memory",
+        )
+    return manifest
+
+
+def _source_row(body: bytes, source: Path) -> SourceRow:
+    row = msgspec.json.decode(body, type=SourceRow)
+    if row.uid != source_uid(row.host, row.path, row.generation):
+        raise _no_export(source, f"the id of {row.path!r} is not its own")
+    return row
+
+
+def _no_export(source: Path, reason: str) -> SessionMemoryError:
+    return SessionMemoryError(
+        f"{source} cannot be imported: {reason}",
+        "Make one with: session-memory export FILE",
+    )

@@ -1,0 +1,100 @@
+"""Native logs written back exactly as they were, byte for byte."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from session_memory.core.errors import UnknownSession, UnsafePath
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+
+class Restored(msgspec.Struct, frozen=True):
+    path: Path
+    bytes: int
+
+
+def restore_native(
+    store: Store, uids: list[str] | None, to: Path | None = None, host: str | None = None
+) -> list[Restored]:
+    """Write the files of sessions back: all of them when ``uids`` is ``None``.
+
+    ``to`` is a directory that stands for the home directory; without it every file goes back to
+    where the agent looks for it. Nothing is overwritten and no link is followed: everything is
+    checked before the first byte is written.
+    """
+    rows = _chosen(store, uids, host)
+    targets = [(row, _target(row, to)) for row in rows]
+    _refuse_clashes(targets)
+    return [Restored(path, _write(store, row, path, to)) for row, path in targets]
+
+
+def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
+    if uids is None:
+        rows = store.sources.every()
+    else:
+        wanted = {row.id: row for uid in uids for row in sources_of(store, uid)}
+        rows = list(wanted.values())
+    return [
+        row
+        for row in rows
+        if not row.superseded and row.ingested_at is not None and host in (None, row.host)
+    ]
+
+
+def sources_of(store: Store, uid: str) -> list[SourceRow]:
+    """Every file of a session: its logs, its document, its spilled bodies."""
+    session = store.sessions.row(uid)
+    if session is None:
+        raise UnknownSession(uid)
+    read = [store.sources.get(source_id) for source_id in store.sessions.source_ids(session.id)]
+    named = store.sources.named_for(session.flavor, session.native_id)
+    return [*read, *(row for row in named if not row.agent)]
+
+
+def _target(row: SourceRow, to: Path | None) -> Path:
+    if to is None:
+        return Path(row.path)
+    parts = PurePosixPath(row.home_path).parts
+    if not parts or ".." in parts or row.home_path.startswith("/") or "\0" in row.home_path:
+        raise UnsafePath(f"{row.home_path!r} would leave {to}")
+    return to.joinpath(*parts)
+
+
+def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]]) -> None:
+    seen: dict[Path, SourceRow] = {}
+    for row, path in targets:
+        if path.exists() or path.is_symlink():
+            raise UnsafePath(f"{path} exists already", "Restore into an empty directory: --to DIR")
+        if path in seen:
+            raise UnsafePath(
+                f"{row.path} and {seen[path].path} both belong at {path}",
+                "Restore one session at a time, or choose one machine with --host.",
+            )
+        seen[path] = row
+
+
+def _write(store: Store, row: SourceRow, path: Path, to: Path | None) -> int:
+    _make_directories(path.parent, to)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    size = 0
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        for piece in store.raw.pieces(row.id):
+            size += file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    if row.mtime_ns:
+        os.utime(path, ns=(row.mtime_ns, row.mtime_ns))
+    return size
+
+
+def _make_directories(directory: Path, base: Path | None) -> None:
+    """Create what is missing; below ``base`` a link in the way would lead outside."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for parent in (directory, *directory.parents):
+        if base is None or parent == base:
+            return
+        if parent.is_symlink():
+            raise UnsafePath(f"{parent} is a link and would lead outside {base}")

@@ -1,0 +1,83 @@
+"""Every test runs in a home of its own, with a store of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from session_memory.cli import main
+from session_memory.collect.config import Config
+from session_memory.collect.discover import roots
+from session_memory.collect.sync import sync
+from session_memory.demo import demo_home
+from session_memory.store import open_store
+
+Run = Callable[..., Result]
+
+FOREIGN = (
+    "CLAUDE_CONFIG_DIR",
+    "NO_COLOR",
+    "SESSION_MEMORY_CONFIG",
+    "SESSION_MEMORY_DEBUG",
+    "SESSION_MEMORY_STORE",
+    "XDG_CONFIG_HOME",
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "home"
+    place.mkdir(mode=0o700)
+    for name in FOREIGN:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("TZ", "UTC")
+    return place
+
+
+@pytest.fixture(scope="session")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the bundled sessions; only copies of it are handed out."""
+    path = tmp_path_factory.mktemp("collected") / "demo.db"
+    config = Config()
+    with open_store(path) as store:
+        sync(store, config, roots(config, (demo_home(),)), host="demo")
+    return path
+
+
+@pytest.fixture
+def demo(collected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with the bundled sessions, which the environment names."""
+    directory = tmp_path / "store"
+    directory.mkdir(mode=0o700)
+    path = Path(shutil.copy(collected, directory / "memory.db"))
+    path.chmod(0o600)
+    monkeypatch.setenv("SESSION_MEMORY_STORE", str(path))
+    return path
+
+
+@pytest.fixture
+def run() -> Run:
+    """Run a command line in this process."""
+
+    def invoke(*words: str, **extra: Any) -> Result:
+        return CliRunner().invoke(main, words, **extra)
+
+    return invoke
+
+
+@pytest.fixture
+def start() -> Callable[..., "subprocess.Popen[bytes]"]:
+    """Start a command line as a process of its own."""
+
+    def popen(*words: str, **extra: Any) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "session_memory.cli", *words]
+        return subprocess.Popen(command, env={**os.environ, **extra.pop("env", {})}, **extra)
+
+    return popen

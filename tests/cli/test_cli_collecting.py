@@ -1,0 +1,139 @@
+"""sync and demo: what they print, what they leave, how they end."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from session_memory.demo import demo_home
+
+FIELDS = ["discovered", "ingested", "unchanged", "failed", "problems"]
+FIELDS += ["sessions", "events", "bytes", "seconds"]
+
+
+@pytest.fixture
+def logs(home):
+    """The bundled logs, as if they were the user's own."""
+    shutil.copytree(demo_home() / ".claude", home / ".claude")
+    return home / ".claude"
+
+
+def test_the_report_of_a_sync_is_its_nine_figures(logs, run) -> None:
+    result = run("sync", "--json")
+    report = json.loads(result.stdout)
+    assert list(report) == FIELDS
+    assert report["discovered"] == sum(report[name] for name in FIELDS[1:4]) == 9
+    assert (report["ingested"], report["problems"], report["sessions"]) == (9, 1, 8)
+    again = json.loads(run("sync", "--json").stdout)
+    assert (again["unchanged"], again["ingested"], again["events"], again["bytes"]) == (9, 0, 0, 0)
+
+
+def test_new_problems_are_status_3_and_known_ones_are_not(logs, run) -> None:
+    first = run("sync")
+    assert first.exit_code == 3
+    assert "Next: session-memory problems" in first.stdout
+    second = run("sync")
+    assert second.exit_code == 0
+    assert "The store notes 1 problem." in " ".join(second.stdout.split())
+
+
+def test_a_file_that_cannot_be_read_is_status_3_every_time(logs, run) -> None:
+    (logs / "projects" / "-x.jsonl").mkdir()
+    (logs / "projects" / "-p" / "loop.jsonl").mkdir(parents=True)
+    assert run("sync").exit_code == 3
+    result = run("sync", "--json")
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["failed"] >= 1
+
+
+def test_the_summary_says_what_was_done_in_one_paragraph(logs, run) -> None:
+    text = " ".join(run("sync").stdout.split())
+    assert text.startswith("Discovered 9 sources: 9 new or grown, 0 unchanged, 0 unreadable.")
+    assert "into 8 sessions with 146 new events." in text
+    assert "The store ~/.session-memory/memory.db takes" in text
+    again = " ".join(run("sync").stdout.split())
+    assert "0 new or grown, 9 unchanged" in again and "Nothing new to read." in again
+
+
+def test_without_logs_it_says_where_it_looked(home, run) -> None:
+    result = run("sync")
+    assert result.exit_code == 0
+    assert "claude: ~/.claude (no such directory)" in result.stdout
+    assert "session-memory demo" in result.stdout
+    assert json.loads(run("sync", "--json").stdout)["discovered"] == 0
+
+
+def test_a_dry_run_reads_nothing_and_leaves_nothing(logs, home, run) -> None:
+    result = run("sync", "--dry-run")
+    assert result.exit_code == 0
+    assert "9 to read" in result.stdout
+    assert not (home / ".session-memory").exists()
+    run("sync")
+    assert "0 to read, 9 unchanged" in " ".join(run("sync", "--dry-run").stdout.split())
+
+
+def test_a_root_is_read_in_place_of_the_default(home, run, tmp_path) -> None:
+    store = str(tmp_path / "s" / "m.db")
+    result = run("sync", "--json", "--root", str(demo_home()), "--store", store)
+    assert json.loads(result.stdout)["ingested"] == 9
+    assert not (home / ".session-memory").exists()
+    missing = run("sync", "--root", str(tmp_path / "nowhere"))
+    assert missing.exit_code == 1
+    assert "there is no such directory" in missing.stderr
+    unknown = run("sync", "--flavor", "claud")
+    assert "Did you mean claude?" in unknown.stderr
+
+
+def test_a_deleted_log_is_mentioned_and_its_session_stays(logs, run) -> None:
+    run("sync")
+    shutil.rmtree(logs / "projects" / "-home-mira-code-tidewatch")
+    text = " ".join(run("sync").stdout.split())
+    assert "The agent has deleted 4 logs since the last sync" in text
+    assert len(json.loads(run("sessions", "--json").stdout)["sessions"]) == 8
+    assert json.loads(run("sources", "--json", "--state", "gone").stdout)["total"] == 4
+
+
+def test_demo_if_empty_collects_the_demo_and_says_so(home, run) -> None:
+    result = run("sync", "--demo-if-empty")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("DEMO: these are invented sessions")
+    assert len(json.loads(run("sessions", "--json").stdout)["sessions"]) == 8
+    again = run("sync", "--demo-if-empty", "--json")
+    assert json.loads(again.stdout)["unchanged"] == 9
+    assert "DEMO" in again.stderr
+
+
+def test_demo_if_empty_stays_away_from_real_logs(logs, run, home) -> None:
+    assert "DEMO" not in run("sync", "--demo-if-empty").output
+    shutil.rmtree(logs)
+    # Everything was deleted by the agent, but the store is no longer empty.
+    assert "DEMO" not in run("sync", "--demo-if-empty").output
+
+
+def test_the_demo_is_thrown_away_unless_a_store_is_named(home, run, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("SESSION_MEMORY_STORE", str(tmp_path / "real.db"))
+    result = run("demo")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("DEMO:")
+    assert "Station cache" in result.stdout
+    assert not (tmp_path / "real.db").exists() and list(home.iterdir()) == []
+    kept = str(tmp_path / "kept.db")
+    answer = json.loads(run("demo", "--store", kept, "--json").stdout)
+    assert (answer["demo"], answer["store"], len(answer["sessions"])) == (True, kept, 8)
+    assert list(answer["sync"]) == FIELDS
+    assert run("show", "91d4f0a7", "--store", kept).exit_code == 0
+
+
+def test_the_demo_is_not_mixed_with_real_sessions(logs, run, home) -> None:
+    run("sync")
+    result = run("demo", "--store", str(home / ".session-memory" / "memory.db"))
+    assert result.exit_code == 1
+    assert "is not empty" in result.stderr
+
+
+def test_the_command_runs_as_a_process(logs, start) -> None:
+    process = start("sync", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (3, b"")
+    assert json.loads(out)["sessions"] == 8

@@ -1,0 +1,141 @@
+"""doctor: what is found where, what will be deleted, and how the store is."""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+
+from session_memory.adapters import claude
+from session_memory.demo import demo_home
+
+DAY = 86_400
+
+
+@pytest.fixture
+def logs(home):
+    shutil.copytree(demo_home() / ".claude", home / ".claude")
+    return home / ".claude"
+
+
+def aged(logs, days: float, name: str = "5b0c*") -> None:
+    then = time.time() - days * DAY
+    for path in logs.rglob(name):
+        os.utime(path, (then, then))
+
+
+@pytest.fixture
+def checks(run):
+    """The checks by name, with the exit status."""
+
+    def examine() -> tuple[int, dict[str, list[dict]]]:
+        result = run("doctor", "--json")
+        answer = json.loads(result.stdout)
+        found: dict[str, list[dict]] = {}
+        for check in answer["checks"]:
+            found.setdefault(check["name"], []).append(check)
+        return result.exit_code, found
+
+    return examine
+
+
+def test_a_machine_without_logs_is_told_about_the_demo(home, run) -> None:
+    result = run("doctor")
+    assert result.exit_code == 3
+    assert "no agent has left logs here" in result.stdout
+    assert "session-memory demo" in result.stdout
+    assert "no store at" in result.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_what_was_found_where(logs, checks, run) -> None:
+    _, found = checks()
+    texts = [check["text"] for check in found["claude logs"]]
+    assert any(f"{logs}: 10 files" in text for text in texts)
+    roots = json.loads(run("doctor", "--json").stdout)["roots"]
+    assert {root["path"]: root["exists"] for root in roots}[str(logs)] is True
+
+
+def test_logs_that_will_be_deleted_are_counted_until_they_are_kept(logs, run, checks) -> None:
+    aged(logs, 24.5)
+    _, found = checks()
+    (expiry,) = found["claude expiry"]
+    assert expiry["status"] == "warn"
+    assert "deletes 1 file within 7 days, 1 of them" in expiry["text"]
+    assert expiry["hint"] == "Keep them now: session-memory sync"
+    assert "6 days left: " in run("doctor").stdout
+    run("sync")
+    _, found = checks()
+    assert found["claude expiry"][0]["status"] == "ok"
+    assert "all of them kept whole" in found["claude expiry"][0]["text"]
+
+
+def test_a_log_that_grew_since_is_at_risk_again(logs, run, checks) -> None:
+    run("sync")
+    (path,) = logs.rglob("5b0c*.jsonl")
+    with path.open("a") as file:
+        file.write("{}\n")
+    aged(logs, 29.5)
+    _, found = checks()
+    assert found["claude expiry"][0]["status"] == "warn"
+
+
+def test_the_agents_own_setting_is_respected(logs, checks) -> None:
+    aged(logs, 25)
+    (logs / "settings.json").write_text('{"cleanupPeriodDays": 365}')
+    _, found = checks()
+    assert found["claude expiry"][0]["text"] == "keeps 365 days; deletes nothing within 7"
+
+
+def test_others_must_not_read_the_store(demo, checks) -> None:
+    _, found = checks()
+    assert [check["status"] for check in found["permissions"]] == ["ok"]
+    demo.chmod(0o644)
+    demo.parent.chmod(0o755)
+    status, found = checks()
+    hints = {check["hint"] for check in found["permissions"]}
+    assert {f"chmod 600 {demo}", f"chmod 700 {demo.parent}"} <= hints
+    assert status == 3
+
+
+def test_an_older_adapter_asks_for_a_rebuild(demo, checks, monkeypatch) -> None:
+    _, found = checks()
+    assert "rebuild" not in found
+    monkeypatch.setattr(claude, "VERSION", claude.VERSION + 1)
+    _, found = checks()
+    (check,) = found["rebuild"]
+    assert check["hint"] == "Read them anew: session-memory rebuild"
+
+
+@pytest.mark.parametrize(("free", "status"), [(10 << 30, "ok"), (500 << 20, "warn"), (1, "bad")])
+def test_little_space_is_a_warning_and_none_is_bad(free, status, demo, checks, monkeypatch) -> None:
+    usage = shutil.disk_usage("/")._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    left, found = checks()
+    assert found["disk"][0]["status"] == status
+    if status == "bad":
+        assert left == 1
+
+
+def test_a_store_that_is_none_is_bad(home, run, tmp_path) -> None:
+    path = tmp_path / "letter.db"
+    path.write_text("Dear database, " * 100)
+    result = run("doctor", "--store", str(path))
+    assert result.exit_code == 1
+    assert "bad " in result.stdout and "is damaged" in result.stdout
+
+
+def test_quiet_shows_only_what_is_not_well(demo, run) -> None:
+    lines = run("doctor", "--quiet").stdout.splitlines()
+    assert lines and not any(line.startswith("ok") for line in lines)
+
+
+def test_all_well_is_status_0(logs, home, run) -> None:
+    broken = next(logs.rglob("20f6*.jsonl"))
+    broken.unlink()
+    (home / ".session-memory").mkdir(mode=0o700)
+    assert run("sync").exit_code == 0
+    result = run("doctor")
+    assert result.exit_code == 0, result.stdout
+    assert "schema 1 of 1, adapters: claude" in result.stdout

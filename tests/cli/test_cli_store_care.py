@@ -1,0 +1,135 @@
+"""verify, fingerprint, rebuild, restore-native, backup, compact, export, import."""
+
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from session_memory.demo import demo_home
+
+PROJECTS = Path(".claude") / "projects"
+
+
+@pytest.fixture
+def fingerprint(run):
+    def of(*words: str) -> str:
+        result = run("fingerprint", *words)
+        assert result.exit_code == 0, result.stderr
+        return str(result.stdout.strip())
+
+    return of
+
+
+def files_below(directory: Path) -> dict[str, bytes]:
+    found = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+def test_a_good_store_is_verified(demo, run) -> None:
+    result = run("verify")
+    assert result.exit_code == 0
+    assert "everything is as it was written" in result.stdout
+    answer = json.loads(run("verify", "--json", "--sample", "2").stdout)
+    assert answer["ok"] is True and answer["findings"] == []
+    assert answer["packs"] > 0 and answer["bytes"] > 200_000 and answer["sessions"] >= 2
+
+
+def test_a_damaged_store_is_status_1_and_says_what(demo, run, monkeypatch) -> None:
+    from session_memory.core.errors import StoreDamaged
+    from session_memory.store.raw import Raw
+
+    def damaged(self, source_id, pack):
+        raise StoreDamaged("pack 1@0", "its hash does not match")
+
+    monkeypatch.setattr(Raw, "unpacked", damaged)
+    monkeypatch.setattr("session_memory.collect.check._check_sample", lambda *args: None)
+    result = run("verify")
+    assert result.exit_code == 1
+    assert "its hash does not match" in result.stdout
+
+
+def test_rebuild_keeps_the_fingerprint(demo, run, fingerprint) -> None:
+    before = fingerprint()
+    result = run("rebuild")
+    assert result.exit_code == 0
+    assert "Derived 8 sessions with 146 events anew from 10 sources." in result.stdout
+    assert fingerprint() == before
+    assert json.loads(run("rebuild", "--json").stdout) == {
+        "sources": 10,
+        "sessions": 8,
+        "events": 146,
+    }
+
+
+def test_everything_is_restored_byte_for_byte(demo, run, tmp_path) -> None:
+    target = tmp_path / "restored"
+    result = run("restore-native", "--all", "--to", str(target))
+    assert result.exit_code == 0, result.stderr
+    assert files_below(target) == files_below(demo_home())
+    assert "10 files" in result.stderr
+    again = run("restore-native", "--all", "--to", str(target))
+    assert again.exit_code == 1
+    assert "exists already" in again.stderr
+
+
+def test_one_session_is_restored_where_the_agent_looks_for_it(home, run) -> None:
+    shutil.copytree(demo_home() / ".claude", home / ".claude")
+    run("sync")
+    shutil.rmtree(home / PROJECTS)
+    answer = json.loads(run("restore-native", "5b0c", "--json").stdout)
+    (file,) = answer["files"]
+    assert file["bytes"] == answer["bytes"]
+    original = demo_home() / Path(file["path"]).relative_to(home)
+    assert Path(file["path"]).read_bytes() == original.read_bytes()
+
+
+def test_a_backup_is_a_store_for_oneself_alone(demo, run, tmp_path, fingerprint) -> None:
+    copy = tmp_path / "copy.db"
+    result = run("backup", str(copy))
+    assert result.exit_code == 0 and "Copied" in result.stdout
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert fingerprint("--store", str(copy)) == fingerprint()
+    again = run("backup", str(copy), "--json")
+    assert again.exit_code == 1
+    assert json.loads(again.stderr)["error"]["kind"] == "unsafe_path"
+
+
+def test_compacting_keeps_everything(demo, run, fingerprint) -> None:
+    before = fingerprint()
+    sizes = json.loads(run("compact", "--json").stdout)
+    assert 0 < sizes["after"] <= sizes["before"]
+    assert fingerprint() == before
+    assert "before" in run("compact").stdout
+
+
+def test_an_export_brings_everything_to_another_store(demo, run, tmp_path, fingerprint) -> None:
+    file, other = str(tmp_path / "all.smx"), str(tmp_path / "other.db")
+    exported = json.loads(run("export", file, "--json").stdout)
+    assert (exported["path"], exported["sources"]) == (file, 10)
+    imported = run("import", file, "--store", other)
+    assert imported.exit_code == 0, imported.stderr
+    assert "10 taken in" in imported.stdout and "8 new sessions" in imported.stdout
+    assert fingerprint("--store", other) == fingerprint()
+    again = json.loads(run("import", file, "--store", other, "--json").stdout)
+    assert (again["sources"], again["known"], again["sessions"]) == (10, 10, 0)
+    assert run("export", file).exit_code == 1
+
+
+def test_some_sessions_are_exported_alone(demo, run, tmp_path) -> None:
+    file, other = str(tmp_path / "one.smx"), str(tmp_path / "other.db")
+    assert run("export", file, "5b0c", "--quiet").stdout == ""
+    run("import", file, "--store", other)
+    listing = json.loads(run("sessions", "--json", "--store", other).stdout)
+    assert [one["title"] for one in listing["sessions"]] == ["Tide table: clock change bug fixed"]
+    assert run("export", str(tmp_path / "none.smx"), "zzzz").exit_code == 1
+
+
+def test_what_is_no_export_is_refused(demo, run, tmp_path) -> None:
+    file = tmp_path / "letter.smx"
+    file.write_text("Dear importer")
+    result = run("import", str(file))
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: ") and "hint: " in result.stderr
+    assert run("import", str(tmp_path / "nowhere")).exit_code == 2

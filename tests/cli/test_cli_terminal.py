@@ -1,0 +1,210 @@
+"""What reaches a terminal: nothing from a log that is not plain text, colours only where wanted."""
+
+import json
+import os
+import pty
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session_memory.cli.outline import outline
+from session_memory.cli.output import Column, table, to_json
+from session_memory.cli.text import cut, safe, safe_lines, width
+from session_memory.views.figures import count, duration, local, size
+
+ANSI = re.compile(r"\x1b\[")
+HOSTILE = (
+    "\x1b[2J\x1b]0;owned\x07 [bold red]x[/] \u202egnp.exe\u2066 \x9b31m\r\b\x00 \U000e0041\ud800"
+)
+JOINERS = "\u200c\u200d"
+
+
+def is_plain(text: str) -> bool:
+    return not any(
+        unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") and one not in JOINERS
+        for one in text
+        # These few format characters have a shape of their own.
+        if not 0x600 <= ord(one) <= 0x8E2 and not 0x110BD <= ord(one) <= 0x13455
+    )
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_safe_text_is_plain_and_on_one_line(text: str) -> None:
+    assert is_plain(safe(text))
+    assert all(is_plain(line) for line in safe_lines(text))
+
+
+@given(st.text(alphabet=st.characters(categories=("L", "N", "P", "S", "Zs"))))
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert safe(text) == text
+
+
+@given(st.text(), st.integers(min_value=1, max_value=30))
+def test_a_cut_text_fits(text: str, columns: int) -> None:
+    assert width(cut(safe(text), columns)) <= columns
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
+def test_an_outline_is_plain(value) -> None:
+    assert all(is_plain(line) for line in outline({"key": value, "\x1b": value}))
+
+
+def test_an_outline_of_something_very_deep_ends() -> None:
+    value: list = []
+    for _ in range(5000):
+        value = [value]
+    assert len(list(outline(value))) < 100
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_json_is_ascii_and_reads_back(text: str) -> None:
+    written = to_json({"text": text})
+    assert written.isascii() and written.isprintable()
+    assert json.loads(written) == {"text": text}
+
+
+def test_columns_line_up_whatever_is_in_them() -> None:
+    rows = [("日本語", "1"), ("e\u0301", "22"), ("\x1b[31m", "333")]
+    lines = list(table((Column("name"), Column("n", right=True)), rows))
+    assert len({width(line) for line in lines}) == 1
+
+
+def test_a_narrow_terminal_shortens_the_flexible_columns_alone() -> None:
+    columns = (Column("uid"), Column("title", flexible=True))
+    *_, row = table(columns, [("0123456789" * 2, "a very long title indeed")], limit=36)
+    assert row == "01234567890123456789  a very long t…"
+
+
+@pytest.fixture
+def hostile(home, run):
+    """A store with a session whose every text is hostile, below a hostile path."""
+    project = home / ".claude" / "projects" / "-\x1b[31mp"
+    project.mkdir(parents=True)
+    lines = [
+        {"type": "custom-title", "customTitle": HOSTILE, "sessionId": "evil"},
+        {
+            "type": "user",
+            "uuid": "u1",
+            "sessionId": "evil",
+            "cwd": f"/home/{HOSTILE}",
+            "gitBranch": HOSTILE,
+            "version": HOSTILE,
+            "timestamp": "2026-07-01T10:00:00.000Z",
+            "message": {"role": "user", "content": HOSTILE},
+        },
+        {
+            "type": "assistant",
+            "uuid": "u2",
+            "parentUuid": "u1",
+            "sessionId": "evil",
+            "message": {
+                "id": "m1",
+                "model": HOSTILE,
+                "content": [
+                    {"type": "tool_use", "id": "t1", "name": HOSTILE, "input": {"x": HOSTILE}}
+                ],
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            },
+        },
+        {"type": HOSTILE, "sessionId": "evil", "uuid": "u3"},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (project / "evil.jsonl").write_text(text + '{"broken": "\x1b[31m' + "\n")
+    assert run("sync").exit_code == 3
+    return home
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sync",),
+        ("sessions",),
+        ("show", "evil"),
+        ("show", "evil", "--full"),
+        ("sources",),
+        ("sources", "--accounting"),
+        ("problems",),
+        ("show", "evil\x1b[31m"),
+        ("sessions", "--\x1b[31m"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_hostile_logs_are_shown_escaped(words, as_json, hostile, run) -> None:
+    result = run(*words, *(["--json"] if as_json else []))
+    assert result.output
+    for line in result.output.splitlines():
+        assert is_plain(line), line
+    if words in (("sessions",), ("show", "evil")) and not as_json:
+        assert "\\x1b[2J" in result.stdout and "[bold red]x[/]" in result.stdout
+        assert "\\u202e" in result.stdout
+
+
+def test_a_shell_is_offered_no_hostile_text(hostile, start) -> None:
+    words = {"COMP_WORDS": "session-memory show ev", "COMP_CWORD": "2"}
+    process = start(env={**words, "_SESSION_MEMORY_COMPLETE": "zsh_complete"}, stdout=-1, stderr=-1)
+    out, err = process.communicate(timeout=60)
+    kind, name, title = out.decode().splitlines()
+    assert (kind, name) == ("plain", "evil")
+    assert is_plain(title) and err == b""
+
+
+def on_a_terminal(start, *words: str, **env: str) -> str:
+    """What a command prints when its output is a terminal of 100 columns."""
+    leader, follower = pty.openpty()
+    process = start(
+        *words, stdout=follower, stderr=follower, env={"COLUMNS": "100", "TERM": "xterm", **env}
+    )
+    os.close(follower)
+    told = b""
+    # The end of a terminal is an error on Linux and an empty read elsewhere.
+    try:
+        while piece := os.read(leader, 65536):
+            told += piece
+    except OSError:
+        pass
+    os.close(leader)
+    process.wait(timeout=60)
+    return told.decode()
+
+
+def test_a_terminal_gets_colours_and_a_file_does_not(demo, start, run) -> None:
+    assert ANSI.search(on_a_terminal(start, "show", "91d4f0a7"))
+    assert not ANSI.search(run("show", "91d4f0a7").stdout)
+
+
+@pytest.mark.parametrize("words", [("show", "91d4f0a7"), ("sessions",), ("show", "zzzz")])
+def test_no_color_is_honoured(words, demo, start) -> None:
+    assert not ANSI.search(on_a_terminal(start, *words, NO_COLOR="1"))
+    assert not ANSI.search(on_a_terminal(start, *words, "--no-color"))
+
+
+def test_lines_fit_the_terminal(demo, start) -> None:
+    told = on_a_terminal(start, "sessions", "--no-color")
+    assert all(width(line) <= 100 for line in told.splitlines())
+    events = on_a_terminal(start, "show", "91d4f0a7", "--no-color").split("\r\n\r\n", 1)[1]
+    assert all(width(line) <= 100 for line in events.splitlines())
+
+
+def test_a_wide_terminal_shows_more(demo, start) -> None:
+    assert "outcome" in on_a_terminal(start, "sessions", COLUMNS="200")
+    assert "outcome" not in on_a_terminal(start, "sessions", COLUMNS="100")
+
+
+def test_json_is_indented_on_a_terminal_alone(demo, start, run) -> None:
+    assert on_a_terminal(start, "version", "--json").startswith("{\r\n  ")
+    assert run("version", "--json").stdout.count("\n") == 1
+
+
+def test_figures_read_well() -> None:
+    assert [count(n) for n in (0, 950, 999, 1000, 1234, 9990, 34_000, 999_700, 5_600_000)] == [
+        "-", "950", "999", "1.0k", "1.2k", "10k", "34k", "1.0M", "5.6M",
+    ]  # fmt: skip
+    assert [size(n) for n in (0, 812, 1200, 3_400_000)] == ["0 B", "812 B", "1.2 kB", "3.4 MB"]
+    assert [duration(s) for s in (0.04, 2, 78, 180, 7500)] == [
+        "0.04 s", "2.0 s", "78 s", "3 min", "2 h 5 min",
+    ]  # fmt: skip
+    assert local(None) == "-"
+    assert local("0001-01-01T00:00:00.000Z")
