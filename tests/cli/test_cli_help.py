@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from session_memory import __version__
 from session_memory.cli import SECTIONS, main
 from session_memory.cli.command import Command
 from session_memory.cli.reference import reference
@@ -107,6 +108,4 @@ def test_the_page_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("words", [("version",), ("--version",)])
 def test_the_version_is_printed(words, run) -> None:
-    from session_memory import __version__
-
     assert run(*words).stdout.startswith(f"session-memory {__version__}")

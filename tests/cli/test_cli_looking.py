@@ -5,6 +5,7 @@ import json
 import pytest
 
 from session_memory.core.schema import Session, SessionEvent, Usage
+from session_memory.store.sources import Account, Sources
 
 STATION = "claude:91d4f0a7-6b2e-4d15-8c93-e50b7a36f218"
 FORK = "claude:e83b5c60-1f47-4a9d-b2c8-09d6f4e7a135"
@@ -259,8 +260,6 @@ def test_every_line_is_accounted_for(demo, run) -> None:
 
 
 def test_a_line_that_is_unaccounted_for_is_status_3(demo, run, monkeypatch) -> None:
-    from session_memory.store.sources import Account, Sources
-
     monkeypatch.setattr(
         Sources, "account", lambda self: {1: Account(lines=5, events=4, unaccounted=1)}
     )

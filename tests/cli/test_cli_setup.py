@@ -98,7 +98,8 @@ def test_completion_without_a_store_offers_nothing_and_makes_none(home, start) -
     env = {"COMP_WORDS": "session-memory show 9", "COMP_CWORD": "2"}
     env["_SESSION_MEMORY_COMPLETE"] = "bash_complete"
     process = start(env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.communicate(timeout=60) == (b"", b"")
+    out, err = process.communicate(timeout=60)
+    assert (out.strip(), err) == (b"", b"")
     assert list(home.iterdir()) == []
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.core.errors import StoreDamaged
 from session_memory.demo import demo_home
+from session_memory.store.raw import Raw
 
 PROJECTS = Path(".claude") / "projects"
 
@@ -37,9 +39,6 @@ def test_a_good_store_is_verified(demo, run) -> None:
 
 
 def test_a_damaged_store_is_status_1_and_says_what(demo, run, monkeypatch) -> None:
-    from session_memory.core.errors import StoreDamaged
-    from session_memory.store.raw import Raw
-
     def damaged(self, source_id, pack):
         raise StoreDamaged("pack 1@0", "its hash does not match")
 

@@ -101,7 +101,8 @@ class Record(msgspec.Struct, gc=False):
 
     Exactly one holds: it gives events, it is ``bookkeeping`` (a kind the adapter lists), it is a
     ``problem``, or it only carries ``facts`` of a document. ``parent_session`` is set on the
-    records of a subagent; ``check`` tells records without a ``native_id`` apart; ``key`` is
+    records of a subagent; ``unfit_name`` is the session's own id where that is none we can use
+    and ``session`` a substitute; ``check`` tells records without a ``native_id`` apart; ``key`` is
     filled in by ``collect``.
     """
 
@@ -120,6 +121,7 @@ class Record(msgspec.Struct, gc=False):
     parent_session: str | None = None
     check: int = 0
     key: bytes = b""
+    unfit_name: str | None = None
     facts: dict[str, Any] | None = None
     link: ChildLink | None = None
     bookkeeping: str | None = None

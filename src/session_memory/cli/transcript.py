@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.outline import outline
+from session_memory.cli.output import short_path
 from session_memory.cli.text import cut, safe, safe_lines, width
 from session_memory.views.figures import count, duration, local, size
 
@@ -47,7 +48,7 @@ def header(view: "SessionView", names: Names) -> Iterator[str]:
         "time": _times(session),
         "tokens": f"{count(cost.input_tokens)} in, {count(cost.output_tokens)} out, {cache}{extra}",
         "turns": f"{cost.turns}, retries {cost.retries}, outcome {session.outcome}",
-        "source": f"{session.source_path} ({size(session.source_bytes)})",
+        "source": f"{short_path(session.source_path or '-')} ({size(session.source_bytes)})",
         "parent": _parent(session, names),
     }
     for name, value in told.items():

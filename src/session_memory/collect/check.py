@@ -13,6 +13,7 @@ from session_memory.store.raw import Pack
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
 
+
 class Verified(msgspec.Struct, kw_only=True):
     """What was looked at, and what was found wrong; nothing wrong means an empty list."""
 

@@ -1,17 +1,17 @@
 """The user's configuration: which sources to read, what to leave out, what belongs together.
 
-    [sources.claude]
-    enabled = true
-    roots = ["~/.claude", "/backup/laptop/.claude"]
-    glob = "*webshop*"
+[sources.claude]
+enabled = true
+roots = ["~/.claude", "/backup/laptop/.claude"]
+glob = "*webshop*"
 
-    [exclude]
-    paths = ["*/secret-project/*"]
-    repos = ["private-notes"]
+[exclude]
+paths = ["*/secret-project/*"]
+repos = ["private-notes"]
 
-    [domains]
-    webshop = "shop"
-    "billing-*" = "finance"
+[domains]
+webshop = "shop"
+"billing-*" = "finance"
 """
 
 import os

@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.adapters.base import LOG, Record
 from session_memory.adapters.registry import adapter
-from session_memory.collect.ingest import DomainOf, Ingest, SessionWriting, key_of
+from session_memory.collect.ingest import DomainOf, Ingest, SessionWriting, key_of, name_parent
 from session_memory.collect.raw_source import stored_records
 from session_memory.collect.settle import State
 from session_memory.store.events import record_key
@@ -149,8 +149,8 @@ class Derivation:
             held = self._store.usage.held(key_of(flavor, usage_id), usage_id)
             # The largest output is the whole answer; among equals the owner's own record.
             best = max(held, key=lambda r: (r[2], r[1] == owner, -(r[3] or 0), -r[1]))
-            for row in held:
-                self._store.usage.set_owner(row[0], owner if row is best else None)
+            for logged in held:
+                self._store.usage.set_owner(logged[0], owner if logged is best else None)
         if len(self._rows) > 1:
             for row in self._rows:
                 for name, value in zip(BUCKETS, self._store.usage.sums(row.id), strict=True):
@@ -158,14 +158,10 @@ class Derivation:
                 self._store.sessions.save(row)
 
     def _name_parents(self, inherits_from: list[int | None]) -> None:
-        """A copy of another session's history is a fork of it, unless it says what it is."""
         for row, owner in zip(self._rows, inherits_from, strict=True):
-            if owner is None or row.relation == "subagent":
-                continue
-            row.parent_uid = self._rows[owner].uid
-            # Version 1 began a new file, with the history copied, on every resume.
-            row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
-            self._store.sessions.save(row)
+            if owner is not None:
+                name_parent(row, self._rows[owner])
+                self._store.sessions.save(row)
 
     def _remember_sharing(self) -> None:
         pairs: set[tuple[int, int]] = set()
@@ -218,9 +214,7 @@ class Owners:
 
     def _named_parents(self, holders: list[int]) -> list[int]:
         uids = {self._rows[index].uid: index for index in holders}
-        children = {
-            index for index in holders if self._explicit_parent(index) in uids
-        }
+        children = {index for index in holders if self._explicit_parent(index) in uids}
         named = {uids[self._explicit_parent(index)] for index in children}
         return sorted(named - children) or sorted(named)
 
@@ -294,7 +288,9 @@ class Tally:
         source.bookkeeping = msgspec.json.encode(dict(sorted(known.items()))).decode()
 
 
-def _batches(records: Iterator[tuple[SourceRow, Record]]) -> Iterator[tuple[SourceRow, list[Record]]]:
+def _batches(
+    records: Iterator[tuple[SourceRow, Record]],
+) -> Iterator[tuple[SourceRow, list[Record]]]:
     """Runs of records of the same source, bounded in length."""
     batch: list[Record] = []
     current: SourceRow | None = None

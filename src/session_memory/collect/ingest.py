@@ -16,6 +16,7 @@ import msgspec
 from session_memory.adapters.base import DOCUMENT, NativeUsage, Record
 from session_memory.collect.settle import Settling, State, branches
 from session_memory.core.ids import make_uid
+from session_memory.core.text import escaped, one_line
 from session_memory.store.database import Row
 from session_memory.store.events import EventRow, record_key
 from session_memory.store.sessions import SessionRow
@@ -26,13 +27,17 @@ from session_memory.store.usage import BUCKETS, UsageRow
 DomainOf = Callable[[str | None, str | None], str | None]
 
 KNOWN_IN_MEMORY = 300_000
+NEVER = 1 << 62
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(State).decode
 
 
 class Entangled(Exception):
-    """Sessions that hold the same record; carries their ids. Never leaves this module."""
+    """Sessions that hold the same record; carries their ids. Never leaves this module.
+
+    An id of 0 among them says only that the case is not plain.
+    """
 
     def __init__(self, sessions: set[int]) -> None:
         super().__init__()
@@ -89,31 +94,74 @@ class Ingest:
         if row.stale:
             self._store.sessions.link_source(row.id, source.id)
             return
+        if records[0].unfit_name is not None:
+            self._note_unfit_name(row, source, records[0].unfit_name)
         writing = SessionWriting(self._store, row, source)
+        origin: SessionRow | None = None
         try:
             self._refuse_out_of_order(row, source)
             writing.check(records, self._known)
         except Entangled as entangled:
-            self._store.sessions.save(row)
-            self._store.sessions.link_source(row.id, source.id)
-            self._store.sessions.set_sharing({(row.id, other) for other in entangled.sessions})
-            for session_id in {row.id, *entangled.sessions}:
-                self._store.sessions.mark_stale(session_id)
-            return
-        writing.settle(records)
+            origin = self._plain_origin(row, writing, entangled)
+            if origin is None:
+                self._mark_stale(row, source, entangled)
+                return
+        writing.settle(records, writing.is_own if origin else None)
         row.own_records += writing.named_records
+        if origin is not None:
+            self._fork(row, origin, writing)
         self.finish(row, writing, records)
         self._store.sessions.link_source(row.id, source.id)
+        if origin is not None:
+            self._store.sessions.set_sharing({(row.id, origin.id)})
+            name_parent(row, origin)
+            self._store.sessions.save(row)
+
+    def _mark_stale(self, row: SessionRow, source: SourceRow, entangled: Entangled) -> None:
+        self._store.sessions.save(row)
+        self._store.sessions.link_source(row.id, source.id)
+        others = entangled.sessions - {0}
+        self._store.sessions.set_sharing({(row.id, other) for other in others})
+        for session_id in {row.id, *others}:
+            self._store.sessions.mark_stale(session_id)
+
+    def _plain_origin(
+        self, row: SessionRow, writing: "SessionWriting", entangled: Entangled
+    ) -> SessionRow | None:
+        """The session that a new one continues, in the one case that needs no second look:
+        the new one holds all of the other, which shares with nobody else, and goes on."""
+        if row.id or len(entangled.sessions) != 1:
+            return None
+        origin = self._store.sessions.row_by_id(next(iter(entangled.sessions)))
+        unshared = not origin.stale and not origin.has_shared and origin.relation != "subagent"
+        whole = len(writing.foreign) == origin.own_records and writing.goes_on
+        return origin if unshared and whole and origin.own_records else None
+
+    def _fork(self, row: SessionRow, origin: SessionRow, writing: "SessionWriting") -> None:
+        row.own_records -= len(writing.foreign)
+        row.has_shared = origin.has_shared = 1
+        origin.own_records = 0
+        self._store.sessions.save(origin)
 
     def session_row(self, source: SourceRow, native: str) -> SessionRow:
         uid = make_uid(source.flavor, native)
         row = self._store.sessions.row(uid)
         if row is None:
             row = SessionRow(
-                uid=uid, flavor=source.flavor, native_id=native, host=source.host,
-                discovered_at=self._now, state=_encode(State()),
+                uid=uid,
+                flavor=source.flavor,
+                native_id=native,
+                host=source.host,
+                discovered_at=self._now,
+                state=_encode(State()),
             )
         return row
+
+    def _note_unfit_name(self, row: SessionRow, source: SourceRow, name: str) -> None:
+        """No session is dropped for its name: it goes under a substitute, and that is said."""
+        row.native_name = escaped(name)
+        detail = one_line(f"{name!r} is called {row.native_id} here", 200)
+        self._store.problems.add(source.id, [(0, 0, "unusable session id", detail)], self._now)
 
     def _refuse_out_of_order(self, row: SessionRow, source: SourceRow) -> None:
         if not row.id:
@@ -130,7 +178,9 @@ class Ingest:
         """What a document says about a session, kept apart from what its log says."""
         if record.facts is None:
             return
-        row.facts = json.dumps({k: v for k, v in record.facts.items() if v is not None}, sort_keys=True)
+        row.facts = json.dumps(
+            {k: v for k, v in record.facts.items() if v is not None}, sort_keys=True
+        )
         row.title = _decode(row.state).title(record.facts.get("agent_name"))
         self.place_subagent(row, record.parent_session)
         self._store.sessions.save(row)
@@ -190,6 +240,9 @@ class SessionWriting:
         self.settling = Settling(_decode(row.state), self._seq_of)
         self.links: list[tuple[str, str]] = []
         self._stored: set[bytes] = set()
+        self.foreign: set[bytes] = set()
+        self.goes_on = False
+        self._counted_elsewhere: set[str] = set()
         self._begin()
         self._usage_rows: dict[str, tuple[int, tuple[int, ...]]] = {}
         self.named_records = 0
@@ -201,6 +254,7 @@ class SessionWriting:
         self._repeats: list[EventRow] = []
         self._usage: dict[str, tuple[NativeUsage, int | None, int]] = {}
         self._new_usage: list[UsageRow] = []
+        self._shared_usage: list[UsageRow] = []
         self._better_usage: list[tuple[int, UsageRow]] = []
         self._moved_usage: list[tuple[int, int]] = []
 
@@ -233,9 +287,14 @@ class SessionWriting:
         responses = {record.usage.usage_id for record in records if record.usage is not None}
         if known is not None and known.is_new(named, responses):
             return
-        others = self._other_holders(named) | self._other_counters(responses)
+        others = self._other_holders(named) | self._other_counters(records, responses)
         if others:
+            # Only where a later record of the new session is its own can the other be whole.
+            self.goes_on = len(set(named)) > len(self.foreign)
             raise Entangled(others)
+
+    def is_own(self, record: bytes) -> bool:
+        return record not in self.foreign
 
     def _other_holders(self, records: list[bytes]) -> set[int]:
         others = set()
@@ -243,16 +302,24 @@ class SessionWriting:
             if session_id == self._row.id:
                 self._stored.add(key)
             else:
+                self.foreign.add(key)
                 others.add(session_id)
         return others
 
-    def _other_counters(self, responses: set[str]) -> set[int]:
-        others = set()
+    def _other_counters(self, records: list[Record], responses: set[str]) -> set[int]:
+        others, outputs = set(), {}
         for row_id, usage_id, session_id, *buckets in self._usage_of(responses):
             if session_id == self._row.id:
                 self._usage_rows[usage_id] = (row_id, tuple(buckets))
             else:
+                outputs[usage_id] = buckets[1]
                 others.add(session_id)
+        for record in records if outputs else ():
+            usage = record.usage
+            if usage is not None and usage.output_tokens > outputs.get(usage.usage_id, NEVER):
+                # Our copy of the response is the fuller one: whose it is takes a second look.
+                others.add(0)
+        self._counted_elsewhere = set(outputs)
         return others
 
     def _usage_of(self, usage_ids: Iterable[str]) -> Iterator[Row]:
@@ -303,10 +370,20 @@ class SessionWriting:
 
     def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> UsageRow:
         return UsageRow(
-            key_of(self._flavor, native.usage_id), native.usage_id, seq, ts, native.model,
-            native.speed, native.service_tier, native.input_tokens, native.output_tokens,
-            native.cache_read_tokens, native.cache_write_tokens, native.cache_write_1h_tokens,
-            native.reasoning_tokens, native.web_searches,
+            key_of(self._flavor, native.usage_id),
+            native.usage_id,
+            seq,
+            ts,
+            native.model,
+            native.speed,
+            native.service_tier,
+            native.input_tokens,
+            native.output_tokens,
+            native.cache_read_tokens,
+            native.cache_write_tokens,
+            native.cache_write_1h_tokens,
+            native.reasoning_tokens,
+            native.web_searches,
         )
 
     def flush(self) -> None:
@@ -318,7 +395,8 @@ class SessionWriting:
             store.events.add_copies(row.id, self._copies, placed=True)
         if self._repeats:
             store.events.add_copies(row.id, self._repeats, placed=False)
-        store.usage.add(row.id, self._new_usage)
+        store.usage.add(row.id, self._new_usage, row.id)
+        store.usage.add(row.id, self._shared_usage, None)
         for row_id, better in self._better_usage:
             store.usage.replace(row_id, better)
         for row_id, seq in self._moved_usage:
@@ -335,6 +413,9 @@ class SessionWriting:
         """
         gained = [0] * len(BUCKETS)
         for usage_id, (native, ts, seq) in self._usage.items():
+            if usage_id in self._counted_elsewhere:
+                self._shared_usage.append(self._usage_row(native, ts, seq))
+                continue
             stored = self._usage_rows.get(usage_id)
             if stored is not None and native.output_tokens < stored[1][1]:
                 self._moved_usage.append((stored[0], seq))
@@ -363,11 +444,42 @@ def _places(record: Record, source_id: int) -> list[EventRow]:
     """Rows for a record this session has already; only their place is kept."""
     return [
         EventRow(
-            0, None, "", "", "", None, "", None, None, None, "", source_id, record.offset,
-            record.length, record.key, block, None, None, None, 0, False, False, None, None,
+            0,
+            None,
+            "",
+            "",
+            "",
+            None,
+            "",
+            None,
+            None,
+            None,
+            "",
+            source_id,
+            record.offset,
+            record.length,
+            record.key,
+            block,
+            None,
+            None,
+            None,
+            0,
+            False,
+            False,
+            None,
+            None,
         )
         for block in range(len(record.events))
     ]
+
+
+def name_parent(row: SessionRow, owner: SessionRow) -> None:
+    """A copy of another session's history is a fork of it, unless it says what it is."""
+    if row.relation == "subagent":
+        return
+    row.parent_uid = owner.uid
+    # Version 1 began a new file, with the history copied, on every resume.
+    row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
 
 
 def key_of(flavor: str, identity: str) -> int:

@@ -20,14 +20,16 @@ from session_memory.collect.ingest import Ingest
 from session_memory.collect.restore import sources_of
 from session_memory.core.errors import SessionMemoryError, StoreDamaged, UnsafePath
 from session_memory.core.time import now_ms
-from session_memory.store.raw import Raw, zstd
+from session_memory.store.raw import Raw
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
 
 FORMAT = "session-memory-export"
 FORMAT_VERSION = 1
 LARGEST_DOCUMENT = 1024 * 1024
 PIECE = 1024 * 1024
+LEVEL = 9
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -58,14 +60,17 @@ def export_store(store: Store, target: Path, uids: list[str] | None = None) -> E
     total = sum(row.kept for row in rows)
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with _created(partial) as file, zstd.open(file, "wb", level=9) as packed:
-            with tarfile.open(fileobj=packed, mode="w|") as archive:
-                manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
-                _add(archive, "manifest.json", msgspec.json.encode(manifest))
-                with store.db.snapshot():
-                    for row in rows:
-                        _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
-                        _add_raw(archive, store.raw, row)
+        with (
+            _created(partial) as file,
+            zstd.open(file, "wb", level=LEVEL) as packed,
+            tarfile.open(fileobj=packed, mode="w|") as archive,
+            store.db.snapshot(),
+        ):
+            manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
+            _add(archive, "manifest.json", msgspec.json.encode(manifest))
+            for row in rows:
+                _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
+                _add_raw(archive, store.raw, row)
         # Linking instead of renaming refuses to replace a file that came into being meanwhile.
         os.link(partial, target)
     finally:

@@ -139,13 +139,32 @@ class Settling:
         for block, event in enumerate(record.events):
             seq = state.next_seq
             state.next_seq = seq + 1
-            self._settle_event(record, event, seq, parent, owned)
+            self._settle_event(record, event, parent, owned)
             row = EventRow(
-                seq, record.ts, event.kind, ",".join(event.marks), event.role, event.tool,
-                event.native_kind, event.model, parent, None, event.summary, source_id,
-                record.offset, record.length, record.key, block, event.call_id,
-                event.response_id, event.path, 0, record.is_sidechain, event.is_error,
-                event.duration_ms, event.exit_code,
+                seq,
+                record.ts,
+                event.kind,
+                ",".join(event.marks),
+                event.role,
+                event.tool,
+                event.native_kind,
+                event.model,
+                parent,
+                None,
+                event.summary,
+                source_id,
+                record.offset,
+                record.length,
+                record.key,
+                block,
+                event.call_id,
+                event.response_id,
+                event.path,
+                0,
+                record.is_sidechain,
+                event.is_error,
+                event.duration_ms,
+                event.exit_code,
             )
             if event.response_id is not None:
                 self._tokens(row, record.usage)
@@ -184,7 +203,9 @@ class Settling:
             parent = self._seq_of(parent_id)
         return parent
 
-    def _settle_event(self, record: Record, event: NativeEvent, seq: int, parent: int | None, owned: bool) -> None:
+    def _settle_event(
+        self, record: Record, event: NativeEvent, parent: int | None, owned: bool
+    ) -> None:
         state = self.state
         if event.role == "tool":
             self._settle_result(record, event)
@@ -385,7 +406,7 @@ def branches(chain: list[tuple[int, int | None, bool, str]]) -> dict[int, str]:
     for seq, parent, is_prompt, _ in chain:
         if is_prompt and parent is not None:
             prompts.setdefault(parent, []).append(seq)
-    left = set()
+    left: set[int] = set()
     for children in prompts.values():
         if len(children) > 1:
             kept = max(children, key=lambda child: furthest[child])

@@ -16,15 +16,15 @@ from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import DOCUMENT, LOG, Cursor, Record, SourceRef, Unlisted
+from session_memory.adapters.base import LOG, Cursor, Record, SourceRef, Unlisted
 from session_memory.adapters.registry import adapter
 from session_memory.collect.config import Config
 from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover
 from session_memory.collect.ingest import Ingest, Known
 from session_memory.collect.native import (
-    FileSource,
     TAIL,
+    FileSource,
     MemorySource,
     Piece,
     Stat,
@@ -34,6 +34,7 @@ from session_memory.collect.native import (
 )
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
+from session_memory.store.problems import UNREADABLE
 from session_memory.store.raw import Pack, Packer
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -179,7 +180,7 @@ class Sync:
     def _task(self, flavor: str, ref: SourceRef) -> Task | None:
         path = escaped(str(ref.path))
         self._seen.add(path)
-        stat = Stat.of(os.stat(ref.path))
+        stat = Stat.of(ref.path.stat())
         row = self._known.get(path)
         if row is None:
             return Task(flavor, ref, self._new_row(flavor, ref, 0), stat, True)
@@ -283,7 +284,13 @@ class Sync:
             packs = packer.packs(piece.data[:taken], piece.offset)
             packs += packer.packs(piece.data[taken:], piece.offset + taken)
             yield Chunk(
-                task, piece.offset, packs, records, cursor, kept, self._tail(file, kept),
+                task,
+                piece.offset,
+                packs,
+                records,
+                cursor,
+                kept,
+                self._tail(file, kept),
                 is_last=kept >= size,
             )
             if waits:
@@ -300,12 +307,9 @@ class Sync:
         if piece.giant:
             cursor, record = next(read(FileSource(task.ref), cursor))
             return [record], cursor
-        records = []
-        if piece.whole:
-            cursor = Cursor(piece.offset, cursor.state)
-        for cursor, record in read(MemorySource(task.ref, piece), cursor):
-            records.append(record)
-        return records, cursor
+        begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
+        items = list(read(MemorySource(task.ref, piece), begin))
+        return [record for _, record in items], items[-1][0] if items else begin
 
     def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
         if not task.is_new and task.row.kept:
@@ -382,7 +386,7 @@ class Sync:
                 source = SourceRef(Path(ref.path)) if isinstance(ref, Unlisted) else ref
                 row = self._new_row(flavor, source, 0)
                 self._store.sources.save(row)
-            self._store.problems.add(row.id, [(0, 0, "unreadable", reason)], self._now)
+            self._store.problems.add(row.id, [(0, 0, UNREADABLE, reason)], self._now)
 
     def _note_gone(self) -> None:
         """The file is gone, its session stays."""

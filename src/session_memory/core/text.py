@@ -12,7 +12,7 @@ def one_line(text: str, length: int = SUMMARY) -> str:
 
 
 def escaped(text: str) -> str:
-    """NUL and lone surrogates, which PostgreSQL refuses, as visible escapes, the same everywhere."""
+    """NUL and lone surrogates, which PostgreSQL refuses, as escapes that one can see."""
     if text.isascii() and "\0" not in text:
         return text
     text = text.replace("\0", "\\u0000")

@@ -123,9 +123,7 @@ class Sqlite:
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Insert many rows at once, values in the order of ``columns``."""
-        sql = (
-            f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
-        )
+        sql = f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
         self._many(sql, rows)
 
     def update_many(self, sql: str, params: Iterable[Params]) -> None:
@@ -232,7 +230,7 @@ class Sqlite:
     def others_wrote(self) -> bool:
         """Whether another connection committed since the last time this was asked."""
         version = self.value("pragma data_version")
-        changed = version != self._data_version
+        changed = bool(version != self._data_version)
         self._data_version = version
         return changed
 

@@ -129,25 +129,51 @@ class Events:
             _COLUMNS,
             [
                 (
-                    session_id, row.seq, row.ts, number[row.kind], number[row.marks],
-                    number[row.role], number[row.tool], number[row.native_kind],
-                    number[row.model], row.parent_seq, row.branch, row.summary, row.source_id,
-                    row.place, row.length, row.record, row.block, row.call_id,
-                    row.response_id, row.path, row.tokens, row.is_sidechain,
-                    row.is_error, row.duration_ms, row.exit_code,
+                    session_id,
+                    row.seq,
+                    row.ts,
+                    number[row.kind],
+                    number[row.marks],
+                    number[row.role],
+                    number[row.tool],
+                    number[row.native_kind],
+                    number[row.model],
+                    row.parent_seq,
+                    row.branch,
+                    row.summary,
+                    row.source_id,
+                    row.place,
+                    row.length,
+                    row.record,
+                    row.block,
+                    row.call_id,
+                    row.response_id,
+                    row.path,
+                    row.tokens,
+                    row.is_sidechain,
+                    row.is_error,
+                    row.duration_ms,
+                    row.exit_code,
                 )
                 for row in rows
             ],
         )
 
     def add_copies(self, session_id: int, rows: "list[EventRow]", *, placed: bool) -> None:
-        """Records that are stored already; ``placed`` when they are part of this session's order."""
+        """Records that are stored already; ``placed`` when they have a seq in this session."""
         self._db.insert(
             "copies",
             _COPY_COLUMNS,
             [
-                (session_id, row.seq if placed else None, row.record, row.block,
-                 row.source_id, row.place, row.length)
+                (
+                    session_id,
+                    row.seq if placed else None,
+                    row.record,
+                    row.block,
+                    row.source_id,
+                    row.place,
+                    row.length,
+                )
                 for row in rows
             ],
         )

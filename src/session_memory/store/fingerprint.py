@@ -41,8 +41,18 @@ def _parts(store: "Store") -> Iterator[Any]:
 def _sources(store: "Store") -> Iterator[Any]:
     for row in store.sources.every():
         yield [
-            "source", row.host, row.flavor, row.role, row.path, row.home_path, row.generation,
-            row.superseded, row.kept, row.lines, row.bookkeeping, row.starts_at,
+            "source",
+            row.host,
+            row.flavor,
+            row.role,
+            row.path,
+            row.home_path,
+            row.generation,
+            row.superseded,
+            row.kept,
+            row.lines,
+            row.bookkeeping,
+            row.starts_at,
             _hash(store.raw.pieces(row.id)),
         ]
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 from session_memory.core.time import format_time
 from session_memory.store.database import Sqlite
 
+UNREADABLE = "unreadable"
+
 
 class Problem(NamedTuple):
     host: str
@@ -18,7 +20,7 @@ class Problem(NamedTuple):
 
 _COLUMNS = ("source_id", "place", "length", "reason", "detail", "noticed_at")
 _KNOWN = "select place, reason from problems where source_id = :source"
-_CLEAR_FILE = "delete from problems where source_id = :source and length = 0"
+_CLEAR_FILE = "delete from problems where source_id = :source and reason = :reason"
 _CLEAR_RECORDS = "delete from problems where length > 0"
 _COUNT = "select count(*) from problems"
 _LIST = """
@@ -28,7 +30,7 @@ _LIST = """
 
 
 class Problems:
-    """A problem of length 0 concerns the whole file and goes when the file is well again."""
+    """A problem of length 0 concerns no single line: a file that cannot be read, until it can."""
 
     def __init__(self, db: Sqlite) -> None:
         self._db = db
@@ -43,7 +45,7 @@ class Problems:
         return len(new)
 
     def file_is_well(self, source_id: int) -> None:
-        self._db.execute(_CLEAR_FILE, {"source": source_id})
+        self._db.execute(_CLEAR_FILE, {"source": source_id, "reason": UNREADABLE})
 
     def clear_records(self) -> None:
         """Forget what was wrong with single records: reading the raw again will tell."""
@@ -53,4 +55,7 @@ class Problems:
         return int(self._db.value(_COUNT))
 
     def every(self) -> list[Problem]:
-        return [Problem(*row[:6], format_time(row[6])) for row in self._db.all(_LIST)]
+        return [
+            Problem(host, path, place, length, reason, detail, format_time(noticed))
+            for host, path, place, length, reason, detail, noticed in self._db.all(_LIST)
+        ]

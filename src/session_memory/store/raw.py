@@ -1,9 +1,10 @@
 """The raw: every byte of every source, in order, in compressed packs.
 
 A pack holds whole records where it can (one larger than a pack spans several) and is unpacked
-alone. Its stored bytes are hashed, and the frame inside carries a checksum of the raw ones. What follows the last whole record, a torn tail, is a pack of its own until its
-line is complete. Small packs share their vocabulary through a dictionary: the head of an earlier
-log, which new logs of the same agent resemble closely.
+alone. Its stored bytes are hashed, and the frame inside carries a checksum of the raw ones. What
+follows the last whole record, a torn tail, is a pack of its own until its line is complete. Small
+packs share their vocabulary through a dictionary: the head of an earlier log, which new logs of
+the same agent resemble closely.
 """
 
 import io
@@ -14,16 +15,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 from session_memory.core.errors import StoreDamaged
 from session_memory.store.database import Sqlite
-
-try:
-    from compression import zstd  # type: ignore[import-not-found,unused-ignore]
-except ImportError:
-    from backports import zstd
+from session_memory.store.zstandard import zstd
 
 PACK_BYTES = 384 * 1024
 LONGEST_PACK = 1024 * 1024
 LEVEL = 3
-_OPTIONS = {
+_OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: LEVEL,
     zstd.CompressionParameter.checksum_flag: 1,
 }
@@ -181,7 +178,8 @@ class Packer:
         self._flavor = flavor
         self._total = raw.bytes_of(flavor)
         newest = raw.newest_dictionary(flavor)
-        self._id, self._since = newest if newest else (None, -DICTIONARY_EVERY)
+        self._id: int | None = newest[0] if newest else None
+        self._since = newest[1] if newest else -DICTIONARY_EVERY
         self._digested = self._digest()
         self._pays = False
         self._heads = 0

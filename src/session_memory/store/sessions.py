@@ -116,7 +116,7 @@ _SHOWN = f"""
          join sources o on o.id = x.source_id where x.session_id = s.id and o.role = 'log')
     from sessions s
 """
-_CHILDREN = f"""
+_CHILDREN = """
     select s.uid from sessions s where s.parent_uid = :uid
     order by s.started_at is null, s.started_at, s.uid
 """
@@ -233,10 +233,20 @@ def _storable(row: SessionRow) -> dict[str, Any]:
     }
 
 
+_MOMENTS = ("started_at", "ended_at", "discovered_at", "ingested_at", "analyzed_at", "evicted_at")
+_SAME = (
+    *("repo", "domain", "cwd", "git_branch", "model", "outcome", "task_ref", "title", "host"),
+    *("parent_uid", "relation", "spawn_call_id", "spawn_depth", "agent_version"),
+    *("revision", "analyzed_revision"),
+)
+
+
 def to_session(row: Row) -> Session:
     """The public value of a row of ``_SHOWN``."""
     fields = dict(zip((*COLUMNS[1:-1], "path", "bytes"), row, strict=True))
-    times = ("started_at", "ended_at", "discovered_at", "ingested_at", "analyzed_at", "evicted_at")
+    moments: dict[str, Any] = {
+        name: None if fields[name] is None else format_time(fields[name]) for name in _MOMENTS
+    }
     return Session(
         session_uid=fields["uid"],
         flavor=fields["flavor"],
@@ -251,12 +261,6 @@ def to_session(row: Row) -> Session:
         source_path=fields["path"],
         source_bytes=fields["bytes"],
         outcome_evidence=tuple(json.loads(fields["outcome_evidence"])),
-        **{
-            name: fields[name]
-            for name in (
-                "repo", "domain", "cwd", "git_branch", "model", "outcome", "task_ref", "title",
-                "parent_uid", "relation", "spawn_call_id", "spawn_depth", "agent_version", "host", "revision", "analyzed_revision",
-            )
-        },
-        **{name: None if fields[name] is None else format_time(fields[name]) for name in times},
+        **{name: fields[name] for name in _SAME},
+        **moments,
     )

@@ -57,9 +57,8 @@ _ADD = f"""
     insert into sources ({", ".join(COLUMNS[1:])})
     values ({", ".join(":" + name for name in COLUMNS[1:])}) returning id
 """
-_CHANGING = ("superseded", "vanished", "adapter_version", "read_to", "cursor_state", "kept")
-_CHANGING += ("tail_hash", "size", "mtime_ns", "ctime_ns", "inode", "starts_at", "lines")
-_CHANGING += ("bookkeeping", "lenient", "ingested_at")
+_IDENTITY = ("id", "uid", "host", "flavor", "role", "path", "home_path", "session", "agent")
+_CHANGING = [name for name in COLUMNS if name not in (*_IDENTITY, "generation", "discovered_at")]
 _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where id = :id"
 _CURSOR = "select read_to, kept, superseded from sources where id = :id"
 _LINES = "select id, lines, bookkeeping from sources where role = 'log'"

@@ -94,9 +94,7 @@ class Store:
         self.close()
 
 
-def open_store(
-    where: str | Path, *, durability: str = "full", create: bool = True
-) -> Store:
+def open_store(where: str | Path, *, durability: str = "full", create: bool = True) -> Store:
     """Open the store at a path (``:memory:`` for one that vanishes), creating it if need be.
 
     ``durability="full"`` survives a power cut after every call that returned; ``"normal"`` may

@@ -55,7 +55,10 @@ _REPLACE = f"""
 """
 _SET_SEQ = "update usage set seq = :seq where id = :id"
 _SET_OWNER = "update usage set owner_id = :owner where id = :id"
-_HELD = "select id, session_id, output_tokens, ts, seq from usage where usage_key = :key and usage_id = :id"
+_HELD = """
+    select id, session_id, output_tokens, ts, seq from usage
+    where usage_key = :key and usage_id = :id
+"""
 _OF_SESSION = f"""
     select usage_id, seq, ts, model, speed, service_tier, {_BUCKETS} from usage
     where owner_id = :session order by seq, usage_id
@@ -75,14 +78,27 @@ class Usages:
         """``(id, usage_key, usage_id, session_id, *buckets)`` of known responses."""
         return list(self._db.matching(_BY_KEY, keys))
 
-    def add(self, session_id: int, rows: list[UsageRow]) -> None:
+    def add(self, session_id: int, rows: list[UsageRow], owner: int | None) -> None:
+        """Store what a session logged; it counts for ``owner``, or elsewhere."""
+        if not rows:
+            return
         number = self._names.numbers
         self._db.insert(
             "usage",
             _COLUMNS,
             [
-                (session_id, session_id, row.usage_key, escaped(row.usage_id), row.seq, row.ts,
-                 number[row.model], number[row.speed], number[row.service_tier], *row.buckets)
+                (
+                    session_id,
+                    owner,
+                    row.usage_key,
+                    escaped(row.usage_id),
+                    row.seq,
+                    row.ts,
+                    number[row.model],
+                    number[row.speed],
+                    number[row.service_tier],
+                    *row.buckets,
+                )
                 for row in rows
             ],
         )

@@ -5,7 +5,8 @@ subagent's id is its parent's and its own with a colon between; both parts may b
 the beginning they share means the parent.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from session_memory.core.errors import StoreError, UnknownSession, shown
@@ -38,25 +39,47 @@ def find_session(store: Store, text: str) -> str:
 
 def short_names(uids: Iterable[str]) -> dict[str, str]:
     """A short name for each uid, which finds it again among them."""
+    families: dict[str, dict[str, dict[str, str]]] = {}
+    for uid in uids:
+        parent, _, own = _native(uid).partition(":")
+        alike = families.setdefault(parent[:SHORT], {})
+        alike.setdefault(f"{uid.partition(':')[0]}:{parent}", {})[own] = uid
     names: dict[str, str] = {}
-    waiting = list(uids)
+    for alike in families.values():
+        length = _telling_length([parent.partition(":")[2] for parent in alike])
+        for members in alike.values():
+            names.update(_family_names(members, length))
+    shared = Counter(names.values())
+    return {uid: name if shared[name] == 1 else uid for uid, name in names.items()}
+
+
+def _telling_length(parents: list[str]) -> int | None:
+    """How much of each id tells it from the others; None when all of it is needed."""
+    shortest = min(map(len, parents))
     for length in (SHORT, 12, 18, 24):
-        taken: dict[str, list[str]] = {}
-        for uid in waiting:
-            taken.setdefault(_shortened(uid, length), []).append(uid)
-        names.update({name: same[0] for name, same in taken.items() if len(same) == 1})
-        waiting = [uid for same in taken.values() if len(same) > 1 for uid in same]
-    by_uid = {uid: name for name, uid in names.items()}
-    return by_uid | {uid: uid for uid in waiting}
+        if length <= shortest and len({parent[:length] for parent in parents}) == len(parents):
+            return length
+    return None
+
+
+def _family_names(members: dict[str, str], length: int | None) -> Iterator[tuple[str, str]]:
+    """``(uid, name)`` of a session and its subagents, told apart by their neighbours in order."""
+    order = sorted(members)
+    for place, own in enumerate(order):
+        uid = members[own]
+        parent = _native(uid).partition(":")[0]
+        after = order[place + 1] if place + 1 < len(order) else None
+        before = order[place - 1] if place else ""
+        if length is None or (own and after is not None and after.startswith(own)):
+            yield uid, _native(uid)
+            continue
+        alone = not before.startswith(own[:SHORT]) and not (after or "").startswith(own[:SHORT])
+        short = own[:SHORT] if alone else own
+        yield uid, f"{parent[:length]}:{short}" if own else parent[:length]
 
 
 def _native(uid: str) -> str:
     return uid.partition(":")[2]
-
-
-def _shortened(uid: str, length: int) -> str:
-    parent, colon, own = _native(uid).partition(":")
-    return f"{parent[:length]}{colon}{own[:length]}"
 
 
 def _begins(uid: str, wanted: str) -> bool:

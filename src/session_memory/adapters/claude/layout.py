@@ -1,9 +1,9 @@
 """Where Claude Code keeps its sessions, and what each file there is.
 
-    projects/<slug>/<session>.jsonl                                 a session
-    projects/<slug>/agent-<id>.jsonl                                a subagent (2.0.x)
-    projects/<slug>/<session>/subagents/**/agent-<id>.jsonl         a subagent, with .meta.json
-    projects/<slug>/<session>/tool-results/*                        spilled tool output
+projects/<slug>/<session>.jsonl                                 a session
+projects/<slug>/agent-<id>.jsonl                                a subagent (2.0.x)
+projects/<slug>/<session>/subagents/**/agent-<id>.jsonl         a subagent, with .meta.json
+projects/<slug>/<session>/tool-results/*                        spilled tool output
 """
 
 import os
@@ -39,14 +39,14 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _sources(base: Path, prefix: str) -> Iterator[SourceRef | Unlisted]:
-    files = dict(_files(str(base)))
+    files = {path.replace(os.sep, "/"): problem for path, problem in _files(str(base))}
     for path, problem in files.items():
-        name = path.rsplit(os.sep, 1)[-1]
+        name = path.rpartition("/")[2]
         if problem:
             if name.endswith(".jsonl"):
                 yield Unlisted(Path(path), problem)
             continue
-        parts = path[len(str(base)) + 1 :].split(os.sep)
+        parts = path[len(str(base)) + 1 :].split("/")
         home_path = "/".join((prefix, *parts))
         if name.endswith(".jsonl") and name != "journal.jsonl":
             yield _log(path, home_path, parts, files)
@@ -62,7 +62,7 @@ def _log(path: str, home_path: str, parts: list[str], files: Mapping[str, object
     agent = stem[len("agent-") :]
     meta = path[: -len(".jsonl")] + ".meta.json"
     companions: tuple[SourceRef, ...] = ()
-    if meta in files:
+    if below and meta in files:
         meta_home = home_path[: -len(".jsonl")] + ".meta.json"
         companions = (SourceRef(Path(meta), DOCUMENT, meta_home, session=below, agent=agent),)
     return SourceRef(
@@ -84,14 +84,14 @@ def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody gathered in a directory of their own, told by their first bytes."""
     base = root if root.is_dir() else root.parent
     listed: Iterable[tuple[str, str]] = _files(str(root)) if root.is_dir() else [(str(root), "")]
-    files = dict(listed)
+    files = {path.replace(os.sep, "/"): problem for path, problem in listed}
     for path, problem in files.items():
         if not path.endswith(".jsonl"):
             continue
         if problem:
             yield Unlisted(Path(path), problem)
             continue
-        parts = path[len(str(base)) + 1 :].split(os.sep)
+        parts = path[len(str(base)) + 1 :].split("/")
         ref = _log(path, "/".join((".claude/projects", *parts)), parts, files)
         try:
             with ref.path.open("rb") as file:
@@ -123,7 +123,7 @@ def _files(directory: str, seen: set[tuple[int, int]] | None = None) -> Iterator
     """``(path, problem)`` of everything below, in order; linked directories once, loops never."""
     seen = set() if seen is None else seen
     try:
-        status = os.stat(directory)
+        status = Path(directory).stat()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
         yield f"{directory}{os.sep}*.jsonl", f"unreadable directory: {error.strerror}"

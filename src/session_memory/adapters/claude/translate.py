@@ -80,6 +80,8 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
         agent_version=native.version,
         lenient=lenient,
     )
+    if record.session.startswith("x-"):
+        record.unfit_name = native.sessionId or ref.session
     if ref.agent:
         parent = native.sessionId or ref.session
         record.parent_session = _fit(parent) if parent else None
@@ -261,23 +263,22 @@ def _server_result(block: Block) -> NativeEvent:
 def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
     """Disjoint buckets; ``iterations`` repeats the totals and is not added."""
     creation, written = usage.cache_creation, usage.cache_creation_input_tokens
-    five_minutes = (creation.ephemeral_5m_input_tokens if creation else None) or 0
-    one_hour = (creation.ephemeral_1h_input_tokens if creation else None) or 0
-    total_written = written if written is not None else five_minutes + one_hour
+    one_hour = (creation.ephemeral_1h_input_tokens or 0) if creation else 0
+    if written is None:
+        written = one_hour + ((creation.ephemeral_5m_input_tokens or 0) if creation else 0)
     details, tools = usage.output_tokens_details, usage.server_tool_use
-    return NativeUsage(
-        usage_id,
-        model,
-        max(usage.input_tokens or 0, 0),
-        max(usage.output_tokens or 0, 0),
-        max(usage.cache_read_input_tokens or 0, 0),
-        max(total_written, 0),
-        min(max(one_hour, 0), max(total_written, 0)),
-        max((details.thinking_tokens if details else None) or 0, 0),
-        max((tools.web_search_requests if tools else None) or 0, 0),
-        usage.speed,
-        usage.service_tier,
+    buckets = (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        written,
+        min(one_hour, written),
+        (details.thinking_tokens or 0) if details else 0,
+        (tools.web_search_requests or 0) if tools else 0,
     )
+    if min(buckets) < 0:
+        buckets = tuple(max(tokens, 0) for tokens in buckets)  # type: ignore[assignment]
+    return NativeUsage(usage_id, model, *buckets, usage.speed, usage.service_tier)
 
 
 # ---------------------------------------------------------------- user
@@ -295,7 +296,7 @@ def _user(native: Line, record: Record) -> None:
             case kind:
                 event = NativeEvent("lifecycle", "user", f"[{kind}]", f"user/{kind}")
         record.events.append(event)
-    if not has_words and not native.isMeta and not native.isSidechain:
+    if not has_words and event.role == "user" and not native.isMeta and not native.isSidechain:
         _count_a_wordless_prompt(record)
 
 
@@ -317,9 +318,7 @@ def _user_text(native: Line, text: str, has_words: bool) -> NativeEvent:
         words, instead = persons_words(text)
     if words is None or has_words:
         return NativeEvent("lifecycle", "user", one_line(text), f"user/{instead or 'text'}")
-    return NativeEvent(
-        "user_msg", "user", one_line(words), "user/text", is_prompt=True, text=words
-    )
+    return NativeEvent("user_msg", "user", one_line(words), "user/text", is_prompt=True, text=words)
 
 
 def _injected_by(native: Line) -> str:

@@ -16,8 +16,8 @@ from session_memory.views.figures import plural, size
         ("import laptop.smx", "take in what another machine has exported"),
         ("import laptop.smx --store team.db", "into a store of its own"),
     ),
-    json_shape='{"sources", "known", "bytes", "sessions"}: the sources in the file, how many of them'
-    " were here already, the bytes taken in, and the sessions that are new.",
+    json_shape='{"sources", "known", "bytes", "sessions"}: the sources in the file, how many of'
+    " them were here already, the bytes taken in, and the sessions that are new.",
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
 @click.pass_obj
