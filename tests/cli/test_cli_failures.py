@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,9 @@ def test_wrong_usage_is_status_2_with_a_hint(words, message, hint, run) -> None:
     assert told.startswith("hint: ") and hint in told
 
 
-def test_wrong_usage_with_json_is_one_object_on_stderr(run) -> None:
-    result = run("sessions", "--json", "--nonsense")
+@pytest.mark.parametrize("words", [("sessions", "--json", "--nonsense"), ("--json",)])
+def test_wrong_usage_with_json_is_one_object_on_stderr(words, run) -> None:
+    result = run(*words)
     assert result.exit_code == 2
     assert json.loads(result.stderr)["error"]["kind"] == "usage"
 
@@ -131,13 +133,11 @@ def test_a_reader_that_leaves_early_is_no_failure(demo, start) -> None:
     assert process.wait(timeout=60) == 0
 
 
-def test_a_process_that_is_interrupted_says_so_briefly(home, start, tmp_path) -> None:
-    # A FIFO blocks the reader until somebody writes: the process is surely inside its sync.
-    project = home / ".claude" / "projects" / "-p"
-    project.mkdir(parents=True)
+def test_a_process_that_is_interrupted_says_so_briefly(tmp_path) -> None:
+    # Reading the FIFO waits for its writer: from then on the process is surely inside its sync.
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    code = f"open({str(ready)!r}, 'w').close(); import time; time.sleep(60)"
+    code = f"open({str(ready)!r}, 'w').close(); import signal; signal.pause()"
     site = tmp_path / "site"
     site.mkdir()
     (site / "slow.py").write_text(
@@ -145,7 +145,7 @@ def test_a_process_that_is_interrupted_says_so_briefly(home, start, tmp_path) ->
     )
     command = "import slow; from session_memory.cli import main; main(['sync'])"
     process = subprocess.Popen(
-        [os.sys.executable, "-c", command],  # type: ignore[attr-defined]
+        [sys.executable, "-c", command],
         env={**os.environ, "PYTHONPATH": f"{site}:{Path(__file__).parents[2] / 'src'}"},
         stderr=subprocess.PIPE,
     )

@@ -97,7 +97,7 @@ def test_the_table_is_aligned_and_says_what_is_missing(demo, run) -> None:
         "in",
         "out",
         "cache",
-        "sub",
+        "child",
         "title",
     ]
     assert len(rows) == 3

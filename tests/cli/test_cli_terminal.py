@@ -8,7 +8,7 @@ import unicodedata
 
 import click
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.cli.outline import outline
@@ -32,22 +32,26 @@ def is_plain(text: str) -> bool:
     )
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_safe_text_is_plain_and_on_one_line(text: str) -> None:
     assert is_plain(safe(text))
     assert all(is_plain(line) for line in safe_lines(text))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=("L", "N", "P", "S", "Zs"))))
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert safe(text) == text
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(min_value=1, max_value=30))
 def test_a_cut_text_fits(text: str, columns: int) -> None:
     assert width(cut(safe(text), columns)) <= columns
 
 
+@settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
 def test_an_outline_is_plain(value) -> None:
     assert all(is_plain(line) for line in outline({"key": value, "\x1b": value}))
@@ -60,6 +64,7 @@ def test_an_outline_of_something_very_deep_ends() -> None:
     assert len(list(outline(value))) < 100
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_json_is_ascii_and_reads_back(text: str) -> None:
     written = to_json({"text": text})
@@ -77,6 +82,9 @@ def test_a_narrow_terminal_shortens_the_flexible_columns_alone() -> None:
     columns = (Column("uid"), Column("title", flexible=True))
     *_, row = table(columns, [("0123456789" * 2, "a very long title indeed")], limit=36)
     assert row == "01234567890123456789  a very long t…"
+    both = (Column("uid", flexible=True), Column("title", flexible=True))
+    *_, row = table(both, [("short", "a very long title indeed")], limit=20)
+    assert row == "short  a very long …"
 
 
 @pytest.fixture
@@ -183,8 +191,9 @@ def test_no_color_is_honoured(words, demo, start) -> None:
 
 
 def test_lines_fit_the_terminal(demo, start) -> None:
-    told = on_a_terminal(start, "sessions", "--no-color")
-    assert all(width(line) <= 100 for line in told.splitlines())
+    for columns in (80, 100, 120, 200):
+        told = on_a_terminal(start, "sessions", "--no-color", COLUMNS=str(columns))
+        assert all(width(line) <= columns for line in told.splitlines())
     events = on_a_terminal(start, "show", "91d4f0a7", "--no-color").split("\r\n\r\n", 1)[1]
     assert all(width(line) <= 100 for line in events.splitlines())
 
@@ -192,6 +201,8 @@ def test_lines_fit_the_terminal(demo, start) -> None:
 def test_a_wide_terminal_shows_more(demo, start) -> None:
     assert "outcome" in on_a_terminal(start, "sessions", COLUMNS="200")
     assert "outcome" not in on_a_terminal(start, "sessions", COLUMNS="100")
+    assert "model" in on_a_terminal(start, "sessions", COLUMNS="120")
+    assert "model" not in on_a_terminal(start, "sessions", COLUMNS="80")
 
 
 def test_json_is_indented_on_a_terminal_alone(demo, start, run) -> None:

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.errors import StoreError, UnknownSession
@@ -23,6 +23,7 @@ def holding(*uids: str) -> Any:
 ids = st.from_regex(r"a{6,13}[bc]?(:(aaaaaa)?[ab]{1,4})?", fullmatch=True)
 
 
+@settings(deadline=None)
 @given(st.sets(ids, min_size=1, max_size=12), st.sets(ids, max_size=4))
 def test_a_short_name_finds_its_session(claude: set[str], codex: set[str]) -> None:
     uids = [*(f"claude:{one}" for one in claude), *(f"codex:{one}" for one in codex)]
@@ -35,6 +36,7 @@ def test_a_short_name_finds_its_session(claude: set[str], codex: set[str]) -> No
         assert find_session(store, name) == uid
 
 
+@settings(deadline=None)
 @given(st.sets(st.uuids(), min_size=1, max_size=50))
 def test_names_of_usual_ids_are_short_and_found_again(found) -> None:
     uids = [f"claude:{one}" for one in found]

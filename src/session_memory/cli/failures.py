@@ -30,9 +30,6 @@ def guarded(run: Callable[[], int], *, as_json: bool, plain: bool) -> int:
         return status
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return USAGE
     except BrokenPipeError:
         # The reader has seen enough, as in ``session-memory sessions | head``.
         _forget_stdout()
@@ -40,6 +37,9 @@ def guarded(run: Callable[[], int], *, as_json: bool, plain: bool) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if os.environ.get(DEBUG):
             raise
+        if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
+            click.echo(error.format_message(), err=True)
+            return USAGE
         failure = explained(error)
         with suppress(BrokenPipeError):
             report(failure, as_json=as_json, plain=plain)
@@ -50,6 +50,8 @@ def explained(error: BaseException) -> Failure:
     from session_memory.core.errors import SessionMemoryError
 
     match error:
+        case click.exceptions.NoArgsIsHelpError():
+            return Failure("usage", "no command given", "See: session-memory --help", USAGE)
         case click.UsageError():
             return _usage(error)
         case click.ClickException():

@@ -1,6 +1,6 @@
 """The table of sessions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from session_memory.cli.output import Cell, Column, table
@@ -10,43 +10,70 @@ if TYPE_CHECKING:
     from session_memory.core.schema import Session
     from session_memory.views.sessions import SessionList
 
-WIDE = 150
-_DIM = {"dim": True}
+NARROW, WIDE = 116, 150
 _OUTCOMES: dict[str, dict[str, Any]] = {
     "success": {"fg": "green"},
     "fail": {"fg": "red"},
     "abandoned": {"fg": "yellow"},
 }
-_Render = Callable[["Session"], str | Cell]
 
 
 def session_lines(listing: "SessionList", limit: int | None) -> Iterator[str]:
-    """One line for each session; a wide terminal shows more of it."""
+    """One line for each session; a wide terminal shows more of it, a narrow one less."""
     if not listing.sessions:
         return iter(())
-    columns: list[tuple[Column, _Render]] = [
-        (Column("session"), lambda s: Cell(listing.names[s.session_uid], {"fg": "cyan"})),
-        (Column("when"), lambda s: local(s.ended_at)),
-        (Column("repo", flexible=True), lambda s: s.repo or "-"),
-        *(_WIDE_COLUMNS if limit and limit >= WIDE else ()),
-        (Column("model", flexible=True), lambda s: _model(s)),
-        (Column("turns", right=True), lambda s: count(s.cost.turns)),
-        (Column("in", right=True), lambda s: count(s.cost.input_tokens)),
-        (Column("out", right=True), lambda s: count(s.cost.output_tokens)),
-        (Column("cache", right=True), lambda s: count(s.cost.cache_tokens)),
-        (Column("sub", right=True), lambda s: count(listing.children.get(s.session_uid, 0))),
-        (Column("title", flexible=True), lambda s: _title(s)),
-    ]
-    rows = [[render(session) for _, render in columns] for session in listing.sessions]
-    return table([column for column, _ in columns], rows, limit)
+    left_out = _left_out(limit)
+    columns = [column for column in COLUMNS if column.title not in left_out]
+    places = [COLUMNS.index(column) for column in columns]
+    cells = (_cells(session, listing) for session in listing.sessions)
+    return table(columns, [[row[place] for place in places] for row in cells], limit)
 
 
-_WIDE_COLUMNS: tuple[tuple[Column, _Render], ...] = (
-    (Column("branch", flexible=True), lambda s: s.git_branch or "-"),
-    (Column("flavor"), lambda s: s.flavor),
-    (Column("time", right=True), lambda s: duration(s.cost.wall_clock_s)),
-    (Column("outcome"), lambda s: Cell(s.outcome, _OUTCOMES.get(s.outcome, _DIM))),
+COLUMNS = (
+    Column("session"),
+    Column("when"),
+    Column("repo", flexible=True),
+    Column("branch", flexible=True),
+    Column("flavor"),
+    Column("time", right=True),
+    Column("outcome"),
+    Column("model", flexible=True),
+    Column("turns", right=True),
+    Column("in", right=True),
+    Column("out", right=True),
+    Column("cache", right=True),
+    Column("child", right=True),
+    Column("title", flexible=True),
 )
+
+
+def _left_out(limit: int | None) -> tuple[str, ...]:
+    if limit is not None and limit >= WIDE:
+        return ()
+    wide_only = ("branch", "flavor", "time", "outcome")
+    is_narrow = limit is not None and limit < NARROW
+    return (*wide_only, "model", "in", "cache", "child") if is_narrow else wide_only
+
+
+def _cells(session: "Session", listing: "SessionList") -> tuple[str | Cell, ...]:
+    """In the order of ``COLUMNS``."""
+    cost = session.cost
+    return (
+        Cell(listing.names[session.session_uid], {"fg": "cyan"}),
+        local(session.ended_at),
+        session.repo or "-",
+        session.git_branch or "-",
+        session.flavor,
+        duration(cost.wall_clock_s),
+        Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True})),
+        _model(session),
+        count(cost.turns),
+        count(cost.input_tokens),
+        count(cost.output_tokens),
+        count(cost.cache_tokens),
+        count(listing.children.get(session.session_uid, 0)),
+        _title(session),
+    )
 
 
 def _model(session: "Session") -> str:
@@ -55,6 +82,6 @@ def _model(session: "Session") -> str:
     return "-".join(words[:-1] if len(words) > 1 and len(words[-1]) == 8 else words)
 
 
-def _title(session: "Session") -> str | Cell:
+def _title(session: "Session") -> str:
     title = session.title or ""
     return f"({session.relation}) {title}".rstrip() if session.relation else title

@@ -14,6 +14,7 @@ from session_memory.cli.text import cut, safe, width
 
 GAP = "  "
 BATCH = 200
+NARROWEST = 10
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -70,12 +71,13 @@ def _safe(cell: str | Cell) -> Cell:
 def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> None:
     if limit is None:
         return
-    room = limit - sum(widths) - len(GAP) * (len(widths) - 1)
-    for index, column in enumerate(columns):
-        if room < 0 and column.flexible:
-            smaller = max(widths[index] + room, min(widths[index], 10))
-            room += widths[index] - smaller
-            widths[index] = smaller
+    flexible = [place for place, column in enumerate(columns) if column.flexible]
+    missing = sum(widths) + len(GAP) * (len(widths) - 1) - limit
+    for _ in range(missing):
+        widest = max(flexible, key=lambda place: widths[place], default=None)
+        if widest is None or widths[widest] <= NARROWEST:
+            return
+        widths[widest] -= 1
 
 
 def _placed(cell: Cell, column: Column, size: int) -> str:

@@ -269,7 +269,8 @@ class Tally:
         for record in records:
             if record.bookkeeping is not None:
                 self.bookkeeping[record.bookkeeping] += 1
-            self.lenient += record.lenient
+            if record.lenient:
+                self.lenient += 1
 
     @staticmethod
     def problems_of(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:

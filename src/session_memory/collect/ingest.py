@@ -76,14 +76,18 @@ class Ingest:
         self._domain_of = domain_of
         self._known = known
 
-    def add(self, source: SourceRow, records: list[Record]) -> None:
-        """All records of one stretch of a source, in their order."""
+    def add(self, source: SourceRow, records: list[Record]) -> set[str]:
+        """All records of one stretch of a source, in their order; the sessions they belong to."""
         by_session: dict[str, list[Record]] = {}
         for record in records:
             if record.problem is None:
-                by_session.setdefault(record.session, []).append(record)
+                try:
+                    by_session[record.session].append(record)
+                except KeyError:
+                    by_session[record.session] = [record]
         for native, own in by_session.items():
             self._add_to_session(source, native, own)
+        return set(by_session)
 
     def _add_to_session(self, source: SourceRow, native: str, records: list[Record]) -> None:
         row = self.session_row(source, native)

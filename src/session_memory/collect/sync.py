@@ -90,6 +90,7 @@ class Task(msgspec.Struct):
     stat: Stat
     is_new: bool
     counted: bool = True
+    replaces: SourceRow | None = None
 
 
 class Chunk(msgspec.Struct):
@@ -171,8 +172,8 @@ class Sync:
             self._fail(flavor, ref, error.strerror or str(error))
             return
         waiting = [task for task in tasks if task is not None]
-        for extra in waiting[1:] if tasks[0] is not None else waiting[1:]:
-            extra.counted = False
+        for companion in waiting[1:]:
+            companion.counted = False
         self._tasks.extend(waiting)
         if not waiting:
             report.unchanged += 1
@@ -225,10 +226,10 @@ class Sync:
             with store.transaction():
                 self._note_failures()
                 self._note_gone()
-        if self._tasks:
-            # Nobody else reads an empty store: one transaction for all of it.
-            with store.transaction() if self._first_load else nullcontext():
-                derive_stale(store, self._now, self._config.domain_of)
+        # Also what an interrupted sync left undone. Nobody else reads a store that was empty: one
+        # transaction for all of it.
+        with store.transaction() if self._first_load else nullcontext():
+            derive_stale(store, self._now, self._config.domain_of)
         self._progress.end()
         report.events = store.events.count() - events_before
         report.sessions = len(self._touched)
@@ -249,10 +250,8 @@ class Sync:
         row = task.row
         change = "grown" if task.is_new else change_of(self._store, row, task.ref.path, task.stat)
         if change == "rewritten":
-            fresh = self._new_row(task.flavor, task.ref, row.generation + 1)
-            task.row, task.is_new = fresh, True
-            self._superseded(row)
-            row = fresh
+            self._begin_generation(task)
+            row = task.row
         elif change == "same":
             cursor = Cursor(row.read_to, row.cursor_state)
             yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
@@ -266,10 +265,11 @@ class Sync:
             else:
                 yield self._whole_chunk(task, file.read(size))
 
-    def _superseded(self, row: SourceRow) -> None:
-        row.superseded = 1
-        with self._store.transaction():
-            self._store.sources.save(row)
+    def _begin_generation(self, task: Task) -> None:
+        """The file is another one now. What we have of the old one stays, out of the way."""
+        task.replaces = task.row
+        task.row = self._new_row(task.flavor, task.ref, task.row.generation + 1)
+        task.is_new = True
 
     def _log_chunks(self, task: Task, file: BinaryIO, size: int) -> Iterator[Chunk]:
         row, packer = task.row, self._packer(task.flavor)
@@ -314,9 +314,7 @@ class Sync:
     def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
         if not task.is_new and task.row.kept:
             # A document is one record: a longer version of it is another generation.
-            row = self._new_row(task.flavor, task.ref, task.row.generation + 1)
-            self._superseded(task.row)
-            task.row, task.is_new = row, True
+            self._begin_generation(task)
         piece = Piece(0, body, len(body))
         records, cursor = self._translate(task, piece, Cursor())
         packs = self._packer(task.flavor).packs(body, 0)
@@ -370,13 +368,16 @@ class Sync:
             row.size, row.mtime_ns = stat.size, stat.mtime_ns
             row.ctime_ns, row.inode = stat.ctime_ns, stat.inode
         store.sources.save(row)
+        if chunk.task.replaces is not None:
+            chunk.task.replaces.superseded = 1
+            store.sources.save(chunk.task.replaces)
+            chunk.task.replaces = None
         if chunk.packs:
             store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
         if is_known:
             store.problems.file_is_well(row.id)
         store.problems.add(row.id, Tally.problems_of(records), self._now)
-        ingest.add(row, records)
-        self._touched.update(record.session for record in records if record.problem is None)
+        self._touched.update(ingest.add(row, records))
 
     def _note_failures(self) -> None:
         for flavor, ref, reason in self._failures:

@@ -80,8 +80,7 @@ class Sqlite:
     def _configured(self, connection: apsw.Connection) -> apsw.Connection:
         connection.set_busy_timeout(BUSY_MS)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
-        if connection.pragma("journal_mode") not in ("wal", "memory"):
-            connection.pragma("journal_mode", "wal")
+        _use_wal(connection)
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")
         connection.execute("pragma foreign_keys = on")
@@ -125,6 +124,15 @@ class Sqlite:
         """Insert many rows at once, values in the order of ``columns``."""
         sql = f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
         self._many(sql, rows)
+
+    def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
+        """Insert a row; its id."""
+        marks = ", ".join("?" * len(columns))
+        sql = f"insert into {table} ({', '.join(columns)}) values ({marks}) returning id"
+        try:
+            return int(next(self.connection.execute(sql, values))[0])
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def update_many(self, sql: str, params: Iterable[Params]) -> None:
         self._many(sql, params)
@@ -210,14 +218,15 @@ class Sqlite:
         connection.set_busy_timeout(0)
         try:
             connection.pragma("journal_mode", "truncate")
-        except apsw.BusyError:
-            pass
+        except (apsw.BusyError, apsw.LockedError):
+            yield
+            return
         finally:
             connection.set_busy_timeout(BUSY_MS)
         try:
             yield
         finally:
-            self.execute("pragma journal_mode = wal")
+            _use_wal(connection)
 
     def vacuum(self) -> None:
         self.execute("vacuum")
@@ -241,6 +250,20 @@ class Sqlite:
     def close(self) -> None:
         if self._forks == _forks:
             self._connection.close()
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """Readers and a writer side by side. While another process loads the file for the first time
+    it stays as it is, which works as well; whoever opens it next tries again."""
+    if connection.pragma("journal_mode") in ("wal", "memory"):
+        return
+    connection.set_busy_timeout(0)
+    try:
+        connection.pragma("journal_mode", "wal")
+    except (apsw.BusyError, apsw.LockedError):
+        return
+    finally:
+        connection.set_busy_timeout(BUSY_MS)
 
 
 def translated(error: apsw.Error, path: Path) -> SessionMemoryError:

@@ -66,10 +66,6 @@ _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_ID = f"{_SELECT} where id = :id"
 _STALE = "select id from sessions where stale = 1 order by id"
-_ADD = f"""
-    insert into sessions ({", ".join(COLUMNS[1:])})
-    values ({", ".join(":" + name for name in COLUMNS[1:])}) returning id
-"""
 _SAVE = f"""
     update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id
 """
@@ -153,7 +149,8 @@ class Sessions:
         if row.id:
             self._db.execute(_SAVE, _storable(row))
         else:
-            row.id = int(self._db.value(_ADD, _storable(row)))
+            values = list(_storable(row).values())
+            row.id = self._db.insert_one("sessions", COLUMNS[1:], values[1:])
 
     def link_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})

@@ -53,10 +53,6 @@ _OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by 
 _READ_BY_SESSION = f"""
     {_SELECT} where id in (select source_id from session_sources where session_id = :session)
 """
-_ADD = f"""
-    insert into sources ({", ".join(COLUMNS[1:])})
-    values ({", ".join(":" + name for name in COLUMNS[1:])}) returning id
-"""
 _IDENTITY = ("id", "uid", "host", "flavor", "role", "path", "home_path", "session", "agent")
 _CHANGING = [name for name in COLUMNS if name not in (*_IDENTITY, "generation", "discovered_at")]
 _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where id = :id"
@@ -130,7 +126,8 @@ class Sources:
             self._db.execute(_SAVE, msgspec.structs.asdict(row))
         else:
             row.uid = source_uid(row.host, row.path, row.generation)
-            row.id = int(self._db.value(_ADD, msgspec.structs.asdict(row)))
+            values = msgspec.structs.astuple(row)
+            row.id = self._db.insert_one("sources", COLUMNS[1:], values[1:])
 
     def reset_tallies(self) -> None:
         self._db.execute(_RESET)

@@ -127,7 +127,7 @@ def _contents(facts: dict[str, Any]) -> Iterator[Check]:
     yield Check("store", "ok", f"{facts['path']}: {text}, {sizes}")
     if count := facts["problems"]:
         # A broken line stays broken, and is kept: nothing is left to do about it.
-        text = f"{plural(count, 'piece')} of bad input, kept as they are: session-memory problems"
+        text = f"{plural(count, 'piece')} of bad input, kept in the raw: session-memory problems"
         yield Check("problems", "ok", text)
 
 

@@ -1,0 +1,91 @@
+"""The nearest peer on the same corpus: agentsview, with a data directory of its own.
+
+It is taken from the PATH, or installed from PyPI into the scratch directory. Its background
+server, update check and telemetry are off, and it sees no directory but the one it is given.
+"""
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpus import PROJECTS, Corpus, OneLog
+from processes import Bench, Failed, Run
+
+MOST_SECONDS = 300
+
+
+@dataclass
+class Peer:
+    """What could be measured before the time was up, and why not more."""
+
+    version: str = ""
+    runs: dict[str, Run] = field(default_factory=dict)
+    store: int = 0
+    why_not: str = ""
+
+
+def measure(bench: Bench, corpus: Corpus, log: OneLog, say: Callable[[str], None]) -> Peer:
+    peer = Peer()
+    try:
+        program = _program(bench)
+        peer.version = bench.program([program, "version"]).out.strip().splitlines()[0]
+        _measure(bench, program, corpus, log, peer, say)
+    except Failed as error:
+        peer.why_not = str(error)
+    return peer
+
+
+def _program(bench: Bench) -> Path:
+    if found := shutil.which("agentsview"):
+        return Path(found)
+    venv = bench.scratch / "agentsview"
+    bench.program([sys.executable, "-m", "venv", venv])
+    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "agentsview"]
+    bench.program(pip, env={"PYTHONPATH": ""}, seconds=MOST_SECONDS)
+    return venv / "bin" / "agentsview"
+
+
+def _measure(
+    bench: Bench,
+    program: Path,
+    corpus: Corpus,
+    log: OneLog,
+    peer: Peer,
+    say: Callable[[str], None],
+) -> None:
+    data = bench.scratch / "agentsview-data"
+    data.mkdir()
+    roots = [corpus.home / PROJECTS]
+    until = time.monotonic() + MOST_SECONDS
+    env = {
+        "AGENTSVIEW_DATA_DIR": str(data),
+        "AGENTSVIEW_NO_DAEMON": "1",
+        "AGENTSVIEW_TELEMETRY_ENABLED": "0",
+        "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
+        "DO_NOT_TRACK": "1",
+        "PYTHONPATH": "",
+    }
+
+    def sync(name: str, *, wrapped: bool = False) -> None:
+        say(f"agentsview: {name}")
+        listed = ", ".join(f'"{root}"' for root in roots)
+        (data / "config.toml").write_text(f"[agents.claude]\ndirs = [{listed}]\n")
+        left = max(until - time.monotonic(), 1)
+        command: list[str | Path] = [program, "sync"]
+        peer.runs[name] = (
+            bench.other(command, env, left)
+            if wrapped
+            else bench.program(command, env=env, seconds=left)
+        )
+
+    sync("first sync", wrapped=True)
+    peer.store = sum(file.stat().st_size for file in data.glob("*.db*"))
+    sync("nothing new")
+    sync("nothing new")
+    roots.append(log.home / PROJECTS)
+    sync("the 160 MB log")
+    log.append_a_line()
+    sync("one line appended")

@@ -1,0 +1,80 @@
+"""The budgets of this release, how each measured figure compares, and the table of both."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+# Two sizes of log, and what differs by less than this between them does not depend on the size:
+# on a shared machine a quarter more or less means nothing.
+SAME = 1.25
+
+
+@dataclass(frozen=True)
+class Budget:
+    """``figure`` names the measured value; it must not exceed ``most``."""
+
+    figure: str
+    what: str
+    budget: str
+    most: float
+    shown: str
+
+    def verdict(self, value: float | None) -> str:
+        if value is None:
+            return "not measured"
+        return "ok" if value <= self.most else "**over**"
+
+
+BUDGETS = (
+    Budget("sync_cpu", "first sync, CPU", "≤ 11 × the floor", 11, "{:.1f} ×"),
+    Budget("sync_wall", "first sync, wall", "≤ 0.10 × agentsview", 0.10, "{:.2f} ×"),
+    Budget("written", "first sync, bytes written", "≤ 1.2 × the corpus", 1.2, "{:.2f} ×"),
+    Budget("size", "store on disk, generated corpus", "≤ 0.38 × the logs", 0.38, "{:.3f} ×"),
+    Budget("size_real", "store on disk, real logs", "≤ 0.30 × the logs", 0.30, "{:.3f} ×"),
+    Budget("peak_mb", "peak memory, any of these syncs", "≤ 200 MB", 200, "{:.0f} MB"),
+    Budget("nothing_new", "sync with nothing new", "≤ 0.25 s", 0.25, "{:.2f} s"),
+    Budget("one_line", "one line appended to a 160 MB log", "≤ 0.25 s", 0.25, "{:.2f} s"),
+    Budget("one_line_ratio", "the same, 160 MB against 16 MB", f"≤ {SAME} ×", SAME, "{:.2f} ×"),
+    Budget("tokens_wrong", "tokens per day and model that differ from the truth", "0", 0, "{:.0f}"),
+    Budget("payload_ms", "the payload of one event", "< 1 ms", 1, "{:.2f} ms"),
+    Budget("help_ms", "`session-memory --help`", "≤ 150 ms", 150, "{:.0f} ms"),
+)
+
+# Section 12 of the design, row by row: which figures answer it now, and which come with a later
+# release. tests/test_docs.py holds this against the design, where the design is at hand.
+IN_DESIGN: Mapping[str, tuple[str, ...]] = {
+    "first sync, everything stored and indexed": ("sync_cpu", "sync_wall"),
+    "bytes written": ("written",),
+    "store on disk, raw and index included": ("size", "size_real"),
+    "peak memory, any corpus": ("peak_mb",),
+    "sync with nothing new (2,480 files)": ("nothing_new",),
+    "one line appended to a 160 MB log": ("one_line", "one_line_ratio"),
+    "cost report, all time": ("tokens_wrong",),
+    "`session-memory --help`": ("help_ms",),
+}
+LATER = (
+    "search, rare / common word, tool output included (hits and scores; snippets: + 1 ms each)",
+    "live append, durable per the same setting",
+    "4 processes × 2,000 appends on one session",
+    "load context of a 20,000-message session / its last 50",
+)
+
+
+def budget_table(figures: Mapping[str, float]) -> list[str]:
+    rows = [("what", "budget", "measured", "")]
+    for budget in BUDGETS:
+        value = figures.get(budget.figure)
+        shown = "–" if value is None else budget.shown.format(value)
+        rows.append((budget.what, budget.budget, shown, budget.verdict(value)))
+    return table(rows)
+
+
+def table(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Markdown with aligned columns, so that it can be read as it is."""
+    head, *body = [tuple(row) for row in rows]
+    widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
+
+    def line(cells: Iterable[str]) -> str:
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        return f"| {' | '.join(padded)} |"
+
+    return [line(head), line("-" * width for width in widths), *map(line, body)]

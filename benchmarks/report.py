@@ -1,0 +1,109 @@
+"""The measured figures as tables, for the terminal and for docs/performance.md."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from typing import Any
+
+import agentsview
+from budgets import budget_table, table
+from measurements import FLOORS, Measurements
+from processes import CHECKOUT, Failed, Run
+
+PAGE = CHECKOUT / "docs" / "performance.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+MB = 1_000_000
+
+
+def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
+    now = datetime.now(UTC)
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    python = f"Python {platform.python_version()}"
+    corpus = (
+        f"{m.corpus.bytes / MB:.0f} MB in {m.corpus.files:,} files, {m.figures['sessions']:,}"
+        f" sessions, {m.figures['events']:,} events"
+    )
+    floors = ", ".join(f"`{name}` {m.floor(name):.2f} s" for name in FLOORS)
+    return [
+        f"Made by `{command}` on {now:%Y-%m-%d} ({machine}, {python}).",
+        f"Corpus: {corpus}. Floors, CPU: {floors}.",
+        "",
+        *budget_table(m.figures),
+        "",
+        *also_measured(m),
+        "",
+        *peer_report(m, peer),
+    ]
+
+
+def also_measured(m: Measurements) -> list[str]:
+    rows = [("also measured, same corpus", "wall", "CPU", "peak memory", "")]
+    remarks = {
+        "first sync": f"best of {len(m.runs['first sync'])};"
+        f" {m.figures['sync_cpu_lines']:.0f} × the floor `lines`",
+        "160 MB log, sync": "into the store of the corpus, in short transactions",
+        "restore-native --all": _count(m, "restored_wrong", "{} files differ", "byte for byte"),
+        "rebuild": _count(m, "rebuild_differs", "fingerprint differs", "the same fingerprint"),
+        "real logs, sync": f"{m.figures['real_bytes'] / MB:.1f} MB",
+    }
+    for name, runs in m.runs.items():
+        best = min(runs, key=lambda run: run.wall)
+        peak = max(run.peak for run in runs) / MB
+        remark = remarks.get(name, f"best of {len(runs)}" if len(runs) > 1 else "")
+        rows.append((name, f"{best.wall:.2f} s", f"{best.cpu:.2f} s", f"{peak:.0f} MB", remark))
+    return table(rows)
+
+
+def _count(m: Measurements, figure: str, wrong: str, right: str) -> str:
+    count = int(m.figures[figure])
+    return f"**{wrong.format(count)}**" if count else right
+
+
+def peer_report(m: Measurements, peer: agentsview.Peer) -> list[str]:
+    lines: list[str] = []
+    if peer.runs:
+        rows = [(peer.version, "wall", "CPU", "peak memory", "")]
+        for name, run in peer.runs.items():
+            remark = ""
+            if name == "first sync":
+                share = (run.written or 0) / m.corpus.bytes
+                size = peer.store / m.corpus.bytes
+                remark = f"wrote {share:.1f} × the corpus, keeps {size:.2f} ×, lossy"
+            figures = (f"{run.wall:.2f} s", f"{run.cpu:.2f} s", f"{run.peak / MB:.0f} MB")
+            rows.append((name, *figures, remark))
+        lines += table(rows)
+    if peer.why_not:
+        lines.append(
+            f"agentsview was not measured{' further' if peer.runs else ''}:"
+            f" {peer.why_not.splitlines()[0]}"
+        )
+    return lines
+
+
+def write_page(lines: list[str]) -> None:
+    """Replace what stands between the markers, and nothing else."""
+    page = PAGE.read_text(encoding="utf-8")
+    head, found, rest = page.partition(BEGIN)
+    _, ended, tail = rest.partition(END)
+    if not found or not ended:
+        raise Failed(f"{PAGE.name} lacks its markers\nhint: put back {BEGIN} and {END}")
+    body = "\n".join(("", "", *lines, "", ""))
+    PAGE.write_text(f"{head}{BEGIN}{body}{END}{tail}", encoding="utf-8")
+
+
+def as_json(m: Measurements, peer: agentsview.Peer) -> dict[str, Any]:
+    def plain(runs: list[Run]) -> list[dict[str, Any]]:
+        names = ("wall", "cpu", "peak", "written", "passed")
+        return [{name: getattr(run, name) for name in names} for run in runs]
+
+    return {
+        "figures": m.figures,
+        "floors": m.floors,
+        "runs": {name: plain(runs) for name, runs in m.runs.items()},
+        "agentsview": {
+            "version": peer.version,
+            "runs": {name: plain([run])[0] for name, run in peer.runs.items()},
+            "store": peer.store,
+            "why_not": peer.why_not,
+        },
+    }

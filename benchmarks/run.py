@@ -1,0 +1,104 @@
+"""Measures the budgets: one command, everything in fresh processes, ratios within one run.
+
+    make bench
+    make bench BENCH_ARGS=--write                             into docs/performance.md
+    make bench BENCH_ARGS="--sessions 150 --mb 30 --times 1"  a quick look
+
+The floors (what it costs to do next to nothing with the same logs) run before, between and after,
+and their median counts, so that a busy machine slows both sides of a ratio. Absolute times are
+the best or the median of several runs. Nothing here is a test.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import agentsview
+import measurements as of
+from corpus import OneLog, find_corpus
+from processes import Bench, Failed
+from report import MB, PAGE, as_json, report, write_page
+
+SESSIONS, MEGABYTES, TIMES = 1500, 300, 3
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--corpus", type=Path, metavar="HOME", help="a generated corpus")
+    parser.add_argument(
+        "--sessions", type=int, default=SESSIONS, help="to generate one (%(default)s)"
+    )
+    parser.add_argument("--mb", type=float, default=MEGABYTES, help="to generate one (%(default)s)")
+    parser.add_argument("--times", type=int, default=TIMES, help="first syncs (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--skip-agentsview", action="store_true", help="do not measure the peer")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
+    return parser.parse_args()
+
+
+def command_line(options: argparse.Namespace) -> str:
+    """The command to type for the same figures; where things lie on this machine is left out."""
+    words = []
+    if options.corpus:
+        words.append("--corpus HOME")
+    elif (options.sessions, options.mb) != (SESSIONS, MEGABYTES):
+        words.append(f"--sessions {options.sessions} --mb {options.mb:g}")
+    if options.times != TIMES:
+        words.append(f"--times {options.times}")
+    words += ["--skip-agentsview"] * options.skip_agentsview
+    return f'make bench BENCH_ARGS="{" ".join(words)}"' if words else "make bench"
+
+
+def measure_all(
+    bench: Bench, options: argparse.Namespace
+) -> tuple[of.Measurements, agentsview.Peer]:
+    of.say("the corpus")
+    corpus = find_corpus(bench, options.corpus, options.sessions, options.mb)
+    m = of.Measurements(bench, corpus)
+    of.measure_real_logs(m)
+    of.measure_first_sync(m, options.times)
+    of.measure_repeats(m)
+    of.measure_truth(m)
+    of.measure_payload(m)
+    log = _one_line(m, "one_line", 160 * MB, corpus.bytes // 2)
+    _one_line(m, "one_line_small", 16 * MB, corpus.bytes // 20)
+    m.figures["one_line_ratio"] = m.figures["one_line"] / m.figures["one_line_small"]
+    of.measure_care(m)
+    m.figures["peak_mb"] = m.peak / MB
+    if options.skip_agentsview:
+        return m, agentsview.Peer(why_not="--skip-agentsview was given")
+    return m, of.measure_agentsview(m, log)
+
+
+def _one_line(m: of.Measurements, figure: str, wanted: int, possible: int) -> OneLog:
+    """A small corpus cannot fill a large log: then it is as large as it can be."""
+    size = min(wanted, possible)
+    name = f"{size / MB:.0f} MB"
+    of.say(f"a log of {name}")
+    log = OneLog(m.bench.scratch / f"home-{figure}", m.corpus, size)
+    m.figures[figure] = of.measure_one_line(m, log, name)
+    return log
+
+
+def main() -> int:
+    options = arguments()
+    with tempfile.TemporaryDirectory(prefix="session-memory-bench-") as scratch:
+        bench = Bench(Path(scratch).resolve())
+        try:
+            m, peer = measure_all(bench, options)
+            lines = report(m, peer, command_line(options))
+            print("\n".join(lines))
+            if options.json:
+                options.json.write_text(json.dumps(as_json(m, peer), indent=1) + "\n")
+            if options.write:
+                write_page(lines)
+        except Failed as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

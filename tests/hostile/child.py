@@ -1,0 +1,135 @@
+"""What the tests let another process do. Run as a program: ``child.py TASK ARGUMENT…``.
+
+Every task prints one JSON object when it is done; an error we raise on purpose is reported with
+its hint and exit status 1, anything else is a traceback.
+"""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import session_memory.collect.sync as syncing
+from session_memory.collect.check import verify
+from session_memory.collect.config import Config
+from session_memory.collect.discover import roots
+from session_memory.core.errors import SessionMemoryError
+from session_memory.store.store import Store, open_store
+
+HOST = "here"
+
+
+def collect(store: Store, root: str) -> syncing.Outcome:
+    config = Config()
+    return syncing.sync(store, config, roots(config, (Path(root),)), host=HOST)
+
+
+def sync(root: str, path: str) -> dict[str, Any]:
+    with open_store(path) as store:
+        outcome = collect(store, root)
+    return {"report": outcome.report.__class__.__name__, **_figures(outcome)}
+
+
+def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
+    """As `sync`, with many small transactions where a first load has few large ones."""
+    syncing.FIRST_LOAD_BYTES = 64 * 1024
+    syncing.FIRST_LOAD_TRANSACTION = 512 * 1024
+    return sync(root, path)
+
+
+def sync_and_check(root: str, path: str) -> dict[str, Any]:
+    with open_store(path) as store:
+        outcome = collect(store, root)
+        found = verify(store, sample=5)
+        return {**_figures(outcome), "print": store.fingerprint(), "findings": found.findings}
+
+
+def sync_limited(root: str, path: str, largest_file: str) -> dict[str, Any]:
+    """A sync that may write no file larger than so many bytes."""
+    import signal  # noqa: PLC0415
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(largest_file), int(largest_file)))
+    return sync(root, path)
+
+
+def sync_again_and_again(root: str, path: str, until: str) -> dict[str, Any]:
+    """Sync until the file ``until`` appears, opening the store anew each time."""
+    runs = 0
+    while not Path(until).exists():
+        sync(root, path)
+        runs += 1
+    sync(root, path)
+    return {"runs": runs}
+
+
+def read_again_and_again(root: str, path: str, until: str) -> dict[str, Any]:
+    """Read everything, as a view does, until the file ``until`` appears."""
+    runs, wrong = 0, []
+    with open_store(path) as store:
+        while not Path(until).exists():
+            wrong += _contradictions(store)
+            runs += 1
+    return {"runs": runs, "wrong": wrong}
+
+
+def _contradictions(store: Store) -> list[str]:
+    wrong = []
+    with store.db.snapshot():
+        for session in store.sessions.every():
+            row = store.sessions.row(session.session_uid)
+            if row is None:
+                wrong.append(f"{session.session_uid} has no row")
+                continue
+            sums = dict(zip(syncing_buckets(), store.usage.sums(row.id), strict=True))
+            if any(getattr(session.cost, name) != value for name, value in sums.items()):
+                wrong.append(f"{session.session_uid}: cost is not the sum of its usage")
+            events = store.events.of(row.id, session.session_uid)
+            if len(events) != row.event_count:
+                wrong.append(f"{session.session_uid}: {len(events)} of {row.event_count} events")
+    return wrong
+
+
+def syncing_buckets() -> tuple[str, ...]:
+    from session_memory.store.usage import BUCKETS  # noqa: PLC0415
+
+    return BUCKETS
+
+
+def wait_for_the_lock(path: str, until: str) -> dict[str, Any]:
+    """What a live writer beside a sync meets: the longest wait for the right to write."""
+    longest, count = 0.0, 0
+    with open_store(path) as store:
+        while not Path(until).exists():
+            begun = time.perf_counter()
+            with store.db.transaction():
+                longest = max(longest, time.perf_counter() - begun)
+            count += 1
+            time.sleep(0.0005)
+    return {"longest": longest, "count": count}
+
+
+def _figures(outcome: syncing.Outcome) -> dict[str, Any]:
+    report = outcome.report
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "failed": report.failed,
+        "problems": report.problems,
+        "events": report.events,
+        "peak_mb": usage.ru_maxrss // 1024,
+    }
+
+
+def main() -> int:
+    try:
+        print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))
+    except SessionMemoryError as error:
+        print(json.dumps({"kind": error.kind, "message": str(error), "hint": error.hint}))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""What every hostile test needs: a home of its own, and a store that proves itself."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.collect.check import verify
+from session_memory.collect.config import Config
+from session_memory.collect.derive import rebuild
+from session_memory.collect.discover import roots
+from session_memory.collect.restore import restore_native
+from session_memory.collect.sync import Outcome, sync
+from session_memory.core.time import now_ms
+from session_memory.store.store import Store, open_store
+from session_memory.store.usage import BUCKETS
+
+HOST = "here"
+CHILD = Path(__file__).with_name("child.py")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home: nothing here may find the logs of whoever runs the tests."""
+    place = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(place))
+    for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "SESSION_MEMORY_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    return place
+
+
+@dataclass
+class Memory:
+    """One store over one root of logs."""
+
+    root: Path
+    path: Path
+
+    def sync(self) -> Outcome:
+        with self.opened() as store:
+            return collect(store, self.root)
+
+    def opened(self) -> Store:
+        return open_store(self.path)
+
+    def fingerprint(self) -> str:
+        with self.opened() as store:
+            return store.fingerprint()
+
+    def problems(self) -> list[tuple[str, str]]:
+        """``(file name, reason)`` of every problem."""
+        with self.opened() as store:
+            return [(Path(p.path).name, p.reason) for p in store.problems.every()]
+
+    def tokens(self) -> int:
+        """All input tokens of all sessions; the tests' responses use 10 each."""
+        with self.opened() as store:
+            return sum(session.cost.input_tokens for session in store.sessions.every())
+
+    def summaries(self, uid: str) -> list[str]:
+        with self.opened() as store:
+            row = store.sessions.row(uid)
+            assert row is not None, f"no session {uid}"
+            return [event.summary for event in store.events.of(row.id, uid)]
+
+    def uids(self) -> list[str]:
+        with self.opened() as store:
+            return store.sessions.uids()
+
+    def assert_sound(self) -> None:
+        """Verified, every line accounted for, rebuilt to the same, and every file given back."""
+        with self.opened() as store:
+            assert_sound(store)
+            self._assert_restores(store)
+            before = store.fingerprint()
+            rebuild(store, now_ms(), Config().domain_of, lambda source: None)
+            assert store.fingerprint() == before
+
+    def _assert_restores(self, store: Store) -> None:
+        target = self.path.with_name(f"restored-{now_ms()}")
+        restored = {item.path: item for item in restore_native(store, None, target)}
+        for row in store.sources.every():
+            native = Path(row.path)
+            if row.superseded or row.vanished or row.ingested_at is None or not native.is_file():
+                continue
+            copy = target.joinpath(*row.home_path.split("/"))
+            assert copy in restored
+            assert copy.read_bytes() == native.read_bytes(), f"{native} came back changed"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    root = tmp_path / "logs"
+    root.mkdir()
+    return Memory(root, tmp_path / "store" / "memory.db")
+
+
+def collect(store: Store, root: Path) -> Outcome:
+    config = Config()
+    outcome = sync(store, config, roots(config, (root,)), host=HOST)
+    report = outcome.report
+    assert report.discovered == report.ingested + report.unchanged + report.failed
+    return outcome
+
+
+def fresh_fingerprint(root: Path, path: Path) -> str:
+    """What an undisturbed sync of ``root`` into a new store at ``path`` comes to."""
+    memory = Memory(root, path)
+    memory.sync()
+    return memory.fingerprint()
+
+
+def assert_sound(store: Store, sample: int = 1000) -> None:
+    found = verify(store, sample=sample)
+    assert found.findings == []
+    assert all(not account.unaccounted for account in store.sources.account().values())
+    assert_counted_once(store)
+
+
+def assert_counted_once(store: Store) -> None:
+    """A response counts for one session, and a session's cost is the sum of what counts for it."""
+    counted: dict[str, str] = {}
+    with store.db.snapshot():
+        for session in store.sessions.every():
+            row = store.sessions.row(session.session_uid)
+            assert row is not None
+            used = store.usage.of(row.id, session.session_uid)
+            for usage in used:
+                assert usage.usage_id not in counted, f"{usage.usage_id} counts twice"
+                counted[usage.usage_id] = session.session_uid
+            for name in BUCKETS:
+                assert getattr(session.cost, name) == sum(getattr(u, name) for u in used)
+
+
+def child_command(task: str, *arguments: object) -> list[str]:
+    return [sys.executable, str(CHILD), task, *map(str, arguments)]
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    source = Path(sys.modules["session_memory"].__file__ or "").parents[1]
+    return {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "error", **more}
+
+
+def run_child(task: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A program of ours in a process of its own, to its end."""
+    return subprocess.run(
+        child_command(task, *arguments),
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture
+def children() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes a test has started; none survives it."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
