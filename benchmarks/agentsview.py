@@ -43,7 +43,14 @@ def _program(bench: Bench) -> Path:
         return Path(found)
     venv = bench.scratch / "agentsview"
     bench.program([sys.executable, "-m", "venv", venv])
-    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "agentsview"]
+    pip: list[str | Path] = [
+        venv / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "agentsview",
+    ]
     bench.program(pip, env={"PYTHONPATH": ""}, seconds=MOST_SECONDS)
     return venv / "bin" / "agentsview"
 

@@ -32,7 +32,8 @@ class Measurements:
         self.peak = 0
 
     def timed(self, name: str, *words: str | Path) -> Run:
-        say(name)
+        if name not in self.runs:
+            say(name)
         run = self.bench.cli(*words)
         self.runs.setdefault(name, []).append(run)
         return run

@@ -78,6 +78,8 @@ class Bench:
         """Start it, wait for it, and take the account the kernel kept."""
         words = [str(word) for word in command]
         out, err = self._file("out"), self._file("err")
+        # The disk may still be busy with what an earlier measurement wrote.
+        os.sync()
         with out.open("wb") as stdout, err.open("wb") as stderr:
             started = time.perf_counter()
             process = subprocess.Popen(

@@ -262,13 +262,13 @@ class Tally:
     def __init__(self) -> None:
         self.lines = 0
         self.lenient = 0
-        self.bookkeeping: Counter[str] = Counter()
+        self.bookkeeping: list[str] = []
 
     def count(self, records: list[Record]) -> None:
         self.lines += len(records)
         for record in records:
             if record.bookkeeping is not None:
-                self.bookkeeping[record.bookkeeping] += 1
+                self.bookkeeping.append(record.bookkeeping)
             if record.lenient:
                 self.lenient += 1
 
@@ -282,11 +282,12 @@ class Tally:
 
     def apply(self, source: SourceRow) -> None:
         """Add what was counted to the source's row."""
-        known = Counter(msgspec.json.decode(source.bookkeeping, type=dict[str, int]))
-        known.update(self.bookkeeping)
         source.lines += self.lines
         source.lenient += self.lenient
-        source.bookkeeping = msgspec.json.encode(dict(sorted(known.items()))).decode()
+        if self.bookkeeping:
+            known = Counter(msgspec.json.decode(source.bookkeeping, type=dict[str, int]))
+            known.update(self.bookkeeping)
+            source.bookkeeping = msgspec.json.encode(dict(sorted(known.items()))).decode()
 
 
 def _batches(

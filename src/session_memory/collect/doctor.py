@@ -12,12 +12,14 @@ def retention_days(flavor: str, root: Path) -> int | None:
     """After how many days the agent deletes a log it has not written to; ``None``: never told."""
     if flavor != "claude":
         return None
-    try:
-        settings = json.loads((root / "settings.json").read_bytes())
-        days = settings.get("cleanupPeriodDays")
-    except (OSError, ValueError, AttributeError):
-        days = None
-    return days if isinstance(days, int) and days > 0 else CLAUDE_KEEPS_DAYS
+    for directory in (root, root / ".claude"):
+        try:
+            days = json.loads((directory / "settings.json").read_bytes()).get("cleanupPeriodDays")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(days, int) and days > 0:
+            return days
+    return CLAUDE_KEEPS_DAYS
 
 
 def adapter_versions() -> dict[str, int]:

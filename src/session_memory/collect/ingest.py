@@ -9,7 +9,7 @@ raw (`session_memory.collect.derive`), so the result never depends on the order 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from pathlib import PurePosixPath
+from typing import Any
 
 import msgspec
 
@@ -192,7 +192,7 @@ class Ingest:
     def finish(self, row: SessionRow, writing: "SessionWriting", records: list[Record]) -> None:
         """Carry the settled state over to the session's row, and store both."""
         state = writing.settling.settled_state()
-        facts = json.loads(row.facts)
+        facts = _facts(row)
         row.cwd, row.git_branch, row.model = state.cwd, state.git_branch, state.model
         row.repo = repo_of(state.cwd)
         row.domain = self._domain_of(row.repo, state.cwd)
@@ -223,7 +223,7 @@ class Ingest:
         """Its own document names its parent and call best, then the parent's log, then its path."""
         if not parent:
             return
-        facts, links = json.loads(row.facts), self._store.sessions.links_to(row.uid)
+        facts, links = _facts(row), self._store.sessions.links_to(row.uid)
         root = make_uid(row.flavor, parent)
         named = facts.get("parent")
         row.relation = "subagent"
@@ -239,7 +239,7 @@ class SessionWriting:
         self._store = store
         self._row = row
         self._source = source
-        self._stem = PurePosixPath(source.home_path).stem
+        self._stem = _stem(source)
         self._flavor = source.flavor
         self.settling = Settling(_decode(row.state), self._seq_of)
         self.links: list[tuple[str, str]] = []
@@ -264,7 +264,7 @@ class SessionWriting:
 
     def read_from(self, source: SourceRow) -> None:
         """Go on with another source of the same session."""
-        self._source, self._stem = source, PurePosixPath(source.home_path).stem
+        self._source, self._stem = source, _stem(source)
 
     def identify(self, records: Iterable[Record]) -> None:
         """Name each record for ever: its native id, else its file, place and content."""
@@ -350,7 +350,11 @@ class SessionWriting:
                     self._copies.extend(rows)
                 if rows:
                     stored.add(record.key)
-                    self._count(record)
+                    if record.native_id:
+                        self.named_records += 1
+                    if owned is not None and record.ts is not None:
+                        self.held_from = min(self.held_from or record.ts, record.ts)
+                        self.held_to = max(self.held_to or record.ts, record.ts)
             if record.usage is not None:
                 known = usage.get(record.usage.usage_id)
                 seq = settling.state.next_seq - 1
@@ -364,13 +368,6 @@ class SessionWriting:
         for row_id, usage_id, session_id, *buckets in self._usage_of(self._usage):
             if session_id == self._row.id:
                 self._usage_rows[usage_id] = (row_id, tuple(buckets))
-
-    def _count(self, record: Record) -> None:
-        if record.native_id:
-            self.named_records += 1
-        if record.ts is not None:
-            self.held_from = min(self.held_from or record.ts, record.ts)
-            self.held_to = max(self.held_to or record.ts, record.ts)
 
     def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> UsageRow:
         return UsageRow(
@@ -444,6 +441,10 @@ class SessionWriting:
         self._store.events.set_branches(self._row.id, changed)
 
 
+def _stem(source: SourceRow) -> str:
+    return source.home_path.rpartition("/")[2].partition(".jsonl")[0]
+
+
 def _places(record: Record, source_id: int) -> list[EventRow]:
     """Rows for a record this session has already; only their place is kept."""
     return [
@@ -475,6 +476,10 @@ def _places(record: Record, source_id: int) -> list[EventRow]:
         )
         for block in range(len(record.events))
     ]
+
+
+def _facts(row: SessionRow) -> dict[str, Any]:
+    return {} if row.facts == "{}" else json.loads(row.facts)
 
 
 def name_parent(row: SessionRow, owner: SessionRow) -> None:

@@ -144,7 +144,7 @@ class Settling:
                 seq,
                 record.ts,
                 event.kind,
-                ",".join(event.marks),
+                ",".join(event.marks) if event.marks else "",
                 event.role,
                 event.tool,
                 event.native_kind,
@@ -168,14 +168,10 @@ class Settling:
             )
             if event.response_id is not None:
                 self._tokens(row, record.usage)
-            if event.role == "assistant" or event.role == "tool":
-                self._turn_goes_on(record.is_sidechain)
-                if event.ends_turn:
-                    self._may_complete(row, record.is_sidechain)
-            elif event.kind == "completion":
-                self._turn_goes_on(record.is_sidechain)
-            elif event.is_prompt:
-                state.completions.pop(record.is_sidechain, None)
+            if state.completions:
+                self._see_turn(record, event)
+            if event.ends_turn:
+                self._may_complete(row, record.is_sidechain)
             if owned:
                 self.rows[seq] = row
                 state.event_count += 1
@@ -310,10 +306,14 @@ class Settling:
         self.state.completions[lane] = Completion(row.seq, row.marks)
         row.marks = f"{row.marks},completion" if row.marks else "completion"
 
-    def _turn_goes_on(self, lane: bool) -> None:
-        completion = self.state.completions.pop(lane, None)
-        if completion is not None:
-            self._amend(completion.seq, "marks", completion.marks)
+    def _see_turn(self, record: Record, event: NativeEvent) -> None:
+        """More from the agent, or its own record of the end: the last answer did not end it."""
+        if event.role in ("assistant", "tool") or event.kind == "completion":
+            completion = self.state.completions.pop(record.is_sidechain, None)
+            if completion is not None:
+                self._amend(completion.seq, "marks", completion.marks)
+        elif event.is_prompt:
+            self.state.completions.pop(record.is_sidechain, None)
 
     def _amend(self, seq: int, column: str, value: object) -> None:
         row = self.rows.get(seq)

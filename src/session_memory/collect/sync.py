@@ -10,8 +10,9 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from types import TracebackType
 from typing import BinaryIO
 
 import msgspec
@@ -218,10 +219,9 @@ class Sync:
         problems_before = store.problems.count()
         with store.db.loading() if self._first_load and self._tasks else nullcontext():
             store.db.others_wrote()
-            writing = _Batches(self._write, self._first_load, store)
-            for task in self._tasks:
-                self._read_task(task, writing)
-            writing.close()
+            with _Batches(self._write, self._first_load, store) as writing:
+                for task in self._tasks:
+                    self._read_task(task, writing)
         if self._failures or self._gone:
             with store.transaction():
                 self._note_failures()
@@ -408,7 +408,7 @@ class _Batches:
         self._chunks: list[Chunk] = []
         self._records = 0
         self._bytes = 0
-        self._open: ExitStack | None = None
+        self._open: AbstractContextManager[None] | None = None
         self._in_transaction = 0
 
     def add(self, chunk: Chunk) -> None:
@@ -431,26 +431,37 @@ class _Batches:
 
     def _flush_into_long_transaction(self) -> None:
         if self._open is None:
-            self._open = ExitStack()
-            self._open.enter_context(self._store.transaction())
-        try:
-            self._write(self._chunks)
-        except BaseException as error:
-            self._open.__exit__(type(error), error, error.__traceback__)
-            self._open = None
-            raise
+            self._open = self._store.transaction()
+            self._open.__enter__()
+        self._write(self._chunks)
         self._in_transaction += self._bytes
         if self._in_transaction >= FIRST_LOAD_TRANSACTION:
             self._commit()
 
     def _commit(self) -> None:
-        if self._open is not None:
-            self._open.close()
-        self._open, self._in_transaction = None, 0
+        open_transaction, self._open, self._in_transaction = self._open, None, 0
+        if open_transaction is not None:
+            open_transaction.__exit__(None, None, None)
 
-    def close(self) -> None:
-        self._flush()
-        self._commit()
+    def __enter__(self) -> "_Batches":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self._flush()
+                self._commit()
+        except BaseException as late:
+            kind, error, trace = type(late), late, late.__traceback__
+            raise
+        finally:
+            if self._open is not None:
+                self._open.__exit__(kind, error, trace)
 
 
 @contextmanager

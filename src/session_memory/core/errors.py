@@ -12,7 +12,8 @@
     │   ├── StoreDamaged
     │   ├── NetworkFilesystem
     │   ├── NotEmpty
-    │   └── UnknownSession
+    │   ├── UnknownSession
+    │   └── AmbiguousSession
     ├── SourceError
     │   └── SourceUnreadable
     ├── AdapterError
@@ -155,6 +156,12 @@ class UnknownSession(StoreError):
 
     def __init__(self, uid: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no session {shown(uid)}", _did_you_mean(near))
+
+
+class AmbiguousSession(StoreError):
+    """Several sessions begin like this, or it is too short to tell."""
+
+    hint = "Give more of the id; session-memory sessions lists them."
 
 
 class SourceError(SessionMemoryError):

@@ -29,7 +29,13 @@ _RFC_3339 = re.compile(
 
 def parse_time(text: str, field: str = "time") -> int:
     """Milliseconds since the epoch. Finer fractions are cut off; without an offset it is UTC."""
-    if len(text) == 24 and text[23] == "Z" and text[19] == "." and text[16] == ":":
+    if (
+        isinstance(text, str)
+        and len(text) == 24
+        and text[23] == "Z"
+        and text[19] == "."
+        and text[16] == ":"
+    ):
         # Nearly every time in every log: the minute is known, "SSmmm" is its milliseconds.
         rest = text[17:19] + text[20:23]
         if rest.isdecimal() and rest.isascii() and rest < "60000":

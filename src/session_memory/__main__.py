@@ -1,0 +1,5 @@
+"""``python -m session_memory`` is the command ``session-memory``."""
+
+from session_memory.cli import main
+
+main(prog_name="session-memory")

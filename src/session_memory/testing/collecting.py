@@ -1,0 +1,123 @@
+"""Collecting in tests: a store in memory, a root of one's own, and what must hold of any store."""
+
+import json
+from collections import Counter
+from difflib import unified_diff
+from pathlib import Path
+
+from session_memory.adapters.base import LOG
+from session_memory.collect.check import verify
+from session_memory.collect.config import Config
+from session_memory.collect.derive import rebuild
+from session_memory.collect.discover import roots
+from session_memory.collect.restore import restore_native
+from session_memory.collect.sync import Outcome, sync
+from session_memory.core.schema import Cost, SessionEvent, Usage
+from session_memory.core.time import now_ms
+from session_memory.store.fingerprint import _parts as parts
+from session_memory.store.sources import total
+from session_memory.store.store import Store, open_store
+
+HOST = "here"
+
+
+def collect(store: Store, root: Path, *, host: str = HOST) -> Outcome:
+    """One sync of everything below ``root`` and of nothing else."""
+    config = Config()
+    return sync(store, config, roots(config, (root,)), host=host)
+
+
+def collected(root: Path, where: str | Path = ":memory:") -> Store:
+    """A new store after one sync of ``root``."""
+    store = open_store(where, durability="normal")
+    collect(store, root)
+    return store
+
+
+def rebuilt(store: Store) -> Store:
+    """The same store, everything derived made anew from its raw."""
+    rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: None)
+    return store
+
+
+def events_of(store: Store, uid: str) -> list[SessionEvent]:
+    """A session's own events."""
+    row = store.sessions.row(uid)
+    assert row is not None, f"no session {uid}"
+    return store.events.of(row.id, uid)
+
+
+def inherited_by(store: Store, uid: str) -> list[tuple[int, SessionEvent]]:
+    """What a session holds of others, with its seq there."""
+    row = store.sessions.row(uid)
+    assert row is not None, f"no session {uid}"
+    return store.events.inherited(row.id)
+
+
+def usage_of(store: Store, uid: str) -> list[Usage]:
+    """The responses that count for a session."""
+    row = store.sessions.row(uid)
+    assert row is not None, f"no session {uid}"
+    return store.usage.of(row.id, uid)
+
+
+def every_usage(store: Store) -> list[Usage]:
+    return [usage for uid in store.sessions.uids() for usage in usage_of(store, uid)]
+
+
+def contents(store: Store) -> list[str]:
+    """What the fingerprint is made of, as text: where two stores differ, a diff can say how."""
+    return [json.dumps(part, sort_keys=True) for part in parts(store)]
+
+
+def check_same(one: list[str], other: list[str]) -> None:
+    """Two `contents` are equal; else the lines that only one of them has."""
+    only = "\n".join(line for line in unified_diff(one, other, lineterm="", n=0))
+    assert not only, only
+
+
+def lines_below(root: Path) -> int:
+    """Whole, non-blank lines of every log below ``root``, counted without the package's help."""
+    return sum(
+        bool(line.strip())
+        for path in root.rglob("*.jsonl")
+        if path.is_file()
+        for line in path.read_bytes().split(b"\n")[:-1]
+    )
+
+
+def check_sound(store: Store) -> None:
+    """What holds of every store: nothing hidden, nothing counted twice, everything provable."""
+    assert verify(store, sample=1000).findings == []
+    account = total(store.sources.account())
+    assert account.unaccounted == 0, account
+    counted = Counter(usage.usage_id for usage in every_usage(store))
+    assert not [usage_id for usage_id, times in counted.items() if times > 1]
+    for uid in store.sessions.uids():
+        _check_session(store, uid)
+
+
+def _check_session(store: Store, uid: str) -> None:
+    session, events = store.sessions.get(uid), events_of(store, uid)
+    assert session is not None
+    used = sum((usage.cost for usage in usage_of(store, uid)), Cost())
+    used.turns, used.retries = session.cost.turns, session.cost.retries
+    used.wall_clock_s = session.cost.wall_clock_s
+    assert session.cost == used, f"the cost of {uid} is not the sum of its usage"
+    seqs = [event.seq for event in events]
+    assert seqs == sorted(set(seqs)), f"the events of {uid} are out of order"
+    assert all(e.parent_seq is None or e.parent_seq < e.seq for e in events), uid
+    uids = [event.event_uid for event in events]
+    assert len(set(uids)) == len(uids), f"{uid} holds an event twice"
+
+
+def check_restores(store: Store, root: Path, target: Path) -> None:
+    """Everything collected from ``root`` comes back byte for byte below ``target``."""
+    written = {item.path.relative_to(target) for item in restore_native(store, None, target)}
+    kept = [row for row in store.sources.every() if not row.superseded and row.ingested_at]
+    assert len(written) == len(kept)
+    for row in kept:
+        again = target / row.home_path
+        assert again.read_bytes() == Path(row.path).read_bytes(), row.path
+    logs = {path for path in root.rglob("*.jsonl") if path.is_file()}
+    assert {Path(row.path) for row in kept if row.role == LOG} == logs
