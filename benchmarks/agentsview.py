@@ -4,6 +4,7 @@ It is taken from the PATH, or installed from PyPI into the scratch directory. It
 server, update check and telemetry are off, and it sees no directory but the one it is given.
 """
 
+import re
 import shutil
 import sys
 import time
@@ -31,7 +32,7 @@ def measure(bench: Bench, corpus: Corpus, log: OneLog, say: Callable[[str], None
     peer = Peer()
     try:
         program = _program(bench)
-        peer.version = bench.program([program, "version"]).out.strip().splitlines()[0]
+        peer.version = bench.program([program, "version"]).out.partition(" (")[0].strip()
         _measure(bench, program, corpus, log, peer, say)
     except Failed as error:
         peer.why_not = str(error)
@@ -89,6 +90,8 @@ def _measure(
         )
 
     sync("first sync", wrapped=True)
+    if not re.search(r"[1-9]\d* sessions synced", peer.runs["first sync"].out):
+        raise Failed(f"it read nothing: {peer.runs.pop('first sync').out.strip()[-200:]}")
     peer.store = sum(file.stat().st_size for file in data.glob("*.db*"))
     sync("nothing new")
     sync("nothing new")

@@ -68,7 +68,7 @@ def peer_report(m: Measurements, peer: agentsview.Peer) -> list[str]:
             if name == "first sync":
                 share = (run.written or 0) / m.corpus.bytes
                 size = peer.store / m.corpus.bytes
-                remark = f"wrote {share:.1f} × the corpus, keeps {size:.2f} ×, lossy"
+                remark = f"wrote {share:.1f} × the corpus, keeps {size:.2f} ×"
             figures = (f"{run.wall:.2f} s", f"{run.cpu:.2f} s", f"{run.peak / MB:.0f} MB")
             rows.append((name, *figures, remark))
         lines += table(rows)

@@ -9,6 +9,7 @@ import pytest
 from session_memory.core import errors
 from session_memory.core.errors import (
     AdapterError,
+    AmbiguousSession,
     ConfigError,
     InvalidId,
     InvalidRecord,
@@ -44,6 +45,7 @@ EXAMPLES = (
     NetworkFilesystem("/a/memory.db", "nfs4"),
     NotEmpty("/a"),
     UnknownSession("claude:abd", near=["claude:abc", "claude:abe"]),
+    AmbiguousSession("2 sessions begin with ab"),
     SourceError("it broke"),
     SourceUnreadable("/a/log.jsonl", "permission denied"),
     AdapterError("it broke"),
