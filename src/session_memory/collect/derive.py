@@ -116,7 +116,6 @@ class Derivation:
         writing: SessionWriting | None = None
         translated = self._translated.pop(index, None)
         records = self._records(index) if translated is None else iter(translated)
-        sample: list[Record] = []
         for source, batch in _batches(records):
             if writing is None:
                 writing = SessionWriting(self._store, row, source)
@@ -126,14 +125,13 @@ class Derivation:
             writing.find_own_usage()
             writing.count_usage()
             writing.flush()
-            sample = batch
         if writing is None:
             self._store.sessions.save(row)
             return None
         row.own_records = sum(1 for mask in self._held.values() if mask == 1 << index)
         if len(self._rows) == 1:
             row.own_records = writing.named_records
-        self._ingest.finish(row, writing, sample)
+        self._ingest.finish(row, writing)
         if row.started_at is None:
             row.started_at, row.ended_at = writing.held_from, writing.held_to
             self._store.sessions.save(row)
@@ -141,14 +139,16 @@ class Derivation:
 
     def _assign_usage(self, owners: "Owners") -> None:
         """A response that several sessions logged counts once, for its owner."""
+        uids = {row.id: row.uid for row in self._rows}
         for usage_id, mask in self._used.items():
             if mask & (mask - 1) == 0:
                 continue
             owner = self._rows[owners.of(mask)].id
             flavor = self._rows[0].flavor
             held = self._store.usage.held(key_of(flavor, usage_id), usage_id)
+            held.sort(key=lambda logged: uids[logged[1]])
             # The largest output is the whole answer; among equals the owner's own record.
-            best = max(held, key=lambda r: (r[2], r[1] == owner, -(r[3] or 0), -r[1]))
+            best = max(held, key=lambda logged: (logged[2], logged[1] == owner))
             for logged in held:
                 self._store.usage.set_owner(logged[0], owner if logged is best else None)
         if len(self._rows) > 1:
@@ -173,6 +173,8 @@ class Derivation:
         for row in self._rows:
             row.has_shared = int(row.id in sharing)
             row.stale = 0
+            if row.relation == "subagent":
+                self._ingest.place_again(row)
             self._store.sessions.save(row)
 
 

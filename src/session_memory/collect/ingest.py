@@ -98,6 +98,9 @@ class Ingest:
         if row.stale:
             self._store.sessions.link_source(row.id, source.id)
             return
+        if row.relation is None:
+            # Before anything else: whose copy a record is depends on who names whom as parent.
+            self.place_subagent(row, records[0].parent_session)
         if records[0].unfit_name is not None:
             self._note_unfit_name(row, source, records[0].unfit_name)
         writing = SessionWriting(self._store, row, source)
@@ -114,7 +117,7 @@ class Ingest:
         row.own_records += writing.named_records
         if origin is not None:
             self._fork(row, origin, writing)
-        self.finish(row, writing, records)
+        self.finish(row, writing)
         self._store.sessions.link_source(row.id, source.id)
         if origin is not None:
             self._store.sessions.set_sharing({(row.id, origin.id)})
@@ -189,7 +192,7 @@ class Ingest:
         self.place_subagent(row, record.parent_session)
         self._store.sessions.save(row)
 
-    def finish(self, row: SessionRow, writing: "SessionWriting", records: list[Record]) -> None:
+    def finish(self, row: SessionRow, writing: "SessionWriting") -> None:
         """Carry the settled state over to the session's row, and store both."""
         state = writing.settling.settled_state()
         facts = _facts(row)
@@ -204,7 +207,6 @@ class Ingest:
         row.state = _encode(state)
         row.revision += 1
         row.ingested_at = self._now
-        self.place_subagent(row, records[0].parent_session)
         writing.count_usage()
         self._store.sessions.save(row)
         writing.flush()
@@ -215,9 +217,13 @@ class Ingest:
         uid = make_uid(parent.flavor, child)
         self._store.sessions.link_child(parent.id, uid, call)
         row = self._store.sessions.row(uid)
-        if row is not None and row.parent_uid is not None:
-            self.place_subagent(row, row.parent_uid.partition(":")[2])
+        if row is not None and row.relation == "subagent":
+            self.place_again(row)
             self._store.sessions.save(row)
+
+    def place_again(self, row: SessionRow) -> None:
+        """After its parent's log was read (again): what that says about the call may be new."""
+        self.place_subagent(row, (row.parent_uid or "").partition(":")[2])
 
     def place_subagent(self, row: SessionRow, parent: str | None) -> None:
         """Its own document names its parent and call best, then the parent's log, then its path."""

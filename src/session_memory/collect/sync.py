@@ -37,7 +37,7 @@ from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
 from session_memory.store.problems import UNREADABLE
 from session_memory.store.raw import Pack, Packer
-from session_memory.store.sources import SourceRow
+from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
 
 # Small enough that a live writer beside us never waits long for the lock.
@@ -296,7 +296,7 @@ class Sync:
             if waits:
                 return
         if kept == row.kept:
-            yield Chunk(task, kept, [], [], cursor, kept, row.tail_hash, is_last=True)
+            yield Chunk(task, kept, [], [], cursor, kept, self._tail(file, kept), is_last=True)
 
     @staticmethod
     def _tail(file: BinaryIO, end: int) -> str:
@@ -382,10 +382,13 @@ class Sync:
     def _note_failures(self) -> None:
         for flavor, ref, reason in self._failures:
             path = escaped(str(ref.path))
-            row = self._store.sources.known(self._host).get(path)
+            row = self._known.get(path)
             if row is None:
                 source = SourceRef(Path(ref.path)) if isinstance(ref, Unlisted) else ref
-                row = self._new_row(flavor, source, 0)
+                fresh = self._new_row(flavor, source, 0)
+                uid = source_uid(fresh.host, fresh.path, 0)
+                row = self._store.sources.by_uid(uid) or fresh
+            if not row.id:
                 self._store.sources.save(row)
             self._store.problems.add(row.id, [(0, 0, UNREADABLE, reason)], self._now)
 
