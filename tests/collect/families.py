@@ -175,6 +175,10 @@ def families(draw: st.DrawFn, most_files: int = 4) -> list[File]:
             place = PROJECT / f"{session}.jsonl"
         file = files.setdefault(place, File(place))
         file.lines += draw(_stretches(universe, session if "agent-" not in place.name else "anna"))
+        if place.parent == PROJECT and "agent-" in place.name:
+            # What precedes the first line of the conversation waits for it, for ever if need be.
+            while file.lines and not (file.lines[-1].record or {}).get("uuid"):
+                file.lines.pop()
         if draw(st.integers(0, 4)) == 0:
             file.torn = draw(st.sampled_from((b'{"type":"user"', b"\xc3", b" ")))
         if "subagents" in place.parts and draw(st.booleans()):

@@ -1,5 +1,6 @@
 """Whatever logs there are, however they arrive: one result, nothing lost, nothing counted twice."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from session_memory.testing.collecting import (
     lines_below,
     rebuilt,
 )
+
+
+N = int(os.environ.get("N", "150"))
 
 
 def write(root: Path, file: File, size: int) -> None:
@@ -41,7 +45,7 @@ def arrive(root: Path, family: list[File], steps: list[Step]) -> list[str]:
         return contents(store)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=N, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_family_of_logs_gives_one_store_however_it_arrives(data: st.DataObject) -> None:
     family = data.draw(families())

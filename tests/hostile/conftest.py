@@ -1,6 +1,7 @@
 """What every hostile test needs: a home of its own, and a store that proves itself."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from session_memory.collect.check import verify
 from session_memory.collect.config import Config
 from session_memory.collect.derive import rebuild
 from session_memory.collect.discover import roots
-from session_memory.collect.restore import restore_native
+from session_memory.collect.restore import _target, restore_native
 from session_memory.collect.sync import Outcome, sync
 from session_memory.core.time import now_ms
 from session_memory.store.store import Store, open_store
@@ -85,12 +86,26 @@ class Memory:
         target = self.path.with_name(f"restored-{now_ms()}")
         restored = {item.path: item for item in restore_native(store, None, target)}
         for row in store.sources.every():
-            native = Path(row.path)
+            native = _target(row, None)
             if row.superseded or row.vanished or row.ingested_at is None or not native.is_file():
                 continue
-            copy = target.joinpath(*row.home_path.split("/"))
+            copy = _target(row, target)
             assert copy in restored
             assert copy.read_bytes() == native.read_bytes(), f"{native} came back changed"
+
+
+@pytest.fixture
+def in_time() -> Iterator[None]:
+    """The test fails instead of hanging."""
+
+    def too_late(number: int, frame: object) -> None:
+        raise TimeoutError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
@@ -153,7 +168,7 @@ def run_child(task: str, *arguments: object, **options: Any) -> subprocess.Compl
         env=child_environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=60,
         check=False,
         **options,
     )

@@ -7,7 +7,6 @@ given back, and no token counted twice.
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +18,21 @@ from session_memory.collect.native import Piece, pieces
 from session_memory.collect.restore import restore_native
 
 from .conftest import Memory, assert_sound, collect, fresh_fingerprint, run_child
-from .logs import PROJECT, append, assistant, call, encoded, fork, log, rounds, subagent
-from .logs import user, uuid, written
+from .logs import (
+    PROJECT,
+    append,
+    assistant,
+    encoded,
+    fork,
+    log,
+    rounds,
+    subagent,
+    user,
+    uuid,
+    written,
+)
 
 S, T = uuid("session"), uuid("other session")
-SECOND = 1_000_000_000
 
 
 @pytest.fixture
@@ -319,21 +328,23 @@ def test_a_directory_a_loop_and_links_to_nowhere_are_problems(memory: Memory) ->
 @pytest.mark.parametrize(
     "name", [f"{S}.jsonl", f"{T}/subagents/agent-a1.meta.json", f"{T}/tool-results/b1.txt"]
 )
-def test_a_pipe_named_like_a_log_does_not_hang(memory: Memory, name: str) -> None:
+def test_a_pipe_named_like_a_log_does_not_hang(
+    memory: Memory, name: str, in_time: None
+) -> None:
     log(memory.root, T, rounds(T, 1))
     subagent(memory.root, T, "a1", rounds("a1", 1))
     pipe = memory.root / PROJECT / name
     pipe.parent.mkdir(parents=True, exist_ok=True)
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe)
-    done = run_child("sync_and_check", memory.root, memory.path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["findings"] == []
+    assert memory.sync().report.failed == 1
+    assert memory.problems() == [(pipe.name, "unreadable")]
     assert {uid(T), f"{uid(T)}:a1"} <= set(memory.uids())
+    memory.assert_sound()
 
 
 def test_a_pipe_put_in_the_place_of_a_log_after_it_was_listed_does_not_hang(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, in_time: None
 ) -> None:
     path = log(memory.root, S, rounds(S, 1))
     log(memory.root, T, rounds(T, 1))
@@ -582,16 +593,35 @@ def test_a_file_of_any_name_is_collected_and_given_back(
     )
 
 
-def test_two_names_that_are_shown_alike_are_two_files(memory: Memory) -> None:
+def test_two_names_that_are_written_down_alike_are_a_problem(memory: Memory) -> None:
     """A byte that is no UTF-8 is stored as an escape; another file may be called just that."""
     place = memory.root / PROJECT
+    for name, session in (("\\udcff.jsonl", S), (os.fsdecode(b"\xff.jsonl"), T)):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(b"".join(map(encoded, rounds(session, 1))))
+    for _ in range(2):
+        assert memory.sync().report.failed == 1
+        assert memory.uids() == [uid(S)]
+        assert [reason for _, reason in memory.problems()] == ["unreadable"]
+
+
+def test_a_deep_tree_of_directories_is_walked_to_its_end(memory: Memory) -> None:
     log(memory.root, T, rounds(T, 1))
-    (place / os.fsdecode(b"\xff.jsonl")).write_bytes(b"".join(map(encoded, rounds(S, 1))))
-    other = uuid("third")
-    (place / "\\udcff.jsonl").write_bytes(b"".join(map(encoded, rounds(other, 1))))
+    top = deep = memory.root / PROJECT
+    for _ in range(1200):
+        deep = deep / "d"
+        deep.mkdir()
+    path = written(deep / f"{S}.jsonl", rounds(S, 1))
     memory.sync()
-    assert set(memory.uids()) == {uid(S), uid(T), uid(other)}
-    assert memory.sync().report.unchanged == 3
+    assert set(memory.uids()) == {uid(S), uid(T)}
+    with memory.opened() as store:
+        assert_sound(store)
+    # Whoever tidies up behind the tests may not expect such a tree.
+    path.unlink()
+    for place in (deep, *deep.parents):
+        if place == top:
+            break
+        place.rmdir()
 
 
 HOSTILE_IDS = ["../../etc/passwd", "a\0b", "x" * 10_000, "", " ", ".", "..", "/", "a/b", "é"]

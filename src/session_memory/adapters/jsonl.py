@@ -51,7 +51,8 @@ def decode_anything(line: bytes) -> Any:
     Raises ``ValueError`` for what is no JSON at all, hostile nesting included.
     """
     try:
-        return json.loads(line)
+        # A power cut may leave zeros where a line should be; the next line then follows them.
+        return json.loads(line.lstrip(b"\0"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except UnicodeDecodeError as error:

@@ -32,7 +32,12 @@ def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
     while stale := store.sessions.stale():
         with store.transaction():
             cluster = derive_closure(store, stale[0])
-            Derivation(store, cluster, now, domain_of).run()
+            derivation = Derivation(store, cluster, now, domain_of)
+            while strangers := derivation.strangers():
+                store.sessions.set_sharing({(cluster[0], other) for other in strangers})
+                cluster = derive_closure(store, cluster[0])
+                derivation = Derivation(store, cluster, now, domain_of)
+            derivation.run()
         derived += len(cluster)
     return derived
 
@@ -64,9 +69,18 @@ class Derivation:
         self._used: dict[str, int] = {}
         self._translated: dict[int, list[tuple[SourceRow, Record]]] = {}
 
+    def strangers(self) -> set[int]:
+        """Sessions outside the cluster that hold something of it.
+
+        What a stale session took in meanwhile was compared with nobody's.
+        """
+        self._survey()
+        keys = [key_of(self._rows[0].flavor, usage_id) for usage_id in self._used]
+        holders = {session for _, session in self._store.events.holders(list(self._held))}
+        counters = {row[3] for row in self._store.usage.stored(keys) if row[2] in self._used}
+        return (holders | counters) - {row.id for row in self._rows}
+
     def run(self) -> None:
-        if len(self._rows) > 1:
-            self._survey()
         owners = Owners(self._rows, self._held, self._first_seen)
         for row in self._rows:
             self._store.sessions.drop_derived(row.id)
@@ -132,9 +146,6 @@ class Derivation:
         if len(self._rows) == 1:
             row.own_records = writing.named_records
         self._ingest.finish(row, writing)
-        if row.started_at is None:
-            row.started_at, row.ended_at = writing.held_from, writing.held_to
-            self._store.sessions.save(row)
         return inherited[0] if inherited else None
 
     def _assign_usage(self, owners: "Owners") -> None:
@@ -243,10 +254,9 @@ def rebuild(
 
 
 def reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
-    """Ingest a source from its raw; of a document only the newest version speaks."""
+    """Ingest a source from its raw; versions of a document follow each other as they did."""
     tally = Tally()
-    current = source.role == LOG or not source.superseded
-    records = stored_records(store, source) if current else iter(())
+    records = stored_records(store, source)
     for batch in iter(lambda: list(islice(records, BATCH)), []):
         tally.count(batch)
         store.problems.add(source.id, tally.problems_of(batch), now)
@@ -312,6 +322,7 @@ def _reset(row: SessionRow) -> None:
     """Back to what a session is before its first record; watermarks and documents stay."""
     row.state = msgspec.msgpack.encode(State())
     row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0
+    row.started_at = row.ended_at = None
     for name in BUCKETS:
         setattr(row, name, 0)
     if row.relation != "subagent":

@@ -9,6 +9,7 @@ raw (`session_memory.collect.derive`), so the result never depends on the order 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
+from operator import add, sub
 from typing import Any
 
 import msgspec
@@ -199,7 +200,11 @@ class Ingest:
         row.cwd, row.git_branch, row.model = state.cwd, state.git_branch, state.model
         row.repo = repo_of(state.cwd)
         row.domain = self._domain_of(row.repo, state.cwd)
-        row.started_at, row.ended_at = state.first_ts, state.last_ts
+        if state.first_ts is not None:
+            row.started_at, row.ended_at = state.first_ts, state.last_ts
+        elif writing.held_from is not None:
+            # Nothing of its own has a time: what it holds of others must do.
+            row.started_at, row.ended_at = writing.held_from, writing.held_to
         row.agent_version = state.agent_version
         row.title = state.title(facts.get("agent_name"))
         row.turns, row.retries = state.turns, state.retries
@@ -229,13 +234,17 @@ class Ingest:
         """Its own document names its parent and call best, then the parent's log, then its path."""
         if not parent:
             return
-        facts, links = _facts(row), self._store.sessions.links_to(row.uid)
-        root = make_uid(row.flavor, parent)
-        named = facts.get("parent")
+        facts, before = _facts(row), row.parent_uid
+        # A log may claim that a session started itself; nobody is their own parent.
+        links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
+        named = make_uid(row.flavor, facts.get("parent") or row.native_id)
+        told = links[0][0] if links else make_uid(row.flavor, parent)
         row.relation = "subagent"
-        row.parent_uid = make_uid(row.flavor, named) if named else links[0][0] if links else root
+        row.parent_uid = told if named == row.uid else named
         row.spawn_call_id = facts.get("spawn_call_id") or (links[0][1] if links else None)
         row.spawn_depth = facts.get("spawn_depth") or 1
+        if row.has_shared and row.parent_uid != before:
+            row.stale = 1
 
 
 class SessionWriting:
@@ -292,10 +301,11 @@ class SessionWriting:
         if named and self._row.has_shared and not self._row.own_records:
             raise Entangled(set())
         sources = self._store.sessions.source_ids(self._row.id) if self._row.id else []
-        if sources and sources != [self._source.id]:
+        has_others = bool(sources) and sources != [self._source.id]
+        if has_others:
             named += [r.key for r in records if r.events and not r.native_id]
         responses = {record.usage.usage_id for record in records if record.usage is not None}
-        if known is not None and known.is_new(named, responses):
+        if known is not None and known.is_new(named, responses) and not has_others:
             return
         others = self._other_holders(named) | self._other_counters(records, responses)
         if others:
@@ -418,7 +428,7 @@ class SessionWriting:
 
         A response logged again counts once: its largest output, at its last block.
         """
-        gained = [0] * len(BUCKETS)
+        gained = (0,) * len(BUCKETS)
         for usage_id, (native, ts, seq) in self._usage.items():
             if usage_id in self._counted_elsewhere:
                 self._shared_usage.append(self._usage_row(native, ts, seq))
@@ -428,12 +438,12 @@ class SessionWriting:
                 self._moved_usage.append((stored[0], seq))
                 continue
             row = self._usage_row(native, ts, seq)
-            gained = [total + now for total, now in zip(gained, row.buckets, strict=True)]
+            gained = tuple(map(add, gained, row.buckets))
             if stored is None:
                 self._new_usage.append(row)
             else:
                 self._better_usage.append((stored[0], row))
-                gained = [total - was for total, was in zip(gained, stored[1], strict=True)]
+                gained = tuple(map(sub, gained, stored[1]))
         self._usage = {}
         for name, more in zip(BUCKETS, gained, strict=True):
             setattr(self._row, name, getattr(self._row, name) + more)

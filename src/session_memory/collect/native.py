@@ -2,10 +2,11 @@
 
 import io
 import os
+import stat as modes
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -62,15 +63,50 @@ class MemorySource:
 
 
 class FileSource:
-    """A native file itself, for what is too long to hold in memory."""
+    """A native file itself."""
 
     def __init__(self, ref: SourceRef) -> None:
         self.ref = ref
 
     def open(self, offset: int) -> BinaryIO:
-        file = self.ref.path.open("rb")
+        file = opened(self.ref.path)
         file.seek(offset)
         return file
+
+
+class GiantLine:
+    """Stands for a line too long to hold: its length is all an adapter needs, and the file,
+    asked a second time, might answer otherwise."""
+
+    def __init__(self, ref: SourceRef, length: int) -> None:
+        self.ref = ref
+        self._length = length
+
+    def open(self, offset: int) -> BinaryIO:
+        return io.BufferedReader(_Filler(self._length), SEGMENT)
+
+
+class _Filler(io.RawIOBase):
+    def __init__(self, length: int) -> None:
+        self._left = length
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = min(len(buffer), self._left)
+        self._left -= count
+        buffer[:count] = bytes(count) if self._left or not count else bytes(count - 1) + b"\n"
+        return count
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file, open for reading. A pipe in its place would make us wait for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is no regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
@@ -115,7 +151,7 @@ def tail_hash(data: bytes) -> str:
     return sha256(data[-TAIL:]).hexdigest()[:32]
 
 
-def change_of(store: Store, row: SourceRow, path: Path, stat: Stat) -> str:
+def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat) -> str:
     """``same``, ``grown`` or ``rewritten``. Bytes are compared as far as the signs are in doubt.
 
     A file that grew in place is checked at the place we left off; one that kept its size, shrank
@@ -123,13 +159,12 @@ def change_of(store: Store, row: SourceRow, path: Path, stat: Stat) -> str:
     """
     if stat.size < row.kept:
         return "rewritten"
-    with path.open("rb") as file:
-        if stat.size > row.kept and stat.inode == row.inode:
-            file.seek(max(row.kept - TAIL, 0))
-            return "grown" if _hash_to(file, row.kept) == row.tail_hash else "rewritten"
-        for stored in store.raw.pieces(row.id):
-            if file.read(len(stored)) != stored:
-                return "rewritten"
+    if stat.size > row.kept and stat.inode == row.inode:
+        file.seek(max(row.kept - TAIL, 0))
+        return "grown" if _hash_to(file, row.kept) == row.tail_hash else "rewritten"
+    for stored in store.raw.pieces(row.id):
+        if file.read(len(stored)) != stored:
+            return "rewritten"
     return "same" if stat.size == row.kept else "grown"
 
 

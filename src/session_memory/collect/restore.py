@@ -1,6 +1,7 @@
 """Native logs written back exactly as they were, byte for byte."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -56,11 +57,16 @@ def sources_of(store: Store, uid: str) -> list[SourceRow]:
 
 def _target(row: SourceRow, to: Path | None) -> Path:
     if to is None:
-        return Path(row.path)
-    parts = PurePosixPath(row.home_path).parts
+        return Path(_as_named(row.path))
+    parts = PurePosixPath(_as_named(row.home_path)).parts
     if not parts or ".." in parts or row.home_path.startswith("/") or "\0" in row.home_path:
         raise UnsafePath(f"{row.home_path!r} would leave {to}")
     return to.joinpath(*parts)
+
+
+def _as_named(text: str) -> str:
+    """A path as the file system had it: a byte that is no UTF-8 was stored as an escape."""
+    return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
 def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]]) -> None:

@@ -17,19 +17,21 @@ from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import LOG, Cursor, Record, SourceRef, Unlisted
+from session_memory.adapters.base import LOG, SPILL, Cursor, Record, SourceRef, Unlisted
 from session_memory.adapters.registry import adapter
 from session_memory.collect.config import Config
 from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover
 from session_memory.collect.ingest import Ingest, Known
 from session_memory.collect.native import (
+    SEGMENT,
     TAIL,
-    FileSource,
+    GiantLine,
     MemorySource,
     Piece,
     Stat,
     change_of,
+    opened,
     pieces,
     tail_hash,
 )
@@ -137,7 +139,8 @@ class Sync:
         self._now = now_ms()
         self._known = store.sources.known(self._host)
         self._first_load = store.sources.none()
-        self._known_all = Known() if self._first_load else None
+        self._known_all: Known | None = None
+        self._wrote = False
         self._tasks: list[Task] = []
         self._failures: list[tuple[str, SourceRef | Unlisted, str]] = []
         self._seen: set[str] = set()
@@ -167,25 +170,34 @@ class Sync:
             self._seen.add(escaped(str(ref.path)))
             self._fail(flavor, ref, ref.reason)
             return
-        try:
-            tasks = [self._task(flavor, part) for part in (ref, *ref.companions)]
-        except OSError as error:
-            self._fail(flavor, ref, error.strerror or str(error))
-            return
-        waiting = [task for task in tasks if task is not None]
-        for companion in waiting[1:]:
-            companion.counted = False
-        self._tasks.extend(waiting)
-        if not waiting:
+        counted = False
+        for part in (ref, *ref.companions):
+            try:
+                task = self._task(flavor, part)
+            except OSError as error:
+                self._fail(flavor, part, error.strerror or str(error), counted=not counted)
+            else:
+                if task is None:
+                    continue
+                task.counted = not counted
+                self._tasks.append(task)
+            counted = True
+        if not counted:
             report.unchanged += 1
 
     def _task(self, flavor: str, ref: SourceRef) -> Task | None:
         path = escaped(str(ref.path))
+        if path in self._seen:
+            raise OSError("written down, its name is that of another file")
         self._seen.add(path)
         stat = Stat.of(ref.path.stat())
         row = self._known.get(path)
         if row is None:
             return Task(flavor, ref, self._new_row(flavor, ref, 0), stat, True)
+        if row.ingested_at is None:
+            # It could not be read until now, and perhaps nobody knew what it was.
+            fresh = self._new_row(flavor, ref, row.generation)
+            row = msgspec.structs.replace(fresh, id=row.id, uid=row.uid)
         if stat.matches(row) and not row.vanished:
             return None
         return Task(flavor, ref, row, stat, False)
@@ -204,8 +216,10 @@ class Sync:
             discovered_at=self._now,
         )
 
-    def _fail(self, flavor: str, ref: SourceRef | Unlisted, reason: str) -> None:
-        self.outcome.report.failed += 1
+    def _fail(
+        self, flavor: str, ref: SourceRef | Unlisted, reason: str, *, counted: bool = True
+    ) -> None:
+        self.outcome.report.failed += counted
         self._failures.append((flavor, ref, reason))
 
     # ------------------------------------------------------------ reading
@@ -217,11 +231,12 @@ class Sync:
         self._progress.begin(len(self._tasks), size)
         events_before = store.events.count()
         problems_before = store.problems.count()
-        with store.db.loading() if self._first_load and self._tasks else nullcontext():
-            store.db.others_wrote()
-            with _Batches(self._write, self._first_load, store) as writing:
-                for task in self._tasks:
-                    self._read_task(task, writing)
+        with (
+            store.db.loading() if self._first_load and self._tasks else nullcontext(),
+            _Batches(self._write, self._first_load, store) as writing,
+        ):
+            for task in self._tasks:
+                self._read_task(task, writing)
         if self._failures or self._gone:
             with store.transaction():
                 self._note_failures()
@@ -241,28 +256,31 @@ class Sync:
             for chunk in self._chunks(task):
                 writing.add(chunk)
         except OSError as error:
-            self._fail(task.flavor, task.ref, error.strerror or str(error))
+            reason = error.strerror or str(error)
+            self._fail(task.flavor, task.ref, reason, counted=task.counted)
             return
         if task.counted:
             self.outcome.report.ingested += 1
 
     def _chunks(self, task: Task) -> Iterator[Chunk]:
         row = task.row
-        change = "grown" if task.is_new else change_of(self._store, row, task.ref.path, task.stat)
-        if change == "rewritten":
-            self._begin_generation(task)
-            row = task.row
-        elif change == "same":
-            cursor = Cursor(row.read_to, row.cursor_state)
-            yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
-            return
-        with task.ref.path.open("rb") as file:
+        with opened(task.ref.path) as file:
             # What was appended since the first look is read too: the cursor must match this moment.
             task.stat = Stat.of(os.fstat(file.fileno()))
             size = task.stat.size
+            change = "grown" if task.is_new else change_of(self._store, row, file, task.stat)
+            if change == "rewritten":
+                self._begin_generation(task)
+            elif change == "same":
+                cursor = Cursor(row.read_to, row.cursor_state)
+                yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
+                return
             if task.ref.role == LOG:
                 yield from self._log_chunks(task, file, size)
+            elif task.ref.role == SPILL:
+                yield from self._spill_chunks(task, file, size)
             else:
+                file.seek(0)
                 yield self._whole_chunk(task, file.read(size))
 
     def _begin_generation(self, task: Task) -> None:
@@ -305,11 +323,25 @@ class Sync:
     def _translate(self, task: Task, piece: Piece, cursor: Cursor) -> tuple[list[Record], Cursor]:
         read = adapter(task.flavor).read
         if piece.giant:
-            cursor, record = next(read(FileSource(task.ref), cursor))
+            begin = Cursor(piece.offset + len(piece.data) - piece.giant, cursor.state)
+            cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))
             return [record], cursor
         begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
         items = list(read(MemorySource(task.ref, piece), begin))
         return [record for _, record in items], items[-1][0] if items else begin
+
+    def _spill_chunks(self, task: Task, file: BinaryIO, size: int) -> Iterator[Chunk]:
+        """A spilled body of any size, piece by piece; it gives no records."""
+        start = end = task.row.kept
+        file.seek(start)
+        while end < size and (data := file.read(min(SEGMENT, size - end))):
+            start, end = end, end + len(data)
+            packs = self._packer(task.flavor).packs(data, start)
+            self._progress.advance(len(data))
+            tail = self._tail(file, end)
+            yield Chunk(task, start, packs, [], Cursor(), end, tail, is_last=end >= size)
+        if start == end:
+            yield Chunk(task, end, [], [], Cursor(), end, self._tail(file, end), is_last=True)
 
     def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
         if not task.is_new and task.row.kept:
@@ -330,12 +362,20 @@ class Sync:
 
     def _write(self, chunks: list[Chunk]) -> None:
         """One batch, inside a transaction of the caller's."""
-        if self._store.db.others_wrote() or (self._known_all and self._known_all.is_full):
-            self._known_all = None
+        self._refresh_known()
         ingest = Ingest(self._store, self._now, self._config.domain_of, self._known_all)
         for chunk in chunks:
             if self._claim(chunk):
                 self._write_chunk(ingest, chunk)
+
+    def _refresh_known(self) -> None:
+        """What we hold in memory is all there is only while nobody else has written."""
+        others_wrote = self._store.db.others_wrote()
+        if not self._wrote and self._store.sources.none():
+            self._known_all = Known()
+        elif others_wrote or (self._known_all is not None and self._known_all.is_full):
+            self._known_all = None
+        self._wrote = True
 
     def _claim(self, chunk: Chunk) -> bool:
         """Whether the source still stands where we began to read it; another sync may be ahead."""
@@ -369,8 +409,7 @@ class Sync:
             row.ctime_ns, row.inode = stat.ctime_ns, stat.inode
         store.sources.save(row)
         if chunk.task.replaces is not None:
-            chunk.task.replaces.superseded = 1
-            store.sources.save(chunk.task.replaces)
+            store.sources.mark_superseded(chunk.task.replaces.id)
             chunk.task.replaces = None
         if chunk.packs:
             store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
@@ -395,8 +434,9 @@ class Sync:
     def _note_gone(self) -> None:
         """The file is gone, its session stays."""
         for row in self._gone:
-            row.vanished = 1
-            self._store.sources.save(row)
+            self._store.sources.mark_vanished(row.id)
+            if row.ingested_at is None:
+                self._store.problems.file_is_well(row.id)
 
 
 class _Batches:

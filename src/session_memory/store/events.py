@@ -122,7 +122,13 @@ class Events:
     def add(self, session_id: int, rows: "list[EventRow]") -> None:
         number = self._names.numbers
         for row in rows:
-            if "\0" in row.summary or "\0" in f"{row.call_id}{row.response_id}{row.path}":
+            call, response, path = row.call_id, row.response_id, row.path
+            if (
+                "\0" in row.summary
+                or (call is not None and "\0" in call)
+                or (response is not None and "\0" in response)
+                or (path is not None and "\0" in path)
+            ):
                 _escape(row)
         self._db.insert(
             "events",

@@ -81,6 +81,7 @@ _SHARE = """
 """
 _OF_SOURCE = "select session_id from session_sources where source_id = :source"
 _ADD_LINK = "insert into links (child_uid, parent_id, call_id) values (:child, :parent, :call)"
+_IS_LINKED = "select 1 from links where child_uid = :child limit 1"
 _LINKS = """
     select p.uid, l.call_id from links l join sessions p on p.id = l.parent_id
     where l.child_uid = :child order by p.uid, l.call_id
@@ -162,6 +163,8 @@ class Sessions:
 
     def links_to(self, child_uid: str) -> list[tuple[str, str]]:
         """``(parent uid, call id)`` of every record that says it started the session."""
+        if self._db.one(_IS_LINKED, {"child": child_uid}) is None:
+            return []
         return [(row[0], row[1]) for row in self._db.all(_LINKS, {"child": child_uid})]
 
     def source_ids(self, session_id: int) -> list[int]:

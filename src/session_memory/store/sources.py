@@ -53,9 +53,12 @@ _OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by 
 _READ_BY_SESSION = f"""
     {_SELECT} where id in (select source_id from session_sources where session_id = :session)
 """
-_IDENTITY = ("id", "uid", "host", "flavor", "role", "path", "home_path", "session", "agent")
-_CHANGING = [name for name in COLUMNS if name not in (*_IDENTITY, "generation", "discovered_at")]
+_IDENTITY = ("id", "uid", "host", "flavor", "path", "generation", "discovered_at")
+_CHANGING = [name for name in COLUMNS if name not in _IDENTITY]
 _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where id = :id"
+# Only this: whoever has read on since we looked must keep what it wrote.
+_MARK_VANISHED = "update sources set vanished = 1 where id = :id"
+_MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select read_to, kept, superseded from sources where id = :id"
 _LINES = "select id, lines, bookkeeping from sources where role = 'log'"
 _EVENT_LINES = """
@@ -128,6 +131,12 @@ class Sources:
             row.uid = source_uid(row.host, row.path, row.generation)
             values = msgspec.structs.astuple(row)
             row.id = self._db.insert_one("sources", COLUMNS[1:], values[1:])
+
+    def mark_vanished(self, source_id: int) -> None:
+        self._db.execute(_MARK_VANISHED, {"id": source_id})
+
+    def mark_superseded(self, source_id: int) -> None:
+        self._db.execute(_MARK_SUPERSEDED, {"id": source_id})
 
     def reset_tallies(self) -> None:
         self._db.execute(_RESET)

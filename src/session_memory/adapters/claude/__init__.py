@@ -35,7 +35,8 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     with source.open(cursor.offset) as stream:
         if ref.role == DOCUMENT:
             body = stream.read()
-            yield Cursor(len(body)), from_meta(ref, body)
+            if body or not cursor.offset:
+                yield Cursor(len(body)), from_meta(ref, body)
         elif ref.agent and not ref.session:
             yield from _of_a_subagent_beside_its_session(ref, stream, cursor)
         else:
@@ -49,17 +50,27 @@ def _of_a_subagent_beside_its_session(
 ) -> Iterator[tuple[Cursor, Record]]:
     """Only the lines say whose subagent it is, and the first ones may not: those wait.
 
-    Once a line has named the session, the cursor remembers it.
+    A line of the conversation that names no session ends the wait too: none will. The cursor
+    remembers the answer behind a ``=``.
     """
-    session, waiting, held = cursor.state, [], 0
+    session, decided = cursor.state[1:], bool(cursor.state)
+    waiting: list[tuple[int, int, bytes | None]] = []
+    held = 0
     for offset, length, line in jsonl.lines(stream, cursor.offset):
         if line is not None and line.isspace():
             continue
-        session = session or session_named_in(line) or ""
+        if not decided:
+            record = from_line(ref, offset, length, line)
+            if record.problem is not None and not waiting:
+                yield Cursor(offset + length), record
+                continue
+            session = session_named_in(line) or ""
+            decided = bool(session or record.native_id or record.usage)
         waiting.append((offset, length, line))
         held += length
-        if session or held > LONGEST_WAIT:
+        if decided or held > LONGEST_WAIT:
+            decided = True
             known = msgspec.structs.replace(ref, session=session)
             for place, size, text in waiting:
-                yield Cursor(place + size, session), from_line(known, place, size, text)
+                yield Cursor(place + size, f"={session}"), from_line(known, place, size, text)
             waiting, held = [], 0

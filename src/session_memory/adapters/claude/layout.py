@@ -42,11 +42,11 @@ def _sources(base: Path, prefix: str) -> Iterator[SourceRef | Unlisted]:
     files = {path.replace(os.sep, "/"): problem for path, problem in _files(str(base))}
     for path, problem in files.items():
         name = path.rpartition("/")[2]
+        parts = path[len(str(base)) + 1 :].split("/")
         if problem:
-            if name.endswith(".jsonl"):
+            if name.endswith((".jsonl", ".meta.json")) or _above("tool-results", parts):
                 yield Unlisted(Path(path), problem)
             continue
-        parts = path[len(str(base)) + 1 :].split("/")
         home_path = "/".join((prefix, *parts))
         if name.endswith(".jsonl") and name != "journal.jsonl":
             yield _log(path, home_path, parts, files)
@@ -62,7 +62,7 @@ def _log(path: str, home_path: str, parts: list[str], files: Mapping[str, object
     agent = stem[len("agent-") :]
     meta = path[: -len(".jsonl")] + ".meta.json"
     companions: tuple[SourceRef, ...] = ()
-    if below and meta in files:
+    if below and files.get(meta) == "":
         meta_home = home_path[: -len(".jsonl")] + ".meta.json"
         companions = (SourceRef(Path(meta), DOCUMENT, meta_home, session=below, agent=agent),)
     return SourceRef(
@@ -119,9 +119,19 @@ def recognizes(head: bytes) -> bool:
     )
 
 
-def _files(directory: str, seen: set[tuple[int, int]] | None = None) -> Iterator[tuple[str, str]]:
-    """``(path, problem)`` of everything below, in order; linked directories once, loops never."""
-    seen = set() if seen is None else seen
+def _files(directory: str) -> Iterator[tuple[str, str]]:
+    """``(path, problem)`` of everything below; linked directories once, loops never."""
+    seen: set[tuple[int, int]] = set()
+    waiting = [directory]
+    while waiting:
+        below: list[str] = []
+        yield from _entries(waiting.pop(), seen, below)
+        waiting += reversed(below)
+
+
+def _entries(
+    directory: str, seen: set[tuple[int, int]], below: list[str]
+) -> Iterator[tuple[str, str]]:
     try:
         status = Path(directory).stat()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
@@ -145,4 +155,4 @@ def _files(directory: str, seen: set[tuple[int, int]] | None = None) -> Iterator
             continue
         if entry.name.endswith(".jsonl"):
             yield entry.path, "a directory, not a log"
-        yield from _files(entry.path, seen)
+        below.append(entry.path)

@@ -34,7 +34,7 @@ from session_memory.adapters.detectors import (
 )
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.core.ids import fit_native_id
-from session_memory.core.text import one_line
+from session_memory.core.text import escaped, one_line
 from session_memory.core.time import parse_time
 
 # Copies of requests, progress ticks and latches: the raw keeps them, reports count them, and
@@ -106,7 +106,7 @@ def from_meta(ref: SourceRef, body: bytes) -> Record:
     parent = meta.get("parentAgentId")
     record.facts = {
         "spawn_call_id": _text_or_none(meta.get("toolUseId")),
-        "spawn_depth": depth if isinstance(depth, int) and depth > 0 else None,
+        "spawn_depth": depth if isinstance(depth, int) and 0 < depth < 1 << 31 else None,
         "parent": _agent_session(ref.session, parent) if isinstance(parent, str) else None,
         "agent_name": _text_or_none(meta.get("description")),
     }
@@ -134,7 +134,8 @@ def _agent_session(session: str, agent: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _fit(native_id: str) -> str:
-    return fit_native_id(native_id)[0]
+    # Escaped, as the store keeps the names of files: read again from there, it is the same id.
+    return fit_native_id(escaped(native_id))[0]
 
 
 def _record_id(uuid: str | None) -> str | None:
@@ -166,7 +167,7 @@ def _assistant(native: Line, record: Record) -> None:
     counts = model and not native.isApiErrorMessage and not native.isAbortedMidStream
     if counts and model and message.usage is not None:
         usage_id = response or native.uuid or f"{record.session}@{record.offset}"
-        record.usage = to_usage(usage_id, model, message.usage)
+        record.usage = to_usage(escaped(usage_id), model, message.usage)
     # Versions before 2.1.80 leave stop_reason empty: the last text of a turn ends it there.
     ends_turn = message.stop_reason in ("end_turn", None) and not native.isAbortedMidStream
     for block in _blocks(message):

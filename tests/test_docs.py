@@ -1,0 +1,287 @@
+"""The documents keep their promises: links lead somewhere, code on a page runs, budgets are told."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import session_memory
+from session_memory.adapters import claude
+from session_memory.adapters.base import Cursor, Record, SourceRef
+from session_memory.adapters.claude import translate
+from session_memory.cli import main
+from session_memory.collect.config import Config
+from session_memory.collect.discover import roots
+from session_memory.collect.native import FileSource
+from session_memory.collect.sync import sync
+from session_memory.demo import demo_home
+from session_memory.store import Store, open_store
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+DOCS = CHECKOUT / "docs"
+PAGES = sorted([*CHECKOUT.glob("*.md"), *DOCS.rglob("*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code on a page, in one language, from top to bottom."""
+    found = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [code for name, code in found if name == language]
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing here reads the machine's own logs or settings."""
+    place = tmp_path / "home"
+    place.mkdir()
+    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    """A store with the bundled demo sessions."""
+    config = Config()
+    with open_store(":memory:") as opened:
+        sync(opened, config, roots(config, (demo_home(),)), host="demo")
+        yield opened
+
+
+# ---------------------------------------------------------------- links
+
+
+def anchors(page: Path) -> set[str]:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        place = (page.parent / path).resolve() if path else page
+        assert place.exists(), f"{page.name} links to {target}"
+        assert place.is_relative_to(CHECKOUT), f"{page.name} links outside: {target}"
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place), f"{page.name} links to {target}"
+
+
+def test_every_page_is_listed_or_linked_in_the_contents() -> None:
+    contents = (DOCS / "README.md").read_text(encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in contents, page.name
+
+
+# ---------------------------------------------------------------- budgets
+
+
+def test_every_budget_of_this_release_has_its_row() -> None:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (DOCS / "performance.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|")
+    ]
+    for budget in loaded(CHECKOUT / "benchmarks" / "budgets.py").BUDGETS:
+        assert [budget.what, budget.budget] in [row[:2] for row in rows], budget.what
+
+
+def test_every_budget_of_the_design_is_measured_or_comes_later() -> None:
+    shared = Path(os.environ.get("SESSION_MEMORY_SHARED") or CHECKOUT.parent / "shared")
+    design = shared / "DESIGN.md"
+    if not design.is_file():
+        pytest.skip("the design is not at hand")
+    section = design.read_text(encoding="utf-8").partition("## 12. Budgets")[2]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    named = {line.split(" | ")[0].removeprefix("| ").strip() for line in lines[1:]}
+    budgets = loaded(CHECKOUT / "benchmarks" / "budgets.py")
+    assert named == {*budgets.IN_DESIGN, *budgets.LATER}
+    figures = {budget.figure for budget in budgets.BUDGETS}
+    assert all(figures.issuperset(answers) for answers in budgets.IN_DESIGN.values())
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def test_every_command_is_documented() -> None:
+    page = DOCS / "cli.md"
+    if not page.exists():
+        pytest.skip("docs/cli.md is not written yet")
+    text = page.read_text(encoding="utf-8")
+    shown = CliRunner().invoke(main, ["--help"]).output
+    for name in (name for section in main.sections.values() for name in section):
+        assert re.search(rf"^  {name}  ", shown, re.MULTILINE), f"{name} is not in --help"
+        assert re.search(rf"^## {name}$", text, re.MULTILINE), f"{name} is not in cli.md"
+
+
+# ---------------------------------------------------------------- code on a page
+
+
+@pytest.mark.parametrize("page", [DOCS / "python-api.md", CHECKOUT / "README.md"], ids=str)
+def test_the_python_on_a_page_runs_from_top_to_bottom(page: Path) -> None:
+    names: dict[str, Any] = {}
+    for number, code in enumerate(blocks(page, "python"), start=1):
+        exec(compile(code, f"{page.name} block {number}", "exec"), names)
+    if page.name == "README.md":
+        names["store"].close()
+
+
+def test_every_public_name_is_on_the_python_page() -> None:
+    text = (DOCS / "python-api.md").read_text(encoding="utf-8")
+    for name in session_memory.__all__:
+        assert re.search(rf"`{name}\b", text), name
+
+
+def test_the_sql_on_the_database_page_runs(store: Store) -> None:
+    answered = 0
+    for sql in blocks(DOCS / "database.md", "sql"):
+        answered += bool(store.db.all(sql))
+    assert answered >= 6
+
+
+def test_the_database_page_names_every_table_and_view(store: Store) -> None:
+    text = (DOCS / "database.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    sql = "select name from sqlite_master where type in ('table', 'view')"
+    assert told == {row[0] for row in store.db.all(sql)}
+
+
+def test_the_database_page_names_every_column_of_the_views(store: Store) -> None:
+    text = (DOCS / "database.md").read_text(encoding="utf-8")
+    for view in ("event_view", "usage_view"):
+        columns = [row[1] for row in store.db.all(f"pragma table_info({view})")]
+        assert f"`{', '.join(columns)}`" in text, view
+
+
+# ---------------------------------------------------------------- formats/claude.md
+
+
+def test_the_claude_page_names_every_line_type_that_is_read() -> None:
+    text = (DOCS / "formats" / "claude.md").read_text(encoding="utf-8")
+    for kind in {*claude.BOOKKEEPING, *translate._TRANSLATE}:
+        assert f"`{kind}`" in text, kind
+
+
+# ---------------------------------------------------------------- adding-an-adapter.md
+
+GUIDE = DOCS / "adding-an-adapter.md"
+
+
+@pytest.fixture
+def parley(tmp_path: Path, home: Path) -> Path:
+    """The guide's adapter installed as a package of its own, and its log where it belongs."""
+    site = tmp_path / "site"
+    about = site / "parley_adapter-1.0.dist-info"
+    about.mkdir(parents=True)
+    about.joinpath("METADATA").write_text(
+        "Metadata-Version: 2.1\nName: parley-adapter\nVersion: 1.0\n"
+    )
+    group, entry = re.findall(r'entry-points\."(.+)"\]\n(parley) = ', GUIDE.read_text())[0]
+    about.joinpath("entry_points.txt").write_text(f"[{group}]\n{entry} = parley_adapter\n")
+    (site / "parley_adapter.py").write_text(blocks(GUIDE, "python")[0])
+    log = home / ".parley" / "sessions" / "s1.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(blocks(GUIDE, "jsonl")[0])
+    return site
+
+
+def run_with(site: Path, *words: str) -> Any:
+    path = os.pathsep.join([str(site), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "session_memory.cli", *words, "--store", "memory.db", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_adapter_of_the_guide_collects(parley: Path) -> None:
+    report = run_with(parley, "sync")
+    assert (report["discovered"], report["events"], report["problems"]) == (1, 5, 0)
+    shown = run_with(parley, "show", "parley:s1")
+    kinds = [(event["kind"], event["marks"], event["native_kind"]) for event in shown["events"]]
+    assert kinds == [
+        ("user_msg", [], "said"),
+        ("test_run", ["tool_call"], "call"),
+        ("error", ["tool_result"], "result"),
+        ("assistant_msg", ["completion"], "said"),
+        ("lifecycle", [], "mood"),
+    ]
+    cost = shown["session"]["cost"]
+    assert [
+        cost[name] for name in ("input_tokens", "cache_read_tokens", "output_tokens", "turns")
+    ] == [
+        20,
+        100,
+        9,
+        1,
+    ]
+    assert run_with(parley, "sources", "--accounting")["bookkeeping_kinds"] == {"tick": 1}
+    assert run_with(parley, "verify")["ok"]
+
+
+HOSTILE = (
+    b'{"what": "said", "by": "person", "text": "\\ud800 \\u0000", "at": 7, "id": ["no"]}\n'
+    b'{"what": "call", "args": ' + b"[" * 5000 + b"]" * 5000 + b"}\n"
+    b"[1, 2]\n\xff\xfe\nnull\n"
+    b'{"what": "said", "by": "model", "tokens": {"in": -1, "out": 1e400}, "id": "m9"}\n'
+    b'{"what": "said", "by": "per'
+)
+
+
+def test_the_adapter_of_the_guide_stops_anywhere_and_survives_anything(
+    parley: Path, home: Path
+) -> None:
+    adapter = loaded(parley / "parley_adapter.py")
+    log = home / ".parley" / "sessions" / "s1.jsonl"
+    log.write_bytes(log.read_bytes() + HOSTILE)
+    (ref,) = (found for found in adapter.discover(home / ".parley"))
+    assert isinstance(ref, SourceRef)
+
+    def read(cursor: Cursor) -> list[tuple[Cursor, Record]]:
+        return list(adapter.read(FileSource(ref), cursor))
+
+    whole = read(Cursor())
+    assert len(whole) == 12
+    assert [record.problem for _, record in whole].count("malformed line") == 4
+    for seen, (cursor, _) in enumerate(whole, start=1):
+        assert whole[:seen] + read(cursor) == whole
+    report = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "session_memory.cli", "sync", "--store", "m.db", "--json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(parley), *sys.path])},
+        ).stdout
+    )
+    assert (report["failed"], report["problems"]) == (0, 4)
