@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
@@ -16,6 +17,8 @@ from processes import CHECKOUT, Bench, Failed
 
 KEPT = CHECKOUT / "build" / "bench"
 PROJECTS = ".claude/projects"
+# The budgets are meant for a corpus of this size or more.
+FULL = 300_000_000
 _NAMES = UUID("6d1f3c1e-6f0b-4d0e-9c55-3f8f6b1b2c11")
 _SESSION = "00000000-0000-4000-8000-000000000001"
 
@@ -26,6 +29,10 @@ class Corpus:
     truth: dict[str, Any]
     files: int
     bytes: int
+
+    @property
+    def is_full(self) -> bool:
+        return self.bytes >= FULL
 
 
 def shared() -> Path:
@@ -80,17 +87,22 @@ class OneLog:
                     break
 
     def _lines(self, corpus: Corpus) -> Iterator[bytes]:
-        for log in sorted((corpus.home / PROJECTS).glob("*/*.jsonl")):
-            if log.name.startswith("agent-"):
+        """Session after session, over and over: a small corpus can fill a large log, too."""
+        logs = sorted((corpus.home / PROJECTS).glob("*/*.jsonl"))
+        for again in count():
+            for log in logs:
+                if not log.name.startswith("agent-"):
+                    yield from self._renamed_lines(log, f"{again} {log.stem}")
+
+    def _renamed_lines(self, log: Path, salt: str) -> Iterator[bytes]:
+        for line in log.read_bytes().splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
                 continue
-            for line in log.read_bytes().splitlines():
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                self._rename(record, log.stem)
-                text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
-                yield text.encode() + b"\n"
+            self._rename(record, salt)
+            text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+            yield text.encode() + b"\n"
 
     def _rename(self, record: dict[str, Any], salt: str) -> None:
         record["sessionId"] = _SESSION

@@ -55,15 +55,21 @@ def measure_all(
     bench: Bench, options: argparse.Namespace
 ) -> tuple[of.Measurements, agentsview.Peer]:
     of.say("the corpus")
-    corpus = find_corpus(bench, options.corpus, options.sessions, options.mb)
+    told = options.corpus.resolve() if options.corpus else None
+    corpus = find_corpus(bench, told, options.sessions, options.mb)
+    if options.write and not corpus.is_full:
+        raise Failed(
+            f"a corpus of {corpus.bytes / MB:.0f} MB is too small for the page\n"
+            "hint: leave out --write, or --sessions and --mb"
+        )
     m = of.Measurements(bench, corpus)
     of.measure_real_logs(m)
     of.measure_first_sync(m, options.times)
     of.measure_repeats(m)
     of.measure_truth(m)
     of.measure_payload(m)
-    log = _one_line(m, "one_line", 160 * MB, corpus.bytes // 2)
-    _one_line(m, "one_line_small", 16 * MB, corpus.bytes // 20)
+    log = _one_line(m, "one_line", 160)
+    _one_line(m, "one_line_small", 16)
     m.figures["one_line_ratio"] = m.figures["one_line"] / m.figures["one_line_small"]
     of.measure_care(m)
     m.figures["peak_mb"] = m.peak / MB
@@ -72,12 +78,10 @@ def measure_all(
     return m, of.measure_agentsview(m, log)
 
 
-def _one_line(m: of.Measurements, figure: str, wanted: int, possible: int) -> OneLog:
-    """A small corpus cannot fill a large log: then it is as large as it can be."""
-    size = min(wanted, possible)
-    name = f"{size / MB:.0f} MB"
+def _one_line(m: of.Measurements, figure: str, megabytes: int) -> OneLog:
+    name = f"{megabytes} MB"
     of.say(f"a log of {name}")
-    log = OneLog(m.bench.scratch / f"home-{figure}", m.corpus, size)
+    log = OneLog(m.bench.scratch / f"home-{figure}", m.corpus, megabytes * MB)
     m.figures[figure] = of.measure_one_line(m, log, name)
     return log
 

@@ -1,4 +1,4 @@
-"""The documents keep their promises: links lead somewhere, code on a page runs, budgets are told."""
+"""The documents keep their word: links lead somewhere, code on a page runs, budgets have rows."""
 
 import importlib.util
 import json
@@ -211,16 +211,16 @@ def parley(tmp_path: Path, home: Path) -> Path:
     return site
 
 
-def run_with(site: Path, *words: str) -> Any:
-    path = os.pathsep.join([str(site), *sys.path])
+def run_with(site: Path, *words: str, status: int = 0) -> Any:
+    """A command in a process where the package below ``site`` is installed."""
     done = subprocess.run(
         [sys.executable, "-m", "session_memory.cli", *words, "--store", "memory.db", "--json"],
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path])},
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return json.loads(done.stdout)
 
 
@@ -237,14 +237,8 @@ def test_the_adapter_of_the_guide_collects(parley: Path) -> None:
         ("lifecycle", [], "mood"),
     ]
     cost = shown["session"]["cost"]
-    assert [
-        cost[name] for name in ("input_tokens", "cache_read_tokens", "output_tokens", "turns")
-    ] == [
-        20,
-        100,
-        9,
-        1,
-    ]
+    assert (cost["input_tokens"], cost["cache_read_tokens"], cost["output_tokens"]) == (20, 100, 9)
+    assert cost["turns"] == 1
     assert run_with(parley, "sources", "--accounting")["bookkeeping_kinds"] == {"tick": 1}
     assert run_with(parley, "verify")["ok"]
 
@@ -254,6 +248,7 @@ HOSTILE = (
     b'{"what": "call", "args": ' + b"[" * 5000 + b"]" * 5000 + b"}\n"
     b"[1, 2]\n\xff\xfe\nnull\n"
     b'{"what": "said", "by": "model", "tokens": {"in": -1, "out": 1e400}, "id": "m9"}\n'
+    b'{"what": ["said"], "id": "../=m\\u0000", "tokens": {"in": 1' + b"0" * 40 + b"}}\n"
     b'{"what": "said", "by": "per'
 )
 
@@ -271,17 +266,9 @@ def test_the_adapter_of_the_guide_stops_anywhere_and_survives_anything(
         return list(adapter.read(FileSource(ref), cursor))
 
     whole = read(Cursor())
-    assert len(whole) == 12
+    assert len(whole) == 13
     assert [record.problem for _, record in whole].count("malformed line") == 4
     for seen, (cursor, _) in enumerate(whole, start=1):
         assert whole[:seen] + read(cursor) == whole
-    report = json.loads(
-        subprocess.run(
-            [sys.executable, "-m", "session_memory.cli", "sync", "--store", "m.db", "--json"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(parley), *sys.path])},
-        ).stdout
-    )
+    report = run_with(parley, "sync", status=3)
     assert (report["failed"], report["problems"]) == (0, 4)

@@ -79,7 +79,8 @@ def _message(draw: st.DrawFn, number: int) -> dict[str, object]:
 
 
 def _content(draw: st.DrawFn, number: int) -> dict[str, object]:
-    kinds = ("prompt", "answer", "answer", "result", "ended", "progress", "interrupt", "boundary")
+    kinds = ("prompt", "prompt", "answer", "answer", "result", "ended", "progress", "interrupt",
+             "boundary", "queued")  # fmt: skip
     match draw(st.sampled_from(kinds)):
         case "prompt":
             return {"type": "user", "message": {"role": "user", "content": f"prompt {number}"}}
@@ -92,20 +93,26 @@ def _content(draw: st.DrawFn, number: int) -> dict[str, object]:
                 "content": draw(st.sampled_from(("fine", "1 failed"))),
                 "is_error": draw(st.booleans()),
             }
-            return {"type": "user", "message": {"role": "user", "content": [block]}}
+            told = {"agentId": draw(st.sampled_from((None, *SESSIONS)))}
+            message = {"role": "user", "content": [block]}
+            return {"type": "user", "message": message, "toolUseResult": told}
         case "interrupt":
             words = "[Request interrupted by user]"
             return {"type": "user", "message": {"role": "user", "content": words}}
         case "ended":
             return {"type": "system", "subtype": "turn_duration", "durationMs": number}
         case "progress":
-            return {"type": "progress", "data": {"type": "bash_progress"}}
+            data = {"type": "agent_progress", "agentId": draw(st.sampled_from((None, *SESSIONS)))}
+            return {"type": "progress", "data": data, "parentToolUseID": "call2"}
+        case "queued":
+            queued = {"type": "queued_command", "prompt": f"queued {number}"}
+            return {"type": "attachment", "attachment": queued}
         case _:
             return {"type": "system", "subtype": "compact_boundary"}
 
 
 @st.composite
-def universes(draw: st.DrawFn, most: int = 7) -> list[dict[str, object]]:
+def universes(draw: st.DrawFn, most: int = 9) -> list[dict[str, object]]:
     """Records in the order of their making; each hangs below an earlier one, or below nothing."""
     records: list[dict[str, object]] = []
     for number in range(draw(st.integers(1, most))):
@@ -116,8 +123,10 @@ def universes(draw: st.DrawFn, most: int = 7) -> list[dict[str, object]]:
         if minute is not None:
             record["timestamp"] = format_time(_START + minute * 60_000)
         record.update(_content(draw, number))
-        if draw(st.integers(0, 9)) == 0:
+        if draw(st.integers(0, 9)) == 9:
             record["isSidechain"] = True
+        if draw(st.integers(0, 19)) == 19:
+            del record["uuid"]
         records.append(record)
     return records
 
@@ -177,13 +186,57 @@ def families(draw: st.DrawFn, most_files: int = 4) -> list[File]:
         file.lines += draw(_stretches(universe, session if "agent-" not in place.name else "anna"))
         if place.parent == PROJECT and "agent-" in place.name:
             # What precedes the first line of the conversation waits for it, for ever if need be.
-            while file.lines and not (file.lines[-1].record or {}).get("uuid"):
-                file.lines.pop()
+            while file.lines and not (file.lines[0].record or {}).get("uuid"):
+                file.lines.pop(0)
         if draw(st.integers(0, 4)) == 0:
             file.torn = draw(st.sampled_from((b'{"type":"user"', b"\xc3", b" ")))
         if "subagents" in place.parts and draw(st.booleans()):
             files[place.with_suffix(".meta.json")] = _meta(draw, place)
     return list(files.values())
+
+
+@st.composite
+def forks(draw: st.DrawFn) -> list[File]:
+    """Sessions that share their beginnings, or one another's, and each go on; clocks may jump."""
+    made = 0
+    files: list[File] = []
+    for number in range(draw(st.integers(2, 3))):
+        session = SESSIONS[number]
+        lines: list[Line] = []
+        if files:
+            origin = draw(st.sampled_from(files)).lines
+            copied = origin[: draw(st.integers(min(1, len(origin)), len(origin)))]
+            lines = [Line(line.record, session) for line in copied]
+        for _ in range(draw(st.sampled_from((1, 2, 3, 0)))):
+            lines.append(Line(_turn(draw, made, lines), session))
+            made += 1
+        files.append(File(PROJECT / f"{session}.jsonl", lines))
+    draw(st.randoms(use_true_random=False)).shuffle(files)
+    return files
+
+
+def _turn(draw: st.DrawFn, number: int, before: list[Line]) -> dict[str, object]:
+    record: dict[str, object] = {"uuid": uuid_of(number), "parentUuid": None}
+    if before:
+        parent = draw(st.sampled_from((before[-1], before[-1], *before)))
+        record["parentUuid"] = (parent.record or {})["uuid"]
+    minute = draw(st.sampled_from((number, number, 0, 1, 3, 5, 9, None)))
+    if minute is not None:
+        record["timestamp"] = format_time(_START + minute * 60_000)
+    return {**record, **_content(draw, number)}
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[File]:
+    """One session that was rewound again and again."""
+    lines: list[Line] = []
+    for number in range(draw(st.integers(3, 10))):
+        record = {**_turn(draw, number, lines), "timestamp": format_time(_START + number * 1000)}
+        if draw(st.booleans()):
+            words = {"role": "user", "content": f"prompt {number}"}
+            record |= {"type": "user", "message": words}
+        lines.append(Line(record, SESSIONS[0]))
+    return [File(PROJECT / f"{SESSIONS[0]}.jsonl", lines)]
 
 
 def _meta(draw: st.DrawFn, place: Path) -> File:
@@ -210,10 +263,12 @@ def arrivals(draw: st.DrawFn, family: list[File]) -> list[Step]:
         size = len(file.data)
         cuts = {size}
         if file.place.suffix == ".jsonl" and size:
-            cuts |= set(draw(st.lists(st.integers(0, size - 1), max_size=2)))
+            ends = [place + 1 for place, byte in enumerate(file.data) if byte == 10] or [size]
+            anywhere = st.one_of(st.sampled_from(ends), st.integers(0, size - 1))
+            cuts |= set(draw(st.lists(anywhere, min_size=1, max_size=4)))
         parts += [(file.place, cut) for cut in sorted(cuts)]
     order = draw(st.permutations(range(len(parts))))
     # A file only grows: whatever the order drawn, its parts come by size.
     waiting = {file.place: [p for p in parts if p[0] == file.place] for file in family}
     turns = [waiting[parts[index][0]].pop(0) for index in order]
-    return [Step(place, size, draw(st.booleans())) for place, size in turns]
+    return [Step(place, size, draw(st.integers(0, 5)) < 5) for place, size in turns]

@@ -2,13 +2,17 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from unittest.mock import patch
 
-from families import File, Step, arrivals, families
+from families import File, Step, arrivals, families, forks, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.store import open_store
+from session_memory.collect import derive, native
+from session_memory.store import open_store, raw
 from session_memory.testing.collecting import (
     check_restores,
     check_same,
@@ -32,6 +36,19 @@ def write(root: Path, file: File, size: int) -> None:
         stream.write(file.data[stream.tell() : size])
 
 
+@contextmanager
+def small_pieces() -> Iterator[None]:
+    """Read, batch and pack in pieces of a few lines, so that their borders fall everywhere."""
+    with (
+        patch.object(native, "SEGMENT", 300),
+        patch.object(derive, "BATCH", 2),
+        patch.object(derive, "HELD_IN_MEMORY", 0),
+        patch.object(raw, "PACK_BYTES", 200),
+        patch.object(raw, "LONGEST_PACK", 400),
+    ):
+        yield
+
+
 def arrive(root: Path, family: list[File], steps: list[Step]) -> list[str]:
     """The contents after everything arrived step by step, with syncs in between."""
     by_place = {file.place: file for file in family}
@@ -45,10 +62,7 @@ def arrive(root: Path, family: list[File], steps: list[Step]) -> list[str]:
         return contents(store)
 
 
-@settings(max_examples=N, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_any_family_of_logs_gives_one_store_however_it_arrives(data: st.DataObject) -> None:
-    family = data.draw(families())
+def check_any_arrival(family: list[File], data: st.DataObject) -> None:
     steps = data.draw(arrivals(family))
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch, "home")
@@ -65,4 +79,32 @@ def test_any_family_of_logs_gives_one_store_however_it_arrives(data: st.DataObje
             assert store.fingerprint() == fingerprint
         # The same paths again, so that only the way they were filled differs.
         root.rename(Path(scratch, "before"))
-        check_same(expected, arrive(root, family, steps))
+        with small_pieces() if data.draw(st.booleans()) else nullcontext():
+            check_same(expected, arrive(root, family, steps))
+
+
+unhurried = settings(max_examples=N, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@unhurried
+@given(families(), st.data())
+def test_any_family_of_logs_gives_one_store_however_it_arrives(
+    family: list[File], data: st.DataObject
+) -> None:
+    check_any_arrival(family, data)
+
+
+@unhurried
+@given(forks(), st.data())
+def test_forks_of_forks_give_one_store_however_they_arrive(
+    family: list[File], data: st.DataObject
+) -> None:
+    check_any_arrival(family, data)
+
+
+@unhurried
+@given(trees(), st.data())
+def test_a_session_rewound_again_and_again_gives_one_store_however_it_grows(
+    family: list[File], data: st.DataObject
+) -> None:
+    check_any_arrival(family, data)

@@ -47,8 +47,8 @@ class Readable(Protocol):
 class NativeEvent(msgspec.Struct, gc=False):
     """One block of a native record, before the session around it is known.
 
-    ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt`` and
-    ``mode`` serve ``settle`` and are not stored.
+    ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt``,
+    ``has_words`` and ``mode`` serve ``settle`` and are not stored.
     """
 
     kind: str
@@ -70,6 +70,7 @@ class NativeEvent(msgspec.Struct, gc=False):
     ends_turn: bool = False
     is_prompt: bool = False
     is_interrupt: bool = False
+    has_words: bool = False
     mode: str | None = None
 
 

@@ -108,8 +108,7 @@ class Derivation:
                 if record.native_id and record.events:
                     key = record_key(record.native_id)
                     self._held[key] = self._held.get(key, 0) | mask
-                    if record.ts is not None:
-                        self._first_seen[key] = min(self._first_seen.get(key, NEVER), record.ts)
+                    self._first_seen.setdefault(key, NEVER if record.ts is None else record.ts)
                 if record.usage is not None:
                     usage_id = record.usage.usage_id
                     self._used[usage_id] = self._used.get(usage_id, 0) | mask
@@ -142,6 +141,8 @@ class Derivation:
         if writing is None:
             self._store.sessions.save(row)
             return None
+        if writing.settling.state.branched:
+            writing.mark_branches()
         row.own_records = sum(1 for mask in self._held.values() if mask == 1 << index)
         if len(self._rows) == 1:
             row.own_records = writing.named_records
@@ -201,13 +202,11 @@ class Owners:
             sum(count for mask, count in self._counts.items() if mask >> index & 1)
             for index in range(len(rows))
         ]
-        self._first_own = [NEVER] * len(rows)
-        alone = {1 << index: index for index in range(len(rows))}
+        # The first in the order of reading, whatever the clock said later: it stays the first.
+        first_own: dict[int, int] = {}
         for key, mask in held.items():
-            if mask in alone:
-                index = alone[mask]
-                seen = first_seen.get(key, NEVER)
-                self._first_own[index] = min(self._first_own[index], seen)
+            first_own.setdefault(mask, first_seen[key])
+        self._first_own = [first_own.get(1 << index, NEVER) for index in range(len(rows))]
         self._known: dict[int, int] = {}
 
     def of(self, mask: int) -> int:

@@ -19,7 +19,7 @@ from session_memory.collect.settle import Settling, State, branches
 from session_memory.core.ids import make_uid
 from session_memory.core.text import escaped, one_line
 from session_memory.store.database import Row
-from session_memory.store.events import EventRow, record_key
+from session_memory.store.events import EventRow, place_key, record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow, reading_order
 from session_memory.store.store import Store
@@ -256,7 +256,7 @@ class SessionWriting:
         self._source = source
         self._stem = _stem(source)
         self._flavor = source.flavor
-        self.settling = Settling(_decode(row.state), self._seq_of)
+        self.settling = Settling(_decode(row.state), self._seq_of, self._is_left)
         self.links: list[tuple[str, str]] = []
         self._stored: set[bytes] = set()
         self.foreign: set[bytes] = set()
@@ -284,13 +284,16 @@ class SessionWriting:
     def identify(self, records: Iterable[Record]) -> None:
         """Name each record for ever: its native id, else its file, place and content."""
         for record in records:
-            native_id = record.native_id
-            if native_id is None:
-                native_id = f"{self._stem}@{record.offset}-{record.check:08x}"
-            record.key = record_key(native_id)
+            if record.native_id is not None:
+                record.key = record_key(record.native_id)
+            else:
+                record.key = place_key(f"{self._stem}@{record.offset}-{record.check:08x}")
 
     def _seq_of(self, native_id: str) -> int | None:
         return self._store.events.seq_of(self._row.id, record_key(native_id))
+
+    def _is_left(self, seq: int) -> bool:
+        return self._store.events.branch_of(self._row.id, seq) is not None
 
     # ------------------------------------------------------------ is it the plain case?
 
@@ -419,7 +422,7 @@ class SessionWriting:
         for row_id, seq in self._moved_usage:
             store.usage.move(row_id, seq)
         if settling.turned_back:
-            self._mark_branches()
+            self.mark_branches()
         settling.rows, settling.amended, settling.turned_back = {}, {}, False
         self._begin()
 
@@ -448,7 +451,8 @@ class SessionWriting:
         for name, more in zip(BUCKETS, gained, strict=True):
             setattr(self._row, name, getattr(self._row, name) + more)
 
-    def _mark_branches(self) -> None:
+    def mark_branches(self) -> None:
+        """Find the abandoned branches of the whole session again; store what changed."""
         chain = self._store.events.chain(self._row.id)
         found = branches([(seq, parent, prompt, uid) for seq, parent, prompt, uid, _ in chain])
         changed = {

@@ -16,6 +16,8 @@ from session_memory.store.store import Store
 
 SEGMENT = 4 * 1024 * 1024
 TAIL = 4096
+MANY_LINES = 4000
+WINDOW = 64 * 1024
 # A line this long is not parsed as a whole; jsonl.MAX_LINE is the same figure.
 LONGEST_LINE = 64 * 1024 * 1024
 
@@ -134,7 +136,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
                 continue
             data, whole, rest = rest, rest.rfind(b"\n") + 1, b""
         if whole:
-            yield Piece(offset, data[:whole], whole)
+            yield from _of_few_lines(offset, data[:whole])
             offset += whole
             begun, rest = offset, data[whole:]
         elif len(data) >= LONGEST_LINE or offset > begun:
@@ -145,6 +147,17 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
             rest = data
     if rest:
         yield Piece(offset, rest, 0)
+
+
+def _of_few_lines(offset: int, data: bytes) -> Iterator[Piece]:
+    """Whole lines; tiny ones in more pieces, for every record of a piece is held at once."""
+    start = end = lines = 0
+    while end < len(data):
+        begin, end = end, data.find(b"\n", min(end + WINDOW, len(data) - 1)) + 1
+        lines += data.count(b"\n", begin, end)
+        if lines >= MANY_LINES or end == len(data):
+            yield Piece(offset + start, data[start:end], end - start)
+            start, lines = end, 0
 
 
 def tail_hash(data: bytes) -> str:

@@ -78,6 +78,7 @@ class State(msgspec.Struct, array_like=True):
     turns: int = 0
     retries: int = 0
     event_count: int = 0
+    branched: bool = False
 
     def title(self, told: str | None) -> str | None:
         """The name a person gave, else the agent's, else the first thing that was asked."""
@@ -98,15 +99,22 @@ class State(msgspec.Struct, array_like=True):
 class Settling:
     """Settles the records of one session, in their order; collects rows and amendments.
 
-    ``seq_of`` finds the seq of an earlier record's last event by native id.
+    ``seq_of`` finds the seq of an earlier record's last event by native id; ``is_left`` tells
+    whether a stored event lies on an abandoned branch.
     """
 
-    def __init__(self, state: State, seq_of: Callable[[str], int | None]) -> None:
+    def __init__(
+        self,
+        state: State,
+        seq_of: Callable[[str], int | None],
+        is_left: Callable[[int], bool] = lambda seq: False,
+    ) -> None:
         self.state = state
         self.rows: dict[int, EventRow] = {}
         self.amended: dict[int, dict[str, object]] = {}
         self.turned_back = False
         self._seq_of = seq_of
+        self._is_left = is_left
         self._recent: dict[str, int] = {}
         self._asked: dict[str, object] = {}
 
@@ -195,8 +203,13 @@ class Settling:
         if parent is None:
             for hidden, seq in self.state.hidden:
                 if hidden == parent_id:
-                    return seq
-            parent = self._seq_of(parent_id)
+                    parent = seq
+                    break
+            else:
+                parent = self._seq_of(parent_id)
+            if self.state.branched and parent is not None and self._is_left(parent):
+                # A branch that was left behind goes on.
+                self.turned_back = True
         return parent
 
     def _settle_event(
@@ -209,7 +222,10 @@ class Settling:
             self._settle_call(record, event, owned)
         elif event.is_prompt:
             if not record.is_sidechain and parent is not None and parent != state.head:
-                self.turned_back = True
+                self.turned_back = state.branched = True
+            if record.native_id is None:
+                # Nothing can hang on it, so the next prompt may be its sibling.
+                state.head = None
             self._settle_prompt(event, owned)
         elif event.mode is not None:
             before = state.modes.get(event.native_kind)
@@ -257,7 +273,7 @@ class Settling:
         if call.is_test:
             _judge_test(event)
         if call.tool in DECISION_TOOLS:
-            _mark_decision(event)
+            _mark_decision(event, is_plan=call.tool in PLAN_TOOLS)
         call_id, tool = event.call_id or "", call.tool or ""
         failed = state.failed.get(tool)
         if event.is_error:
@@ -308,7 +324,9 @@ class Settling:
 
     def _see_turn(self, record: Record, event: NativeEvent) -> None:
         """More from the agent, or its own record of the end: the last answer did not end it."""
-        if event.role in ("assistant", "tool") or event.kind == "completion":
+        if (event.role in ("assistant", "tool") and event.kind != "lifecycle") or (
+            event.kind == "completion"
+        ):
             completion = self.state.completions.pop(record.is_sidechain, None)
             if completion is not None:
                 self._amend(completion.seq, "marks", completion.marks)
@@ -382,10 +400,10 @@ def _judge_test(event: NativeEvent) -> None:
         event.is_error, event.kind, event.marks = True, "error", ("tool_result", *event.marks)
 
 
-def _mark_decision(event: NativeEvent) -> None:
-    marks = [mark for mark in event.marks if mark not in ("decision", "human_intervention")]
+def _mark_decision(event: NativeEvent, *, is_plan: bool) -> None:
     # "Clear the context and start" is logged as a refused plan; only words make it a refusal.
-    event.marks = (*marks, "decision")
+    drop = {"decision", "human_intervention"} if is_plan and not event.has_words else {"decision"}
+    event.marks = (*(mark for mark in event.marks if mark not in drop), "decision")
 
 
 def branches(chain: list[tuple[int, int | None, bool, str]]) -> dict[int, str]:

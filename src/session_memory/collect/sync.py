@@ -47,6 +47,7 @@ BATCH_RECORDS = 1000
 BATCH_BYTES = 1024 * 1024
 # An empty store has nobody to stall: large transactions write every page once.
 FIRST_LOAD_BYTES = 8 * 1024 * 1024
+FIRST_LOAD_RECORDS = 10_000
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
 
@@ -459,7 +460,8 @@ class _Batches:
         self._records += len(chunk.records)
         self._bytes += chunk.kept - chunk.start
         limit = FIRST_LOAD_BYTES if self._first_load else BATCH_BYTES
-        if self._bytes >= limit or (not self._first_load and self._records >= BATCH_RECORDS):
+        most = FIRST_LOAD_RECORDS if self._first_load else BATCH_RECORDS
+        if self._bytes >= limit or self._records >= most:
             self._flush()
 
     def _flush(self) -> None:

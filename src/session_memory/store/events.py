@@ -75,6 +75,7 @@ _CHAIN = """
     select seq, parent_seq, kind, marks, record, block, branch from events
     where session_id = :session order by seq
 """
+_BRANCH_OF = "select branch from events where session_id = :session and seq = :seq"
 _SET_BRANCH = "update events set branch = :branch where session_id = :session and seq = :seq"
 _SET_TOKENS = "update events set tokens = :value where session_id = :session and seq = :seq"
 _SET_MARKS = "update events set marks = :value where session_id = :session and seq = :seq"
@@ -83,7 +84,10 @@ _COPY_COLUMNS = ("session_id", "seq", "record", "block", "source_id", "place", "
 
 
 def record_key(native_id: str) -> bytes:
-    """A record's identity as stored: the 16 bytes of a UUID, or ``=`` and the id as it is."""
+    """A record's identity as stored: the 16 bytes of a UUID, or ``=`` and the id as it is.
+
+    What has no id of its own is known by its place, see `place_key`.
+    """
     if len(native_id) == 36 and native_id[8] == native_id[13] == native_id[18] == "-":
         digits = native_id.replace("-", "")
         try:
@@ -93,8 +97,17 @@ def record_key(native_id: str) -> bytes:
         # Only a UUID that reads back letter for letter may be stored as its bytes.
         if key.hex() == digits and len(key) == 16 and native_id[23] == "-":
             return key
-    other = b"=" + native_id.encode()
-    return other if len(other) != 16 else b"=" + other
+    return _prefixed(b"=", native_id)
+
+
+def place_key(place: str) -> bytes:
+    """The identity of a record that has no id: where it stands, behind an ``@``."""
+    return _prefixed(b"@", place)
+
+
+def _prefixed(prefix: bytes, text: str) -> bytes:
+    key = prefix + escaped(text).encode()
+    return key if len(key) != 16 else prefix + key
 
 
 def uuid_text(key: bytes) -> str:
@@ -102,9 +115,9 @@ def uuid_text(key: bytes) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def native_id_of(key: bytes) -> str:
-    """The identity that `record_key` stored."""
-    return uuid_text(key) if len(key) == 16 else key.lstrip(b"=").decode()
+def identity_of(key: bytes) -> str:
+    """The identity that `record_key` or `place_key` stored."""
+    return uuid_text(key) if len(key) == 16 else key.lstrip(key[:1]).decode()
 
 
 def _escape(row: EventRow) -> None:
@@ -120,7 +133,6 @@ class Events:
         self._names = names
 
     def add(self, session_id: int, rows: "list[EventRow]") -> None:
-        number = self._names.numbers
         for row in rows:
             call, response, path = row.call_id, row.response_id, row.path
             if (
@@ -130,6 +142,15 @@ class Events:
                 or (path is not None and "\0" in path)
             ):
                 _escape(row)
+        try:
+            self._insert(session_id, rows)
+        except UnicodeEncodeError:
+            for row in rows:
+                _escape(row)
+            self._insert(session_id, rows)
+
+    def _insert(self, session_id: int, rows: "list[EventRow]") -> None:
+        number = self._names.numbers
         self._db.insert(
             "events",
             _COLUMNS,
@@ -211,13 +232,18 @@ class Events:
                 seq,
                 parent,
                 "user_msg" in (word(kind), *(word(marks) or "").split(",")),
-                f"{native_id_of(record)}:{block}",
+                f"{identity_of(record)}:{block}",
                 branch,
             )
             for seq, parent, kind, marks, record, block, branch in self._db.all(
                 _CHAIN, {"session": session_id}
             )
         ]
+
+    def branch_of(self, session_id: int, seq: int) -> str | None:
+        """The abandoned branch an event lies on, if it does."""
+        branch = self._db.value(_BRANCH_OF, {"session": session_id, "seq": seq})
+        return None if branch is None else str(branch)
 
     def set_branches(self, session_id: int, branches: dict[int, str | None]) -> None:
         rows = ({"session": session_id, "seq": s, "branch": b} for s, b in branches.items())
@@ -241,7 +267,7 @@ class Events:
         (seq, ts, kind, marks, role, tool, native_kind, model, parent, branch, summary) = row[:11]
         (source, place, length, record, block, call, response, path, tokens) = row[11:20]
         (sidechain, error, duration, exit_code) = row[20:24]
-        identity = native_id_of(record)
+        identity = identity_of(record)
         return SessionEvent(
             session_uid=uid,
             seq=seq,
@@ -259,7 +285,7 @@ class Events:
             call_id=call,
             response_id=response,
             is_error=bool(error),
-            native_id=None if "@" in identity else identity,
+            native_id=None if record[:1] == b"@" and len(record) != 16 else identity,
             native_kind=word(native_kind),
             model=word(model),
             duration_ms=duration,

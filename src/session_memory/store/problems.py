@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Sqlite
 
@@ -19,14 +20,20 @@ class Problem(NamedTuple):
 
 
 _COLUMNS = ("source_id", "place", "length", "reason", "detail", "noticed_at")
-_KNOWN = "select place, reason from problems where source_id = :source"
-_CLEAR_FILE = "delete from problems where source_id = :source and reason = :reason"
+_KNOWN = "select place, reason from problems where source_id = :source and place >= :first"
+_CLEAR_FILE = """
+    delete from problems where source_id = :source and place = 0 and reason = :reason
+"""
 _CLEAR_RECORDS = "delete from problems where length > 0"
 _COUNT = "select count(*) from problems"
 _LIST = """
     select s.host, s.path, p.place, p.length, p.reason, p.detail, p.noticed_at
     from problems p join sources s on s.id = p.source_id order by s.host, s.path, p.place
 """
+
+
+def _storable(value: object) -> object:
+    return escaped(value) if isinstance(value, str) else value
 
 
 class Problems:
@@ -39,9 +46,12 @@ class Problems:
         """Note ``(place, length, reason, detail)`` once each; says how many were new."""
         if not found:
             return 0
-        known = {tuple(row) for row in self._db.all(_KNOWN, {"source": source_id})}
+        window = {"source": source_id, "first": min(place for place, *_ in found)}
+        known = {tuple(row) for row in self._db.all(_KNOWN, window)}
         new = [problem for problem in found if (problem[0], problem[2]) not in known]
-        self._db.insert("problems", _COLUMNS, [(source_id, *problem, now) for problem in new])
+        self._db.insert(
+            "problems", _COLUMNS, [(source_id, *map(_storable, problem), now) for problem in new]
+        )
         return len(new)
 
     def file_is_well(self, source_id: int) -> None:

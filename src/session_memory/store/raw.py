@@ -90,10 +90,21 @@ class Raw:
     ) -> None:
         """Put ``packs`` where the source's bytes from ``start`` on were; merge small ones."""
         if is_known:
-            self._db.execute(_DROP_FROM, {"source": source_id, "start": start})
+            packs = [*self._cut_short(source_id, start), *packs]
+            first = packs[0].start if packs else start
+            self._db.execute(_DROP_FROM, {"source": source_id, "start": first})
         self._db.insert("packs", _COLUMNS, [(source_id, *pack) for pack in packs])
         if start and packs:
             self._merge_small(source_id)
+
+    def _cut_short(self, source_id: int, place: int) -> list[Pack]:
+        """The part before ``place`` of a pack that was merged across it, over a blank line say."""
+        row = self._db.one(_CONTAINING, {"source": source_id, "place": place})
+        if row is None or row[0] == place:
+            return []
+        pack = Pack(*row)
+        head = self.unpacked(source_id, pack)[: place - pack.start]
+        return [pack_of(head, pack.start, compressor())]
 
     def _merge_small(self, source_id: int) -> None:
         last = self._db.all(_LAST_SIZES, {"source": source_id, "count": SMALL_PACKS})

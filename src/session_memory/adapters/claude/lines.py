@@ -175,10 +175,15 @@ def _lenient(line: bytes) -> Line:
     record = decode_anything(line)
     if not isinstance(record, dict):
         raise ValueError(f"a JSON {type(record).__name__}, not an object")
-    record = _representable(record)
+    try:
+        record = _representable(record)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     for _ in range(40):
         try:
             return _strict(json.dumps(record))
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
         except msgspec.ValidationError as error:
             place = _PLACE.search(str(error))
             if place is None or not _drop(record, place[1]):

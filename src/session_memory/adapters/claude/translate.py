@@ -25,7 +25,12 @@ from session_memory.adapters.claude.lines import (
     ToolUseResult,
     decode,
 )
-from session_memory.adapters.claude.prompts import INTERRUPTED, is_rejection, persons_words
+from session_memory.adapters.claude.prompts import (
+    INTERRUPTED,
+    PERSONS_WORDS,
+    is_rejection,
+    persons_words,
+)
 from session_memory.adapters.detectors import (
     is_edit_tool,
     is_test_run,
@@ -52,6 +57,11 @@ BOOKKEEPING = frozenset(
     }
 )
 SYNTHETIC = "<synthetic>"
+# What no response and no turn can come to: sums over such figures would fit no column.
+MOST_TOKENS = 1 << 40
+MOST_MS = 1e12
+# Every block becomes an event, all of a line at once; real messages have a few dozen.
+MOST_BLOCKS = 10_000
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 _DETAIL = 120
 
@@ -62,6 +72,8 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
         return Record(offset, length, session_of(ref, None), problem="line too long")
     try:
         native, lenient = decode(line)
+        if length > MOST_BLOCKS and len(_blocks(native.message or Message())) > MOST_BLOCKS:
+            raise ValueError(f"a message of more than {MOST_BLOCKS:,} blocks")
     except ValueError as error:
         detail = one_line(str(error), _DETAIL)
         return Record(
@@ -139,9 +151,9 @@ def _fit(native_id: str) -> str:
 
 
 def _record_id(uuid: str | None) -> str | None:
-    if uuid is None or len(uuid) == 36:
-        return uuid
-    return _fit(uuid) if uuid else None
+    if not uuid:
+        return None
+    return uuid if len(uuid) == 36 and uuid.replace("-", "").isalnum() else _fit(uuid)
 
 
 def _time(text: str | None) -> int | None:
@@ -277,8 +289,8 @@ def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
         (details.thinking_tokens or 0) if details else 0,
         (tools.web_search_requests or 0) if tools else 0,
     )
-    if min(buckets) < 0:
-        buckets = tuple(max(tokens, 0) for tokens in buckets)  # type: ignore[assignment]
+    if min(buckets) < 0 or max(buckets) > MOST_TOKENS:
+        buckets = tuple(n if 0 <= n <= MOST_TOKENS else 0 for n in buckets)  # type: ignore[assignment]
     return NativeUsage(usage_id, model, *buckets, usage.speed, usage.service_tier)
 
 
@@ -360,6 +372,7 @@ def _result(native: Line, block: Block, record: Record) -> NativeEvent:
         exit_code=int(exit_code[1]) if exit_code else None,
         text=text,
         is_interrupt=rejected,
+        has_words=rejected and (bool(native.holdsPersonsWords) or PERSONS_WORDS in text),
         is_shell=not (told is not None and told.backgroundTaskId),
     )
 
@@ -395,7 +408,7 @@ def _duration(told: ToolUseResult | None) -> int | None:
     if told is None:
         return None
     spent = told.durationMs if told.durationMs is not None else told.totalDurationMs
-    return int(spent) if spent is not None and 0 <= spent < 1e15 else None
+    return int(spent) if spent is not None and 0 <= spent < MOST_MS else None
 
 
 def result_text(content: str | list[Item] | Failure | None) -> str:
@@ -434,7 +447,7 @@ def _system(native: Line, record: Record) -> None:
             )
         case "turn_duration":
             spent = native.durationMs
-            valid = spent is not None and 0 <= spent < 1e15
+            valid = spent is not None and 0 <= spent < MOST_MS
             event = NativeEvent("completion", "system", "turn ended", native_kind)
             event.duration_ms = int(spent) if valid and spent is not None else None
         case "compact_boundary":
