@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -38,7 +39,7 @@ from session_memory.collect.native import (
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
 from session_memory.store.problems import UNREADABLE
-from session_memory.store.raw import Pack, Packer
+from session_memory.store.raw import Packed, Packer
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
 
@@ -48,6 +49,7 @@ BATCH_BYTES = 1024 * 1024
 # An empty store has nobody to stall: large transactions write every page once.
 FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
+WORTH_A_THREAD = 4 * 1024 * 1024
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
 
@@ -102,7 +104,7 @@ class Chunk(msgspec.Struct):
 
     task: Task
     start: int
-    packs: list[Pack]
+    packs: Future[list[Packed]] | None
     records: list[Record]
     cursor: Cursor
     kept: int
@@ -147,6 +149,7 @@ class Sync:
         self._seen: set[str] = set()
         self._gone: list[SourceRow] = []
         self._packers: dict[str, Packer] = {}
+        self._worker: ThreadPoolExecutor | None = None
         self._touched: set[str] = set()
         self.outcome = Outcome(report=Report())
 
@@ -234,6 +237,7 @@ class Sync:
         problems_before = store.problems.count()
         with (
             store.db.loading() if self._first_load and self._tasks else nullcontext(),
+            self._beside(size) as self._worker,
             _Batches(self._write, self._first_load, store) as writing,
         ):
             for task in self._tasks:
@@ -251,6 +255,11 @@ class Sync:
         report.sessions = len(self._touched)
         report.problems = store.problems.count()
         self.outcome.new_problems = max(report.problems - problems_before, 0)
+
+    @staticmethod
+    def _beside(size: int) -> AbstractContextManager[ThreadPoolExecutor | None]:
+        """One thread: zstd lets go of the interpreter, and there is one order of packs."""
+        return ThreadPoolExecutor(1) if size >= WORTH_A_THREAD else nullcontext()
 
     def _read_task(self, task: Task, writing: "_Batches") -> None:
         try:
@@ -274,7 +283,7 @@ class Sync:
                 self._begin_generation(task)
             elif change == "same":
                 cursor = Cursor(row.read_to, row.cursor_state)
-                yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
+                yield Chunk(task, row.kept, None, [], cursor, row.kept, row.tail_hash, is_last=True)
                 return
             if task.ref.role == LOG:
                 yield from self._log_chunks(task, file, size)
@@ -300,8 +309,7 @@ class Sync:
             taken = max(cursor.offset - piece.offset, 0)
             waits = not piece.giant and taken < piece.whole and not piece.data[taken:].isspace()
             kept = piece.offset + len(piece.data)
-            packs = packer.packs(piece.data[:taken], piece.offset)
-            packs += packer.packs(piece.data[taken:], piece.offset + taken)
+            packs = self._work(packer.packs, piece.data, piece.offset, taken)
             yield Chunk(
                 task,
                 piece.offset,
@@ -315,7 +323,7 @@ class Sync:
             if waits:
                 return
         if kept == row.kept:
-            yield Chunk(task, kept, [], [], cursor, kept, self._tail(file, kept), is_last=True)
+            yield Chunk(task, kept, None, [], cursor, kept, self._tail(file, kept), is_last=True)
 
     @staticmethod
     def _tail(file: BinaryIO, end: int) -> str:
@@ -337,12 +345,12 @@ class Sync:
         file.seek(start)
         while end < size and (data := file.read(min(SEGMENT, size - end))):
             start, end = end, end + len(data)
-            packs = self._packer(task.flavor).packs(data, start)
+            packs = self._work(self._packer(task.flavor).packs, data, start, None)
             self._progress.advance(len(data))
             tail = self._tail(file, end)
             yield Chunk(task, start, packs, [], Cursor(), end, tail, is_last=end >= size)
         if start == end:
-            yield Chunk(task, end, [], [], Cursor(), end, self._tail(file, end), is_last=True)
+            yield Chunk(task, end, None, [], Cursor(), end, self._tail(file, end), is_last=True)
 
     def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
         if not task.is_new and task.row.kept:
@@ -350,9 +358,17 @@ class Sync:
             self._begin_generation(task)
         piece = Piece(0, body, len(body))
         records, cursor = self._translate(task, piece, Cursor())
-        packs = self._packer(task.flavor).packs(body, 0)
+        packs = self._work(self._packer(task.flavor).packs, body, 0, None)
         self._progress.advance(len(body))
         return Chunk(task, 0, packs, records, cursor, len(body), tail_hash(body), is_last=True)
+
+    def _work(self, function: Callable[..., list[Packed]], *args: object) -> Future[list[Packed]]:
+        """Compress beside what goes on here; little is not worth waking a thread for."""
+        if self._worker is not None:
+            return self._worker.submit(function, *args)
+        done: Future[list[Packed]] = Future()
+        done.set_result(function(*args))
+        return done
 
     def _packer(self, flavor: str) -> Packer:
         if flavor not in self._packers:
@@ -412,8 +428,8 @@ class Sync:
         if chunk.task.replaces is not None:
             store.sources.mark_superseded(chunk.task.replaces.id)
             chunk.task.replaces = None
-        if chunk.packs:
-            store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
+        if chunk.packs is not None:
+            store.raw.replace_from(row.id, chunk.start, chunk.packs.result(), is_known)
         if is_known:
             store.problems.file_is_well(row.id)
         store.problems.add(row.id, Tally.problems_of(records), self._now)

@@ -46,7 +46,6 @@ create index sources_by_session on sources (session);
 create table dictionaries (
     id {id},
     flavor text not null,
-    raw_before {int} not null,
     body {blob} not null
 ){strict};
 

@@ -17,33 +17,39 @@ from session_memory.core.errors import StoreDamaged
 from session_memory.store.database import Sqlite
 from session_memory.store.zstandard import zstd
 
-PACK_BYTES = 384 * 1024
+PACK_BYTES = 512 * 1024
 LONGEST_PACK = 1024 * 1024
 LEVEL = 3
 _OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: LEVEL,
-    # Tables that fit the first cache: a tenth less time for half a per cent more bytes.
-    zstd.CompressionParameter.hash_log: 15,
-    zstd.CompressionParameter.chain_log: 15,
     zstd.CompressionParameter.checksum_flag: 1,
 }
-DICTIONARY_BYTES = 128 * 1024
-# A newer release of an agent writes other boilerplate: every so often a newer log lends its head.
-DICTIONARY_EVERY = 64 * 1024 * 1024
-# It costs time to use. Small packs always gain from it, larger ones only where logs resemble each
-# other closely: tried on every so many heads, it must save at least this share.
-DICTIONARY_SERVES = 64 * 1024
-DICTIONARY_SAVES = 0.3
-DICTIONARY_TRIED_EVERY = 32
 SMALL_PACK = 16 * 1024
 SMALL_PACKS = 16
+DICTIONARY_BYTES = 128 * 1024
+# Using it costs time: it must save at least this share, tried on the head of every so many logs.
+DICTIONARY_SAVES = 0.3
+TRIED_EVERY = 64
+DICTIONARY_EVERY = 64 * 1024 * 1024
 
 
 class Pack(NamedTuple):
+    """A pack as stored."""
+
     start: int
     length: int
     hash: bytes
     dictionary_id: int | None
+    body: bytes
+
+
+class Packed(NamedTuple):
+    """A pack on its way into the store."""
+
+    start: int
+    length: int
+    hash: bytes
+    dictionary: "Dictionary | None"
     body: bytes
 
 
@@ -63,13 +69,9 @@ _LAST_SIZES = """
 """
 _DICTIONARY = "select body from dictionaries where id = :id"
 _NEWEST_DICTIONARY = """
-    select id, raw_before from dictionaries where flavor = :flavor order by id desc limit 1
+    select id, body from dictionaries where flavor = :flavor order by id desc limit 1
 """
-_ADD_DICTIONARY = """
-    insert into dictionaries (flavor, raw_before, body)
-    values (:flavor, :raw_before, :body) returning id
-"""
-_RAW_BYTES = "select coalesce(sum(kept), 0) from sources where flavor = :flavor"
+_FLAVOR = "select flavor from sources where id = :source"
 _STORED = "select coalesce(sum(length), 0), coalesce(sum(length(body)), 0) from packs"
 
 END_OF_TIME = 1 << 62
@@ -83,28 +85,45 @@ class Raw:
         self.dictionary = lru_cache(maxsize=16)(self._load_dictionary)
 
     def packer(self, flavor: str) -> "Packer":
-        return Packer(self, flavor)
+        row = self._db.one(_NEWEST_DICTIONARY, {"flavor": flavor})
+        return Packer(None if row is None else Dictionary(zstd.decompress(row[1]), row[0]))
 
     def replace_from(
-        self, source_id: int, start: int, packs: list[Pack], is_known: bool = True
+        self, source_id: int, start: int, packs: list[Packed], is_known: bool = True
     ) -> None:
         """Put ``packs`` where the source's bytes from ``start`` on were; merge small ones."""
         if is_known:
             packs = [*self._cut_short(source_id, start), *packs]
             first = packs[0].start if packs else start
             self._db.execute(_DROP_FROM, {"source": source_id, "start": first})
-        self._db.insert("packs", _COLUMNS, [(source_id, *pack) for pack in packs])
+        self._insert(source_id, packs)
         if start and packs:
             self._merge_small(source_id)
 
-    def _cut_short(self, source_id: int, place: int) -> list[Pack]:
+    def _insert(self, source_id: int, packs: list[Packed]) -> None:
+        rows = []
+        for start, length, digest, dictionary, body in packs:
+            dictionary_id = None
+            if dictionary is not None:
+                if dictionary.id is None:
+                    dictionary.id = self._add_dictionary(source_id, dictionary.body)
+                dictionary_id = dictionary.id
+            rows.append((source_id, start, length, digest, dictionary_id, body))
+        self._db.insert("packs", _COLUMNS, rows)
+
+    def _add_dictionary(self, source_id: int, head: bytes) -> int:
+        flavor = self._db.value(_FLAVOR, {"source": source_id})
+        values = (flavor, zstd.compress(head, 9))
+        return self._db.insert_one("dictionaries", ("flavor", "body"), values)
+
+    def _cut_short(self, source_id: int, place: int) -> list[Packed]:
         """The part before ``place`` of a pack that was merged across it, over a blank line say."""
         row = self._db.one(_CONTAINING, {"source": source_id, "place": place})
         if row is None or row[0] == place:
             return []
         pack = Pack(*row)
         head = self.unpacked(source_id, pack)[: place - pack.start]
-        return [pack_of(head, pack.start, compressor())]
+        return [packed(head, pack.start, compressor())]
 
     def _merge_small(self, source_id: int) -> None:
         last = self._db.all(_LAST_SIZES, {"source": source_id, "count": SMALL_PACKS})
@@ -116,11 +135,9 @@ class Raw:
         whole = merged.rfind(b"\n") + 1
         parts = [part for part in (merged[:whole], merged[whole:]) if part]
         self._db.execute(_DROP_FROM, {"source": source_id, "start": start})
-        rows = []
         for part in parts:
-            rows.append((source_id, *pack_of(part, start, compressor())))
+            self._insert(source_id, [packed(part, start, compressor())])
             start += len(part)
-        self._db.insert("packs", _COLUMNS, rows)
 
     def pieces(self, source_id: int, first: int = 0, end: int = END_OF_TIME) -> Iterator[bytes]:
         """The bytes of ``first`` to ``end``, pack by pack, each checked against its hash."""
@@ -171,65 +188,64 @@ class Raw:
         body = self._db.value(_DICTIONARY, {"id": dictionary_id})
         return zstd.ZstdDict(zstd.decompress(body), is_raw=True)
 
-    def newest_dictionary(self, flavor: str) -> tuple[int, int] | None:
-        row = self._db.one(_NEWEST_DICTIONARY, {"flavor": flavor})
-        return (int(row[0]), int(row[1])) if row else None
 
-    def add_dictionary(self, flavor: str, head: bytes, raw_before: int) -> int:
-        values = {"flavor": flavor, "raw_before": raw_before, "body": zstd.compress(head, 9)}
-        with self._db.transaction():
-            return int(self._db.value(_ADD_DICTIONARY, values))
+class Dictionary:
+    """The head of a log that later logs resemble; stored with the first pack that uses it."""
 
-    def bytes_of(self, flavor: str) -> int:
-        return int(self._db.value(_RAW_BYTES, {"flavor": flavor}))
+    def __init__(self, body: bytes, stored_id: int | None = None) -> None:
+        self.body = body
+        self.id = stored_id
+        self.compressor = compressor(zstd.ZstdDict(body, is_raw=True))
 
 
 class Packer:
-    """Compresses segments of the sources of one flavor; keeps the dictionary fresh."""
+    """Compresses segments of the sources of one flavor; touches no database, so a thread may.
 
-    def __init__(self, raw: Raw, flavor: str) -> None:
-        self._raw = raw
-        self._flavor = flavor
-        self._total = raw.bytes_of(flavor)
-        newest = raw.newest_dictionary(flavor)
-        self._id: int | None = newest[0] if newest else None
-        self._since = newest[1] if newest else -DICTIONARY_EVERY
+    The head of a log becomes the dictionary of later ones where that saves a good share: agents
+    write the same long boilerplate into every log until the next release changes it.
+    """
+
+    def __init__(self, dictionary: Dictionary | None = None) -> None:
+        self._dictionary = dictionary
         self._plain = compressor()
-        self._sharing = self._with_dictionary()
         self._pays = False
         self._heads = 0
+        self._since_renewed = 0
 
-    def _with_dictionary(self) -> zstd.ZstdCompressor:
-        return compressor(None if self._id is None else self._raw.dictionary(self._id))
-
-    def packs(self, data: bytes, start: int) -> list[Pack]:
-        """``data`` in packs cut at record ends; the head of a log may become the dictionary."""
-        if start == 0 and data:
-            self._try_out(data)
-        self._total += len(data)
+    def packs(self, data: bytes, start: int, cut_at: int | None = None) -> list[Packed]:
+        """``data`` in packs cut at record ends, and at ``cut_at`` where a torn line begins."""
+        if start == 0 and len(data) >= SMALL_PACK:
+            self._try_out(data[:DICTIONARY_BYTES])
+        self._since_renewed += len(data)
+        whole = len(data) if cut_at is None else cut_at
         packs = []
-        for piece in cut(data):
-            shared = self._id is not None and (self._pays or len(piece) <= DICTIONARY_SERVES)
-            compressor = self._sharing if shared else self._plain
-            packs.append(pack_of(piece, start, compressor, self._id if shared else None))
+        for piece in (*cut(data[:whole]), *cut(data[whole:])):
+            packs.append(self._pack(piece, start))
             start += len(piece)
         return packs
 
-    def _try_out(self, data: bytes) -> None:
-        """Now and then see, on the head of a log, whether the dictionary is worth its time."""
-        if self._id is not None and self._heads % DICTIONARY_TRIED_EVERY == 0:
-            head = data[:DICTIONARY_BYTES]
-            with_it, without = (len(_frame(each, head)) for each in (self._sharing, self._plain))
+    def _pack(self, piece: bytes, start: int) -> Packed:
+        dictionary = self._dictionary
+        if dictionary is None or not (self._pays or self._is_scrap(piece)):
+            return packed(piece, start, self._plain)
+        return packed(piece, start, dictionary.compressor, dictionary)
+
+    def _is_scrap(self, piece: bytes) -> bool:
+        """A few lines have no vocabulary of their own to learn from."""
+        known = self._dictionary is not None and self._dictionary.id is not None
+        return known and len(piece) <= SMALL_PACK
+
+    def _try_out(self, head: bytes) -> None:
+        """Now and then see whether the dictionary is worth its time; if not, try another."""
+        if self._dictionary is not None and self._heads % TRIED_EVERY == 0:
+            without = len(_frame(self._plain, head))
+            with_it = len(_frame(self._dictionary.compressor, head))
             self._pays = with_it < without * (1 - DICTIONARY_SAVES)
         self._heads += 1
-        if len(data) >= DICTIONARY_BYTES // 2 and self._total - self._since >= DICTIONARY_EVERY:
-            self._renew(data)
-
-    def _renew(self, data: bytes) -> None:
-        self._id = self._raw.add_dictionary(self._flavor, data[:DICTIONARY_BYTES], self._total)
-        self._since = self._total
-        self._sharing = self._with_dictionary()
-        self._heads = 0
+        stale = self._dictionary is None or self._since_renewed >= DICTIONARY_EVERY
+        if stale and not self._pays and len(head) >= DICTIONARY_BYTES // 2:
+            self._dictionary = Dictionary(head)
+            self._heads = self._since_renewed = 0
 
 
 def compressor(dictionary: zstd.ZstdDict | None = None) -> zstd.ZstdCompressor:
@@ -238,11 +254,11 @@ def compressor(dictionary: zstd.ZstdDict | None = None) -> zstd.ZstdCompressor:
     return zstd.ZstdCompressor(options=_OPTIONS, zstd_dict=digested)
 
 
-def pack_of(
-    data: bytes, start: int, using: zstd.ZstdCompressor, dictionary_id: int | None = None
-) -> Pack:
+def packed(
+    data: bytes, start: int, using: zstd.ZstdCompressor, dictionary: Dictionary | None = None
+) -> Packed:
     body = _frame(using, data)
-    return Pack(start, len(data), sha256(body).digest(), dictionary_id, body)
+    return Packed(start, len(data), sha256(body).digest(), dictionary, body)
 
 
 def _frame(using: zstd.ZstdCompressor, data: bytes) -> bytes:

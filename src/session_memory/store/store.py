@@ -12,7 +12,7 @@ from session_memory.store.fingerprint import fingerprint
 from session_memory.store.migrations import migrate
 from session_memory.store.names import Names
 from session_memory.store.problems import Problems
-from session_memory.store.raw import Raw, compressor, pack_of
+from session_memory.store.raw import Raw, compressor, packed
 from session_memory.store.sessions import Sessions
 from session_memory.store.sources import SourceRow, Sources
 from session_memory.store.usage import Usages
@@ -60,7 +60,7 @@ class Store:
             self.sources.save(row)
             place = 0
             for piece in other.raw.pieces(source_id):
-                packs = [pack_of(piece, place, compressor())]
+                packs = [packed(piece, place, compressor())]
                 self.raw.replace_from(row.id, place, packs, False)
                 place += len(piece)
         return row

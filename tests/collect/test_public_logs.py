@@ -1,0 +1,48 @@
+"""Logs that people published: messy, real, and all of every line accounted for."""
+
+from pathlib import Path
+
+from session_memory.core.schema import Cost
+from session_memory.store.sources import total
+from session_memory.testing.collecting import (
+    check_restores,
+    check_sound,
+    collected,
+    every_usage,
+    lines_below,
+    rebuilt,
+)
+
+
+def test_every_line_is_an_event_bookkeeping_a_copy_or_a_problem(public_logs: Path) -> None:
+    with collected(public_logs) as store:
+        account = total(store.sources.account())
+        assert account.lines == lines_below(public_logs) > 0
+        assert account.unaccounted == 0
+        assert account.lines == (
+            account.events + account.bookkeeping + account.copies + account.problems
+        )
+        assert account.problems == len([p for p in store.problems.every() if p.length])
+
+
+def test_published_logs_are_provable_and_come_back_byte_for_byte(
+    public_logs: Path, tmp_path: Path
+) -> None:
+    with collected(public_logs) as store:
+        check_sound(store)
+        check_restores(store, public_logs, tmp_path / "again")
+
+
+def test_a_rebuild_of_published_logs_changes_nothing(public_logs: Path) -> None:
+    with collected(public_logs) as store:
+        before = store.fingerprint()
+        assert rebuilt(store).fingerprint() == before
+
+
+def test_the_sum_over_sessions_counts_every_response_once(public_logs: Path) -> None:
+    with collected(public_logs) as store:
+        used = every_usage(store)
+        assert len({usage.usage_id for usage in used}) == len(used)
+        sessions = sum((session.cost for session in store.sessions.every()), Cost())
+        assert sessions.output_tokens == sum(usage.output_tokens for usage in used)
+        assert sessions.cache_tokens == sum(usage.cache_tokens for usage in used)

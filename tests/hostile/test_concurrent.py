@@ -1,0 +1,308 @@
+"""Several processes at one store: writers beside writers, readers beside them, and nobody waits
+for long."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from session_memory.collect import sync as syncing
+from session_memory.collect.config import Config
+from session_memory.collect.discover import roots
+from session_memory.store.store import open_store
+
+from .conftest import (
+    HOST,
+    Memory,
+    assert_sound,
+    child_command,
+    child_environment,
+    collect,
+    fresh_fingerprint,
+)
+from .logs import append, corpus, fork, log, put, rounds, subagent, uuid
+
+Children = list["subprocess.Popen[bytes]"]
+
+
+def start(children: Children, task: str, *arguments: object) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(
+        child_command(task, *arguments),
+        env=child_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    children.append(process)
+    return process
+
+
+def answer(process: "subprocess.Popen[bytes]") -> dict[str, object]:
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, (out + errors).decode()
+    return json.loads(out)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- many processes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writers", [2, 4])
+def test_many_processes_fill_one_store_at_once(
+    memory: Memory, children: Children, writers: int
+) -> None:
+    put(corpus(memory.root, 40, 4000))
+    expected = fresh_fingerprint(memory.root, memory.path.with_name("fresh.db"))
+    for attempt in range(3):
+        path = memory.path.with_name(f"{attempt}.db")
+        for process in [start(children, "sync", memory.root, path) for _ in range(writers)]:
+            answer(process)
+        with open_store(path) as store:
+            collect(store, memory.root)
+            assert store.fingerprint() == expected
+            assert_sound(store, sample=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writers", [2, 4])
+def test_many_processes_follow_logs_that_grow(
+    memory: Memory, children: Children, writers: int
+) -> None:
+    """A third party appends lines and adds files all the while; a reader sees no contradiction."""
+    put(corpus(memory.root, 10, 1000))
+    memory.sync()
+    stop = memory.path.with_name("stop")
+    syncing_ = [
+        start(children, "sync_again_and_again", memory.root, memory.path, stop)
+        for _ in range(writers)
+    ]
+    reading = start(children, "read_again_and_again", memory.root, memory.path, stop)
+    _write_logs_for(2.0, memory.root)
+    stop.touch()
+    assert all(int(str(answer(process)["runs"])) > 2 for process in syncing_)
+    seen = answer(reading)
+    assert seen["wrong"] == []
+    assert int(str(seen["runs"])) > 2
+    memory.sync()
+    assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
+    memory.assert_sound()
+
+
+def _write_logs_for(seconds: float, root: Path) -> None:
+    """What agents do: append, begin sessions, fork them, start subagents."""
+    until, number = time.monotonic() + seconds, 0
+    while time.monotonic() < until:
+        session = uuid("live", number // 6)
+        match number % 6:
+            case 0:
+                path = log(root, session, rounds(session, 2))
+            case 4:
+                branch = uuid("branch", number)
+                log(root, branch, fork(rounds(session, 2), branch) + rounds(branch, 1, start=90))
+            case 5:
+                subagent(root, session, f"a{number}", rounds(f"{session}{number}", 1))
+            case step:
+                append(path, rounds(session, 1, start=20 * step))
+        number += 1
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_a_reader_sees_whole_sessions_while_a_store_is_filled(
+    memory: Memory, children: Children
+) -> None:
+    put(corpus(memory.root, 60, 4000))
+    stop = memory.path.with_name("stop")
+    with memory.opened():
+        pass
+    reading = start(children, "read_again_and_again", memory.root, memory.path, stop)
+    for _ in range(3):
+        answer(start(children, "sync_in_small_steps", memory.root, memory.path))
+    stop.touch()
+    assert answer(reading)["wrong"] == []
+
+
+@pytest.mark.slow
+def test_a_live_writer_beside_a_sync_never_waits_long(
+    memory: Memory, children: Children, record_property: Callable[[str, object], None]
+) -> None:
+    """The longest wait for the write lock while about 10 MB are added to a store in use."""
+    files = corpus(memory.root, 110, 12_000)
+    put(files[: len(files) // 8])
+    memory.sync()
+    put(files)
+    stop = memory.path.with_name("stop")
+    waiting = start(children, "wait_for_the_lock", memory.path, stop)
+    answer(start(children, "sync", memory.root, memory.path))
+    stop.touch()
+    figures = answer(waiting)
+    record_property("longest_wait_ms", round(float(str(figures["longest"])) * 1000, 1))
+    print(f"longest wait: {float(str(figures['longest'])) * 1000:.1f} ms")
+    assert int(str(figures["count"])) > 10
+    assert float(str(figures["longest"])) < 2.0
+    memory.assert_sound()
+
+
+# ---------------------------------------------------------------- chosen moments, in one process
+
+
+def looking(store: object, root: Path) -> syncing.Sync:
+    """A sync that has looked at the files and has not read them yet."""
+    run = syncing.Sync(store, Config(), HOST, syncing.Progress())  # type: ignore[arg-type]
+    run.look(roots(Config(), (root,)))
+    return run
+
+
+@pytest.fixture
+def two(memory: Memory) -> Iterator[tuple[Memory, object, object]]:
+    """One store through two connections."""
+    with memory.opened() as one, memory.opened() as other:
+        yield memory, one, other
+
+
+S, T = uuid("session"), uuid("other session")
+Two = tuple[Memory, object, object]
+
+
+def assert_as_fresh(memory: Memory) -> None:
+    memory.sync()
+    assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
+    memory.assert_sound()
+
+
+def test_both_have_looked_at_the_same_new_files(two: Two) -> None:
+    memory, one, other = two
+    log(memory.root, S, rounds(S, 2))
+    first, second = looking(one, memory.root), looking(other, memory.root)
+    first.read()
+    second.read()
+    assert memory.tokens() == 40
+    assert_as_fresh(memory)
+
+
+def test_both_have_looked_at_the_same_growth(two: Two) -> None:
+    memory, one, other = two
+    path = log(memory.root, S, rounds(S, 2))
+    memory.sync()
+    append(path, rounds(S, 1, start=8))
+    first, second = looking(one, memory.root), looking(other, memory.root)
+    first.read()
+    append(path, rounds(S, 1, start=12))
+    second.read()
+    assert_as_fresh(memory)
+
+
+def test_a_fork_of_what_another_first_load_wrote_counts_once(two: Two) -> None:
+    """Whoever thinks the store is empty must notice that it no longer is."""
+    memory, one, other = two
+    log(memory.root, S, rounds(S, 2))
+    early = looking(one, memory.root)
+    log(memory.root, T, fork(rounds(S, 2), T) + rounds(T, 1, start=20))
+    late = looking(other, memory.root)
+    early.read()
+    late.read()
+    assert memory.tokens() == 60
+    assert_as_fresh(memory)
+
+
+def test_one_has_seen_a_file_vanish_that_the_other_has_read_on(two: Two) -> None:
+    memory, one, other = two
+    path = log(memory.root, S, rounds(S, 2))
+    log(memory.root, T, rounds(T, 1))
+    memory.sync()
+    away = path.rename(path.with_suffix(".away"))
+    first = looking(one, memory.root)
+    away.rename(path)
+    append(path, rounds(S, 2, start=8))
+    looking(other, memory.root).read()
+    first.read()
+    assert_as_fresh(memory)
+
+
+def test_one_has_seen_a_file_rewritten_that_the_other_has_read_on(two: Two) -> None:
+    memory, one, other = two
+    path = log(memory.root, S, rounds(S, 2))
+    memory.sync()
+    first = looking(one, memory.root)
+    append(path, rounds(S, 2, start=8))
+    first = looking(one, memory.root)
+    looking(other, memory.root).read()
+    path.write_bytes(b"")
+    append(path, rounds(S, 1, start=40))
+    first.read()
+    memory.sync()
+    assert memory.tokens() == 20 * 5
+    memory.assert_sound()
+
+
+def test_both_have_seen_the_same_rewritten_file(two: Two) -> None:
+    memory, one, other = two
+    path = log(memory.root, S, rounds(S, 2))
+    memory.sync()
+    path.write_bytes(b"")
+    append(path, rounds(S, 1, start=40))
+    first, second = looking(one, memory.root), looking(other, memory.root)
+    first.read()
+    second.read()
+    memory.sync()
+    with memory.opened() as store:
+        assert [row.superseded for row in store.sources.every()] == [1, 0]
+    assert memory.tokens() == 60
+    memory.assert_sound()
+
+
+def test_one_derives_while_the_other_adds_to_the_same_sessions(two: Two) -> None:
+    memory, one, other = two
+    log(memory.root, T, fork(rounds(S, 2), T) + rounds(T, 1, start=20))
+    memory.sync()
+    path = log(memory.root, S, rounds(S, 2))
+    first = looking(one, memory.root)
+    append(path, rounds(S, 2, start=8))
+    second = looking(other, memory.root)
+    first.read()
+    append(path, rounds(S, 2, start=16))
+    second.read()
+    assert_as_fresh(memory)
+
+
+def test_threads_of_one_process_may_each_have_a_store(memory: Memory) -> None:
+    put(corpus(memory.root, 12, 600))
+    failures: list[BaseException] = []
+
+    def follow() -> None:
+        try:
+            for _ in range(3):
+                memory.sync()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=follow) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert_as_fresh(memory)
+
+
+def test_a_forked_child_opens_the_store_anew(memory: Memory) -> None:
+    log(memory.root, S, rounds(S, 2))
+    with memory.opened() as store:
+        collect(store, memory.root)
+        append(next(memory.root.rglob("*.jsonl")), rounds(S, 1, start=8))
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                collect(store, memory.root)
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        collect(store, memory.root)
+        assert store.usage.sums(1)[0] == 60
+    assert_as_fresh(memory)

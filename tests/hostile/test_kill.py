@@ -1,0 +1,263 @@
+"""A sync killed at any moment, and the one after it: the store of an undisturbed run.
+
+The moments are random but seeded, and spread over how long a sync takes on this machine.
+"""
+
+import random
+import shutil
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from session_memory.collect import derive
+from session_memory.collect import sync as syncing
+from session_memory.collect.check import verify
+
+from .conftest import Memory, child_command, child_environment, collect, fresh_fingerprint
+from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
+
+KILLS = 50
+SESSIONS, OUTPUT = 100, 14_000
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("killed")
+
+
+@pytest.fixture(scope="module")
+def whole(place: Path) -> tuple[Memory, str]:
+    """All logs, and what an undisturbed sync makes of them."""
+    root = place / "logs"
+    put(corpus(root, SESSIONS, OUTPUT))
+    assert sum(path.stat().st_size for path in root.rglob("*.jsonl")) > 10_000_000
+    return Memory(root, place / "whole.db"), fresh_fingerprint(root, place / "whole.db")
+
+
+@pytest.fixture(scope="module")
+def grown(place: Path) -> tuple[Path, Path, str]:
+    """Logs that are all there, a store from when half of half of them was, and the undisturbed."""
+    root = place / "growing"
+    files = corpus(root, SESSIONS, OUTPUT)
+    put([(path, _first_half(path, content)) for path, content in files[: len(files) // 2]])
+    half = Memory(root, place / "half.db")
+    half.sync()
+    put(files)
+    return root, half.path, fresh_fingerprint(root, place / "grown.db")
+
+
+def _first_half(path: Path, content: bytes) -> bytes:
+    return content[: len(content) // 2] if path.suffix == ".jsonl" else content
+
+
+@pytest.mark.kill
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["sync", "sync_in_small_steps"])
+def test_killed_while_it_fills_an_empty_store(
+    whole: tuple[Memory, str], place: Path, task: str
+) -> None:
+    memory, expected = whole
+    moments = _moments(memory.root, place / f"timed-{task}.db", task, KILLS // 4)
+    stores = [place / f"{task}-{n}.db" for n in range(len(moments))]
+    _kill_all(memory.root, stores, moments, task, expected)
+
+
+@pytest.mark.kill
+@pytest.mark.slow
+def test_killed_while_it_adds_to_a_store(grown: tuple[Path, Path, str], place: Path) -> None:
+    root, half, expected = grown
+    timed = place / "timed-incremental.db"
+    shutil.copy(half, timed)
+    moments = _moments(root, timed, "sync", KILLS - 2 * (KILLS // 4))
+    stores = [place / f"incremental-{n}.db" for n in range(len(moments))]
+    for store in stores:
+        shutil.copy(half, store)
+    _kill_all(root, stores, moments, "sync", expected)
+
+
+def _moments(root: Path, path: Path, task: str, count: int) -> list[float]:
+    """Seconds after the start of a sync: one in each of ``count`` equal parts of its work."""
+    started = time.perf_counter()
+    subprocess.run(child_command(task, root, path), env=child_environment(), check=True,
+                   stdout=subprocess.DEVNULL)
+    took = time.perf_counter() - started
+    started = time.perf_counter()
+    subprocess.run(child_command(task, root / "nothing", f"{path}.empty"), env=child_environment(),
+                   check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    idle = (time.perf_counter() - started) * 0.8
+    chance = random.Random(f"{task}{count}")
+    part = (took - idle) / count
+    return [idle + part * (n + chance.random()) for n in range(count)]
+
+
+def _kill_all(
+    root: Path, stores: list[Path], moments: list[float], task: str, expected: str
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        killed = list(
+            pool.map(lambda pair: _killed_and_resumed(root, *pair, task, expected),
+                     zip(stores, moments, strict=True))
+        )
+    # A machine that got faster than it was measured may finish some; most must have been killed.
+    assert sum(killed) > len(killed) // 2
+
+
+def _killed_and_resumed(root: Path, path: Path, moment: float, task: str, expected: str) -> bool:
+    """Kill one sync at its moment, then let one run through; says whether it was in time."""
+    process = subprocess.Popen(
+        child_command(task, root, path), env=child_environment(), stdout=subprocess.DEVNULL
+    )
+    try:
+        process.wait(moment)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    was_killed = process.wait() < 0
+    checked = subprocess.run(
+        child_command("sync_and_check", root, path),
+        env=child_environment(), capture_output=True, text=True, timeout=120, check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert '"findings": []' in checked.stdout
+    assert expected in checked.stdout, f"killed after {moment:.3f} s: another fingerprint"
+    return was_killed
+
+
+# ---------------------------------------------------------------- chosen moments
+
+
+class Killed(BaseException):
+    """In place of a signal: nothing in the package may catch it."""
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+def test_killed_between_any_two_writes_of_a_derivation(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Sessions that belong together, found in an order that has to be derived anew."""
+    sessions = _tangled(memory.root)
+    with memory.opened() as store:
+        collect(store, memory.root)
+    for session in sessions[:2]:
+        append(memory.root / PROJECT / f"{session}.jsonl", fork(rounds(sessions[3], 2, 80), session))
+    _die_at_call(monkeypatch, derive.Derivation, "_write", at)
+    with memory.opened() as store:
+        try:
+            collect(store, memory.root)
+        except Killed:
+            pass
+    monkeypatch.undo()
+    memory.sync()
+    assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
+    memory.assert_sound()
+
+
+@pytest.mark.parametrize("name", ["_write_chunk", "_write", "_claim", "_note_gone", "_packer"])
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_killed_inside_any_step_of_a_sync(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, name: str, at: int
+) -> None:
+    files = corpus(memory.root, 8, 400)
+    put(files[:6])
+    memory.sync()
+    put(files)
+    files[0][0].unlink()
+    _die_at_call(monkeypatch, syncing.Sync, name, at)
+    with memory.opened() as store:
+        try:
+            collect(store, memory.root)
+        except Killed:
+            pass
+    monkeypatch.undo()
+    memory.sync()
+    undisturbed = Memory(memory.root, memory.path.with_name("2.db"))
+    put(files[:6])
+    undisturbed.sync()
+    put(files)
+    files[0][0].unlink()
+    undisturbed.sync()
+    assert memory.fingerprint() == undisturbed.fingerprint()
+    memory.assert_sound()
+
+
+def test_an_interrupted_first_load_says_so_and_can_go_on(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C is what people press on a first load; nothing may come out but that."""
+    monkeypatch.setattr(syncing, "FIRST_LOAD_BYTES", 2000)
+    put(corpus(memory.root, 8, 400))
+    really = syncing.Sync._read_task
+    read = []
+
+    def interrupted(self: syncing.Sync, *arguments: object) -> None:
+        really(self, *arguments)  # type: ignore[arg-type]
+        read.append(1)
+        if len(read) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(syncing.Sync, "_read_task", interrupted)
+    with memory.opened() as store:
+        with pytest.raises(KeyboardInterrupt):
+            collect(store, memory.root)
+        monkeypatch.setattr(syncing.Sync, "_read_task", really)
+        # The same store, not opened again, must be as good as new.
+        collect(store, memory.root)
+        assert verify(store).findings == []
+    assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
+
+
+def test_what_is_left_to_derive_is_derived_by_a_sync_that_finds_nothing_new(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _tangled(memory.root)
+    _die_at_call(monkeypatch, syncing, "derive_stale", 1)
+    with memory.opened() as store, pytest.raises(Killed):
+        collect(store, memory.root)
+    monkeypatch.undo()
+    outcome = memory.sync()
+    assert outcome.report.ingested == 0
+    assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
+    memory.assert_sound()
+
+
+def test_a_store_left_without_its_log_by_a_power_cut_catches_up(memory: Memory) -> None:
+    """Without the write-ahead log a store is what it was at its last checkpoint, and whole."""
+    put(corpus(memory.root, 6, 400))
+    memory.sync()
+    old = memory.path.read_bytes()
+    for path in memory.root.rglob("*.jsonl"):
+        with path.open("ab") as file:
+            file.write(b"".join(map(encoded, rounds(path.stem, 1, start=500))))
+    memory.sync()
+    expected = memory.fingerprint()
+    memory.path.write_bytes(old)
+    assert memory.fingerprint() != expected
+    memory.sync()
+    assert memory.fingerprint() == expected
+    memory.assert_sound()
+
+
+def _tangled(root: Path) -> list[str]:
+    """Forks that arrive before what they are forks of, and forks of a part of those."""
+    sessions = sorted(uuid("tangled", n) for n in range(4))
+    first = rounds(sessions[3], 4)
+    second = fork(first[:8], sessions[0]) + rounds(sessions[0], 2, start=40)
+    third = fork(second[4:], sessions[1]) + rounds(sessions[1], 1, start=60)
+    for session, records in zip(sessions, (second, third, third[2:], first), strict=True):
+        log(root, session, fork(records, session))
+    return sessions
+
+
+def _die_at_call(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, at: int) -> None:
+    really = getattr(owner, name)
+    calls = []
+
+    def dying(*arguments: object) -> object:
+        calls.append(1)
+        if len(calls) == at:
+            raise Killed
+        return really(*arguments)
+
+    monkeypatch.setattr(owner, name, dying)

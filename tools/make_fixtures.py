@@ -1,0 +1,97 @@
+"""Make tests/data/claude from recorded sessions, with everything the vendor wrote cut out.
+
+    python tools/make_fixtures.py ../shared/samples/agents/claude-2.1.325
+
+Each scenario is a home directory with the logs of one scripted run, and EXPECTED.json, which
+says what was scripted. Kept are the lines' shapes, their ids, usage and the texts of the script.
+Cut are copies of requests, system prompts, listings of tools and skills, injected context, the
+frame around a subagent's report; places of the recording machine get other names.
+"""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+TARGET = Path(__file__).parent.parent / "tests" / "data" / "claude"
+KEPT_OF_EXPECTED = ("agent", "version", "scenario", "truth", "script", "requests")
+KEPT_OF_REQUEST = ("lane", "step", "model", "usage", "tools", "message_id", "request_id", "group")
+KEPT_OF_COPIES = ("type", "sessionId", "id", "hash", "shapeHash", "timestamp", "version")
+PLACES = (
+    (re.compile(r"/home/[\w-]+/realcli/work-claude-"), "/home/mira/code/"),
+    (re.compile(r"-home-[\w-]+?-realcli-work-claude-"), "-home-mira-code-"),
+)
+HAND_BACK = re.compile(r"\A.*The report follows:\n\s*(.*?)\nagentId: .*\Z", re.DOTALL)
+ASIDE = re.compile(r" \(file state is current in your context[^)]*\)")
+
+
+def main(samples: Path) -> None:
+    if TARGET.exists():
+        shutil.rmtree(TARGET)
+    for expected in sorted(samples.glob("*/EXPECTED.json")):
+        scenario = TARGET / expected.parent.name
+        scenario.mkdir(parents=True)
+        document = json.dumps(without_runs(json.loads(expected.read_text())), indent=1)
+        (scenario / "EXPECTED.json").write_text(renamed(document) + "\n")
+        for path in sorted((expected.parent / "home").rglob("*")):
+            if path.suffix in (".jsonl", ".json"):
+                copy(path, scenario / renamed(str(path.relative_to(expected.parent))))
+
+
+def copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.suffix == ".json":
+        target.write_text(source.read_text())
+        return
+    with target.open("wb") as file:
+        for line in source.read_bytes().splitlines():
+            record = without_prose(json.loads(line))
+            text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+            file.write(renamed(text).encode() + b"\n")
+
+
+def without_runs(expected: dict[str, Any]) -> dict[str, Any]:
+    """What was scripted, without the command lines and outputs of the recording machine."""
+    kept = {name: expected[name] for name in KEPT_OF_EXPECTED if name in expected}
+    kept["requests"] = [
+        {name: request[name] for name in KEPT_OF_REQUEST if name in request}
+        for request in expected["requests"]
+    ]
+    return kept
+
+
+def without_prose(record: dict[str, Any]) -> dict[str, Any]:
+    kind = record["type"]
+    if kind.startswith("api-request"):
+        return {name: record[name] for name in KEPT_OF_COPIES if name in record}
+    if kind == "attachment":
+        record["attachment"] = {"type": record["attachment"]["type"]}
+        record.pop("rendered", None)
+    told = record.get("toolUseResult")
+    if isinstance(told, dict) and "agentId" in told:
+        told["content"] = told["content"][-1:]
+    message = record.get("message")
+    if isinstance(message, dict) and isinstance(message.get("content"), list):
+        for block in message["content"]:
+            if block.get("type") == "tool_result":
+                block["content"] = shortened(block["content"])
+    return record
+
+
+def shortened(content: Any) -> Any:
+    """A tool's result: a subagent's report without its frame, other text without asides."""
+    if isinstance(content, list):
+        return [{**item, "text": shortened(item["text"])} for item in content]
+    return ASIDE.sub("", HAND_BACK.sub(r"\1", content))
+
+
+def renamed(text: str) -> str:
+    for place, name in PLACES:
+        text = place.sub(name, text)
+    return text
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
