@@ -129,7 +129,9 @@ def subagent(
     path = root / project / parent / "subagents" / f"agent-{agent}.jsonl"
     written(path, own)
     meta = {"agentType": "explore", "description": f"agent {agent}", "toolUseId": "toolu_1"}
-    path.with_name(f"agent-{agent}.meta.json").write_text(json.dumps(meta))
+    whole = path.with_suffix(".new")
+    whole.write_text(json.dumps(meta))
+    whole.rename(path.with_name(f"agent-{agent}.meta.json"))
     return path
 
 

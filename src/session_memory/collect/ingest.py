@@ -361,19 +361,20 @@ class SessionWriting:
             if record.link is not None:
                 self.links.append((record.link.child, record.link.call_id))
             if record.events and record.key in stored:
+                # Its usage is stored as well, at the place where it stood first.
                 self._repeats.extend(_places(record, source_id))
-            else:
-                mine = owned is None or not record.native_id or owned(record.key)
-                rows = settling.settle(record, source_id, mine)
-                if not mine:
-                    self._copies.extend(rows)
-                if rows:
-                    stored.add(record.key)
-                    if record.native_id:
-                        self.named_records += 1
-                    if owned is not None and record.ts is not None:
-                        self.held_from = min(self.held_from or record.ts, record.ts)
-                        self.held_to = max(self.held_to or record.ts, record.ts)
+                continue
+            mine = owned is None or not record.native_id or owned(record.key)
+            rows = settling.settle(record, source_id, mine)
+            if not mine:
+                self._copies.extend(rows)
+            if rows:
+                stored.add(record.key)
+                if record.native_id:
+                    self.named_records += 1
+                if owned is not None and record.ts is not None:
+                    self.held_from = min(self.held_from or record.ts, record.ts)
+                    self.held_to = max(self.held_to or record.ts, record.ts)
             if record.usage is not None:
                 known = usage.get(record.usage.usage_id)
                 seq = settling.state.next_seq - 1

@@ -6,7 +6,7 @@ with ``:named`` parameters.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,6 @@ class Sqlite:
     def _configured(self, connection: apsw.Connection) -> apsw.Connection:
         connection.set_busy_timeout(BUSY_MS)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
-        _use_wal(connection)
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")
         connection.execute("pragma foreign_keys = on")
@@ -101,6 +100,13 @@ class Sqlite:
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
         try:
             return self.connection.execute(sql, params)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def each(self, sql: str, params: Params | None = None) -> Iterator[Row]:
+        """The rows one by one, for more than should be held at once."""
+        try:
+            yield from self.connection.execute(sql, params)
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
@@ -168,7 +174,8 @@ class Sqlite:
         except BaseException:
             # A full disk makes SQLite roll back on its own.
             if connection.in_transaction:
-                connection.execute("rollback")
+                with suppress(apsw.Error):
+                    connection.execute("rollback")
             raise
         finally:
             self._depth = 0
@@ -184,7 +191,20 @@ class Sqlite:
         try:
             yield
         finally:
-            self.execute("commit")
+            if connection.in_transaction:
+                self.execute("commit")
+
+    def write_ahead(self) -> None:
+        """Readers and a writer side by side, from now on and for whoever opens the file."""
+        try:
+            _use_wal(self.connection)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def is_foreign(self) -> bool:
+        """Whether the tables in it are another program's."""
+        ours = "select 1 from sqlite_master where name = 'schema_steps'"
+        return self.one(f"select 1 from sqlite_master where not exists ({ours})") is not None
 
     def has_table(self, name: str) -> bool:
         sql = "select 1 from sqlite_master where type = 'table' and name = :name"
@@ -219,14 +239,15 @@ class Sqlite:
         try:
             connection.pragma("journal_mode", "truncate")
         except (apsw.BusyError, apsw.LockedError):
-            yield
-            return
+            pass
         finally:
             connection.set_busy_timeout(BUSY_MS)
         try:
             yield
         finally:
-            _use_wal(connection)
+            # What went wrong on a full disk must not be hidden by what goes wrong after it.
+            with suppress(apsw.Error):
+                _use_wal(connection)
 
     def vacuum(self) -> None:
         self.execute("vacuum")
@@ -272,13 +293,22 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
         return StoreFull(str(path))
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(str(path))
-    if isinstance(error, apsw.CantOpenError):
+    if isinstance(error, apsw.CantOpenError) and not path.exists():
         return StoreNotFound(str(path))
     if isinstance(error, apsw.IOError) and _disk_is_full(path):
         return StoreFull(str(path))
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) or _failed_to_write(error):
+        hint = "Check the free space, your quota and the permissions of its directory."
+        return StoreError(f"{path} cannot be written: {error}", hint)
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.IOError):
         return StoreDamaged(str(path), str(error))
     return StoreError(f"{path}: {error}")
+
+
+def _failed_to_write(error: apsw.Error) -> bool:
+    """A quota and a limit on the size of files come as an input/output error too."""
+    reading = (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
+    return isinstance(error, apsw.IOError) and error.extendedresult not in reading
 
 
 def _disk_is_full(path: Path) -> bool:
@@ -290,13 +320,16 @@ def _disk_is_full(path: Path) -> bool:
 
 def _create_private(path: Path, *, exclusive: bool = True) -> None:
     """An empty file that only its owner may read, in a directory that only its owner may enter."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | (os.O_EXCL if exclusive else 0)
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, flags, 0o600))
-    except FileExistsError:
-        hint = "Choose a name that does not exist yet."
-        raise UnsafePath(f"{path} exists already", hint) from None
+    except OSError as error:
+        if exclusive and path.exists():
+            hint = "Choose a name that does not exist yet."
+            raise UnsafePath(f"{path} exists already", hint) from None
+        hint = "Check the path, its links and the permissions of its directory."
+        raise StoreError(f"cannot create {path}: {error.strerror}", hint) from error
 
 
 def _refuse_network(path: Path) -> None:

@@ -4,7 +4,7 @@ Only ``packs``, ``dictionaries``, ``sources`` (their identity and cursor) and th
 ``sessions`` hold anything that cannot be derived; every other row is rebuilt from the raw.
 """
 
-from session_memory.core.errors import NewerSchema
+from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Sqlite
 
 # Kinds, roles, tools, models and native kinds repeat on every event: they are stored once in
@@ -245,6 +245,11 @@ def migrate(db: Sqlite, now: int, steps: tuple[str, ...] = STEPS) -> list[int]:
     have = version(db)
     if have > len(steps):
         raise NewerSchema(str(db.path), found=have, known=len(steps))
+    if not have and db.is_foreign():
+        hint = "Name another file in SESSION_MEMORY_STORE."
+        raise StoreError(f"{db.path} is a database of another program", hint)
+    # Only now: a file that is not for us stays as it is, to the byte.
+    db.write_ahead()
     if have == len(steps):
         return []
     if have:

@@ -142,14 +142,14 @@ class Raw:
     def pieces(self, source_id: int, first: int = 0, end: int = END_OF_TIME) -> Iterator[bytes]:
         """The bytes of ``first`` to ``end``, pack by pack, each checked against its hash."""
         window = {"source": source_id, "first": first, "end": end}
-        for start, length, digest, dictionary, body in self._db.execute(_ALL, window):
+        for start, length, digest, dictionary, body in self._db.each(_ALL, window):
             data = self.unpacked(source_id, Pack(start, length, digest, dictionary, body))
             yield data[max(first - start, 0) : end - start]
 
     def packs(self, source_id: int) -> Iterator[Pack]:
         """Every pack of a source, in order, as stored."""
         window = {"source": source_id, "first": 0, "end": END_OF_TIME}
-        for row in self._db.execute(_ALL, window):
+        for row in self._db.each(_ALL, window):
             yield Pack(*row)
 
     def unpacked(self, source_id: int, pack: Pack) -> bytes:

@@ -39,6 +39,7 @@ class Store:
                 yield
         except BaseException:
             self.names.forget()
+            self.raw.dictionary.cache_clear()
             raise
 
     def drop_all_derived(self) -> None:
@@ -102,5 +103,9 @@ def open_store(where: str | Path, *, durability: str = "full", create: bool = Tr
     lose the last calls then, never the file.
     """
     db = Sqlite(Path(where).expanduser(), durability=durability, create=create)
-    migrate(db, now_ms())
+    try:
+        migrate(db, now_ms())
+    except BaseException:
+        db.close()
+        raise
     return Store(db)

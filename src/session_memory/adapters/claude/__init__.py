@@ -35,7 +35,8 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     with source.open(cursor.offset) as stream:
         if ref.role == DOCUMENT:
             body = stream.read()
-            if body or not cursor.offset:
+            # Nothing yet: the agent has created it and will write it in a moment.
+            if body:
                 yield Cursor(len(body)), from_meta(ref, body)
         elif ref.agent and not ref.session:
             yield from _of_a_subagent_beside_its_session(ref, stream, cursor)

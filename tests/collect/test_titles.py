@@ -1,0 +1,88 @@
+"""What a session is called: the name a person gave, else the agent's, else what was asked."""
+
+import pytest
+
+from session_memory.testing.claude import ClaudeHome, Log
+from session_memory.testing.collecting import collect, collected
+
+
+@pytest.fixture
+def log(claude: ClaudeHome) -> Log:
+    log = claude.session()
+    log.meta("Caveat: not this")
+    log.prompt("please make the tests pass")
+    return log
+
+
+def title(claude: ClaudeHome, uid: str = "claude:alpha") -> str | None:
+    with collected(claude.write()) as store:
+        session = store.sessions.get(uid)
+        assert session is not None
+        return session.title
+
+
+def test_without_a_title_it_is_the_first_thing_that_was_asked(
+    claude: ClaudeHome, log: Log
+) -> None:
+    log.prompt("and the docs")
+    assert title(claude) == "please make the tests pass"
+
+
+def test_each_title_gives_way_to_a_better_one(claude: ClaudeHome, log: Log) -> None:
+    log.summary("a summary")
+    assert title(claude) == "a summary"
+    log.agent_name("an agent's name")
+    assert title(claude) == "an agent's name"
+    log.ai_title("a guess")
+    assert title(claude) == "a guess"
+    log.custom_title("a person's choice")
+    assert title(claude) == "a person's choice"
+    log.ai_title("a later guess")
+    log.agent_name("a later name")
+    log.summary("a later summary")
+    assert title(claude) == "a person's choice"
+
+
+def test_the_last_title_of_a_kind_wins(claude: ClaudeHome, log: Log) -> None:
+    for name in ("first", "second"):
+        log.custom_title(name)
+    assert title(claude) == "second"
+
+
+def test_a_summary_counts_only_for_the_session_that_holds_its_leaf(
+    claude: ClaudeHome, log: Log
+) -> None:
+    log.summary("of another session", leaf="00000000-0000-4000-8000-00000000dead")
+    assert title(claude) == "please make the tests pass"
+
+
+def test_a_summary_may_stand_before_its_leaf(claude: ClaudeHome) -> None:
+    log = claude.session()
+    leaf = "00000000-0000-4000-8000-00000000beef"
+    log.summary("what it came to", leaf=leaf)
+    log.prompt("please make the tests pass")
+    log.line("assistant", uuid=leaf, message={"content": "done", "model": "opus"})
+    assert title(claude) == "what it came to"
+
+
+def test_a_summary_is_found_over_the_borders_of_reading(claude: ClaudeHome, log: Log) -> None:
+    leaf = log.answer("done")[0]
+    with collected(claude.write()) as store:
+        log.summary("what it came to", leaf=leaf)
+        collect(store, claude.write())
+        assert store.sessions.every()[0].title == "what it came to"
+
+
+def test_a_subagent_is_called_by_its_description(claude: ClaudeHome, log: Log) -> None:
+    agent = claude.subagent(log, "a1", meta={"description": "Count the lines"})
+    agent.prompt("You are to count all lines of all files.")
+    agent.answer("3")
+    assert title(claude, "claude:alpha:a1") == "Count the lines"
+
+
+def test_a_long_title_is_cut_to_one_line(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("one\n\ttwo  three " + "x" * 200)
+    found = title(claude)
+    assert found is not None
+    assert found.startswith("one two three xxx") and found.endswith("…") and len(found) == 80
