@@ -1,6 +1,10 @@
 """Make tests/data/claude from recorded sessions, with everything the vendor wrote cut out.
 
     python tools/make_fixtures.py ../shared/samples/agents/claude-2.1.325
+    python tools/make_fixtures.py --database
+
+The second makes a database of today's schema for tests/data/databases, where those of all earlier
+schemas are kept: later releases must be able to open them.
 
 Each scenario is a home directory with the logs of one scripted run, and EXPECTED.json, which
 says what was scripted. Kept are the lines' shapes, their ids, usage and the texts of the script.
@@ -9,12 +13,20 @@ frame around a subagent's report; places of the recording machine get other name
 """
 
 import json
+import os
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from session_memory.store import open_store
+from session_memory.store.migrations import NEWEST
+from session_memory.testing.claude import ClaudeHome, call, usage
+from session_memory.testing.collecting import collect
+
+DATABASES = Path(__file__).absolute().parent.parent / "tests" / "data" / "databases"
 TARGET = Path(__file__).parent.parent / "tests" / "data" / "claude"
 KEPT_OF_EXPECTED = ("agent", "version", "scenario", "truth", "script", "requests")
 KEPT_OF_REQUEST = ("lane", "step", "model", "usage", "tools", "message_id", "request_id", "group")
@@ -93,5 +105,38 @@ def renamed(text: str) -> str:
     return text
 
 
+def make_database() -> None:
+    """A small store with a bit of everything; its sources have no place on this machine."""
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        home = ClaudeHome(Path("home"))
+        log = home.session("alpha")
+        log.prompt("make it work")
+        log.answer(
+            "I look.",
+            call("Bash", command="pytest -q"),
+            used=usage(20, read=100, write=10, one_hour=4),
+        )
+        log.result("1 failed", is_error=True)
+        log.answer(call("Agent", "spawn", prompt="look"), used=usage(5))
+        meta = {"toolUseId": "spawn", "spawnDepth": 1, "description": "Look"}
+        agent = home.subagent(log, "a1", meta=meta)
+        agent.prompt("look")
+        agent.answer("looked", used=usage(7))
+        log.raw(b"{broken\n")
+        fork = home.fork(log, "beta")
+        fork.prompt("go on")
+        fork.answer("done", used=usage(9))
+        log.spill("out.txt", b"spilled\n" * 100)
+        log.raw(b'{"torn')
+        with open_store("memory.db") as store:
+            collect(store, home.write(), host="laptop")
+            store.compact()
+            store.backup(DATABASES / f"step-{NEWEST}.db")
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if sys.argv[1:] == ["--database"]:
+        make_database()
+    else:
+        main(Path(sys.argv[1]))

@@ -257,12 +257,12 @@ class Step:
 
 @st.composite
 def arrivals(draw: st.DrawFn, family: list[File]) -> list[Step]:
-    """The files of a family in any order, logs cut anywhere and grown in up to three steps."""
+    """The files of a family in any order, each cut anywhere and grown in up to four steps."""
     parts: list[tuple[Path, int]] = []
     for file in family:
         size = len(file.data)
         cuts = {size}
-        if file.place.suffix == ".jsonl" and size:
+        if size:
             ends = [place + 1 for place, byte in enumerate(file.data) if byte == 10] or [size]
             anywhere = st.one_of(st.sampled_from(ends), st.integers(0, size - 1))
             cuts |= set(draw(st.lists(anywhere, min_size=1, max_size=4)))

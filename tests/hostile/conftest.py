@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -161,17 +160,31 @@ def child_environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "error", **more}
 
 
-def run_child(task: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+def run_child(
+    task: str, *arguments: object, before: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     """A program of ours in a process of its own, to its end."""
     return subprocess.run(
-        child_command(task, *arguments),
+        [*before, *child_command(task, *arguments)],
         env=child_environment(),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
-        **options,
     )
+
+
+@pytest.fixture
+def unprivileged() -> tuple[str, ...]:
+    """What to put before a command so that permissions hold for it, even when root runs us."""
+    if os.geteuid() != 0:
+        return ()
+    before = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
+    try:
+        subprocess.run([*before, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("root may read and write everything, and setpriv is not at hand")
+    return before
 
 
 @pytest.fixture

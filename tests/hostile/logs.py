@@ -8,10 +8,7 @@ from typing import Any
 from uuid import UUID
 
 PROJECT = ".claude/projects/-work-app"
-WORDS = (
-    "amber basin cedar delta ember fjord grove haven inlet jetty knoll larch maple north orbit"
-    " plume quill ridge spruce tide umber vale willow yarrow zephyr"
-).split()
+WORDS = ("amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty")
 
 
 def uuid(*parts: object) -> str:
@@ -70,9 +67,7 @@ def _start(session: str) -> int:
     return random.Random(session).randrange(20 * 86_400)
 
 
-def _response(
-    session: str, n: int, content: list[dict[str, Any]], stop: str
-) -> dict[str, Any]:
+def _response(session: str, n: int, content: list[dict[str, Any]], stop: str) -> dict[str, Any]:
     message = {
         "id": f"msg_{uuid(session, n, 'response')}",
         "role": "assistant",
@@ -159,8 +154,11 @@ def _corpus(root: Path, sessions: int, output: int) -> Iterator[tuple[Path, byte
             agent = f"a{number:03}"
             own = rounds(f"{session}{agent}", 2, output=output)
             below = place / session / "subagents" / f"agent-{agent}"
-            yield below.with_suffix(".jsonl"), _joined(
-                [r | {"sessionId": session, "agentId": agent, "isSidechain": True} for r in own]
+            yield (
+                below.with_suffix(".jsonl"),
+                _joined(
+                    [r | {"sessionId": session, "agentId": agent, "isSidechain": True} for r in own]
+                ),
             )
             meta = {"description": agent, "toolUseId": "toolu_1", "spawnDepth": 1}
             yield below.with_suffix(".meta.json"), encoded(meta)

@@ -262,13 +262,29 @@ def test_a_log_that_may_not_be_read_is_a_problem_and_the_others_are_collected(
     memory.assert_sound()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_log_without_permission_is_a_problem(memory: Memory) -> None:
-    path = log(memory.root, S, rounds(S, 1))
+@pytest.mark.parametrize(
+    "locked",
+    [f"{S}.jsonl", f"{S}/subagents", f"{S}/subagents/agent-a1.meta.json"],
+    ids=["log", "directory", "document"],
+)
+def test_what_may_not_be_read_is_a_problem_until_it_may(
+    memory: Memory, unprivileged: tuple[str, ...], locked: str
+) -> None:
+    log(memory.root, T, rounds(T, 1))
+    log(memory.root, S, rounds(S, 1))
+    subagent(memory.root, S, "a1", rounds("a1", 1))
+    path = memory.root / PROJECT / locked
     path.chmod(0)
-    assert memory.sync().report.failed == 1
-    assert memory.problems() == [(path.name, "unreadable")]
-    path.chmod(0o600)
+    done = run_child("sync_and_check", memory.root, memory.path, before=unprivileged)
+    path.chmod(0o700)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["findings"] == []
+    assert [reason for _, reason in memory.problems()] == ["unreadable"]
+    assert uid(T) in memory.uids()
+    memory.sync()
+    assert memory.problems() == []
+    assert set(memory.uids()) == {uid(S), uid(T), f"{uid(S)}:a1"}
+    memory.assert_sound()
 
 
 def test_a_disk_that_fails_in_the_middle_of_a_file_keeps_what_was_read(
@@ -328,9 +344,7 @@ def test_a_directory_a_loop_and_links_to_nowhere_are_problems(memory: Memory) ->
 @pytest.mark.parametrize(
     "name", [f"{S}.jsonl", f"{T}/subagents/agent-a1.meta.json", f"{T}/tool-results/b1.txt"]
 )
-def test_a_pipe_named_like_a_log_does_not_hang(
-    memory: Memory, name: str, in_time: None
-) -> None:
+def test_a_pipe_named_like_a_log_does_not_hang(memory: Memory, name: str, in_time: None) -> None:
     log(memory.root, T, rounds(T, 1))
     subagent(memory.root, T, "a1", rounds("a1", 1))
     pipe = memory.root / PROJECT / name
@@ -413,9 +427,7 @@ def test_an_unreadable_directory_is_a_problem_that_goes_when_it_can_be_read(
     [b"", b"\n\n  \n\t\n", b"\r\n\r\n", b"\n" * 100_000],
     ids=["empty", "blank lines", "CRLF only", "many newlines"],
 )
-def test_a_file_without_a_line_is_no_session_and_no_problem(
-    memory: Memory, content: bytes
-) -> None:
+def test_a_file_without_a_line_is_no_session_and_no_problem(memory: Memory, content: bytes) -> None:
     path = memory.root / PROJECT / f"{S}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)

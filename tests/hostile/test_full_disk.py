@@ -5,7 +5,6 @@ files instead, which a user without a mount meets as a quota.
 """
 
 import json
-import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -230,20 +229,37 @@ def test_a_store_cannot_be_created_on_a_read_only_disk(memory: Memory, disk: Dis
     assert told["kind"] != "store_damaged", told
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_without_write_permission_cannot_be_added_to(memory: Memory) -> None:
+@pytest.mark.parametrize("mode", ["file", "directory", "both"])
+def test_a_store_without_permission_to_write_cannot_be_added_to(
+    memory: Memory, unprivileged: tuple[str, ...], mode: str
+) -> None:
     session = uuid("s")
     path = log(memory.root, session, rounds(session, 2))
     memory.sync()
+    content = memory.path.read_bytes()
     append(path, rounds(session, 2, start=8))
-    memory.path.chmod(0o400)
-    memory.path.parent.chmod(0o500)
+    memory.path.chmod(0o400 if mode in ("file", "both") else 0o600)
+    memory.path.parent.chmod(0o500 if mode in ("directory", "both") else 0o700)
     try:
-        told = failure(run_child("sync", memory.root, memory.path))
-        assert told["kind"] not in ("store_not_found", "store_damaged"), told
+        done = run_child("sync", memory.root, memory.path, before=unprivileged)
     finally:
         memory.path.parent.chmod(0o700)
         memory.path.chmod(0o600)
+    assert failure(done)["kind"] not in ("store_not_found", "store_damaged")
+    assert memory.path.read_bytes() == content
+    memory.sync()
+    memory.assert_sound()
+
+
+def test_a_store_that_may_not_be_read_is_an_error_with_a_hint(
+    memory: Memory, unprivileged: tuple[str, ...]
+) -> None:
+    log(memory.root, uuid("s"), rounds(uuid("s"), 2))
+    memory.sync()
+    memory.path.chmod(0)
+    done = run_child("sync", memory.root, memory.path, before=unprivileged)
+    memory.path.chmod(0o600)
+    assert failure(done)["kind"] not in ("store_not_found", "store_damaged")
 
 
 def test_what_a_full_disk_rolled_back_is_forgotten_by_the_same_store(

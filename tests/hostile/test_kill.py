@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -81,12 +82,21 @@ def test_killed_while_it_adds_to_a_store(grown: tuple[Path, Path, str], place: P
 def _moments(root: Path, path: Path, task: str, count: int) -> list[float]:
     """Seconds after the start of a sync: one in each of ``count`` equal parts of its work."""
     started = time.perf_counter()
-    subprocess.run(child_command(task, root, path), env=child_environment(), check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        child_command(task, root, path),
+        env=child_environment(),
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     took = time.perf_counter() - started
     started = time.perf_counter()
-    subprocess.run(child_command(task, root / "nothing", f"{path}.empty"), env=child_environment(),
-                   check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        child_command(task, root / "nothing", f"{path}.empty"),
+        env=child_environment(),
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     idle = (time.perf_counter() - started) * 0.8
     chance = random.Random(f"{task}{count}")
     part = (took - idle) / count
@@ -98,8 +108,10 @@ def _kill_all(
 ) -> None:
     with ThreadPoolExecutor(2) as pool:
         killed = list(
-            pool.map(lambda pair: _killed_and_resumed(root, *pair, task, expected),
-                     zip(stores, moments, strict=True))
+            pool.map(
+                lambda pair: _killed_and_resumed(root, *pair, task, expected),
+                zip(stores, moments, strict=True),
+            )
         )
     # A machine that got faster than it was measured may finish some; most must have been killed.
     assert sum(killed) > len(killed) // 2
@@ -117,7 +129,11 @@ def _killed_and_resumed(root: Path, path: Path, moment: float, task: str, expect
     was_killed = process.wait() < 0
     checked = subprocess.run(
         child_command("sync_and_check", root, path),
-        env=child_environment(), capture_output=True, text=True, timeout=120, check=False,
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert '"findings": []' in checked.stdout
@@ -141,13 +157,12 @@ def test_killed_between_any_two_writes_of_a_derivation(
     with memory.opened() as store:
         collect(store, memory.root)
     for session in sessions[:2]:
-        append(memory.root / PROJECT / f"{session}.jsonl", fork(rounds(sessions[3], 2, 80), session))
+        append(
+            memory.root / PROJECT / f"{session}.jsonl", fork(rounds(sessions[3], 2, 80), session)
+        )
     _die_at_call(monkeypatch, derive.Derivation, "_write", at)
-    with memory.opened() as store:
-        try:
-            collect(store, memory.root)
-        except Killed:
-            pass
+    with memory.opened() as store, suppress(Killed):
+        collect(store, memory.root)
     monkeypatch.undo()
     memory.sync()
     assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
@@ -165,11 +180,8 @@ def test_killed_inside_any_step_of_a_sync(
     put(files)
     files[0][0].unlink()
     _die_at_call(monkeypatch, syncing.Sync, name, at)
-    with memory.opened() as store:
-        try:
-            collect(store, memory.root)
-        except Killed:
-            pass
+    with memory.opened() as store, suppress(Killed):
+        collect(store, memory.root)
     monkeypatch.undo()
     memory.sync()
     undisturbed = Memory(memory.root, memory.path.with_name("2.db"))

@@ -220,8 +220,11 @@ class Owners:
         holders = self._named_parents(holders) or holders
         common = sum(count for held, count in self._counts.items() if held & mask == mask)
         whole = [index for index in holders if self._totals[index] == common]
+        # Forked at several places, an origin shares all it has, though not all with everyone.
+        shared = [index for index in holders if not self._counts[1 << index]]
         return min(
-            whole or holders, key=lambda index: (self._first_own[index], self._rows[index].uid)
+            whole or shared or holders,
+            key=lambda index: (self._first_own[index], self._rows[index].uid),
         )
 
     def _named_parents(self, holders: list[int]) -> list[int]:

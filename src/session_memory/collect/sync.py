@@ -353,9 +353,8 @@ class Sync:
             yield Chunk(task, end, None, [], Cursor(), end, self._tail(file, end), is_last=True)
 
     def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
-        if not task.is_new and task.row.kept:
-            # A document is one record: a longer version of it is another generation.
-            self._begin_generation(task)
+        # One that only grew was caught while it was being written: all we had of it is in there.
+        task.row.lines = task.row.lenient = 0
         piece = Piece(0, body, len(body))
         records, cursor = self._translate(task, piece, Cursor())
         packs = self._work(self._packer(task.flavor).packs, body, 0, None)
@@ -432,6 +431,8 @@ class Sync:
             store.raw.replace_from(row.id, chunk.start, chunk.packs.result(), is_known)
         if is_known:
             store.problems.file_is_well(row.id)
+        if is_known and row.role != LOG:
+            store.problems.forget(row.id)
         store.problems.add(row.id, Tally.problems_of(records), self._now)
         self._touched.update(ingest.add(row, records))
 

@@ -183,16 +183,16 @@ class Sqlite:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Reads that all see the same moment."""
-        connection = self.connection
-        if connection.in_transaction:
+        if self.connection.in_transaction:
             yield
             return
         self.execute("begin")
         try:
             yield
         finally:
-            if connection.in_transaction:
-                self.execute("commit")
+            # What went wrong may have ended it; saying so must not hide what it was.
+            with suppress(apsw.Error):
+                self.connection.execute("commit")
 
     def write_ahead(self) -> None:
         """Readers and a writer side by side, from now on and for whoever opens the file."""
@@ -308,7 +308,7 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
 def _failed_to_write(error: apsw.Error) -> bool:
     """A quota and a limit on the size of files come as an input/output error too."""
     reading = (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
-    return isinstance(error, apsw.IOError) and error.extendedresult not in reading
+    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) not in reading
 
 
 def _disk_is_full(path: Path) -> bool:

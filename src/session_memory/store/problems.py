@@ -24,6 +24,7 @@ _KNOWN = "select place, reason from problems where source_id = :source and place
 _CLEAR_FILE = """
     delete from problems where source_id = :source and place = 0 and reason = :reason
 """
+_FORGET = "delete from problems where source_id = :source"
 _CLEAR_RECORDS = "delete from problems where length > 0"
 _COUNT = "select count(*) from problems"
 _LIST = """
@@ -56,6 +57,10 @@ class Problems:
 
     def file_is_well(self, source_id: int) -> None:
         self._db.execute(_CLEAR_FILE, {"source": source_id, "reason": UNREADABLE})
+
+    def forget(self, source_id: int) -> None:
+        """Of a source that is read anew as a whole, nothing said before counts."""
+        self._db.execute(_FORGET, {"source": source_id})
 
     def clear_records(self) -> None:
         """Forget what was wrong with single records: reading the raw again will tell."""
