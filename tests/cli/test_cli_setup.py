@@ -1,25 +1,29 @@
 """config, completion and version."""
 
 import json
+import re
 import subprocess
 import tomllib
 
 import pytest
 
 from session_memory.cli.commands.config import EXAMPLE
-from session_memory.collect.config import load_config
+from session_memory.collect.config import Config, load_config
 
 
-def test_the_example_is_a_configuration_with_every_setting(tmp_path, run) -> None:
+def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, run) -> None:
     path = tmp_path / "config.toml"
     path.write_text(run("config", "--example").stdout)
+    assert load_config(path) == Config()
+    everything = re.sub(r"(?m)^#(?=[a-z\["])", "", EXAMPLE)
+    path.write_text(everything)
     config = load_config(path)
     assert config.host == "laptop"
     assert config.sources["claude"].roots and config.exclude.repos and config.domains
     shown = run("config", "--config", str(path)).stdout
     values = tomllib.loads(shown)
-    assert values["domains"] == tomllib.loads(EXAMPLE)["domains"]
-    assert values["sources"] == tomllib.loads(EXAMPLE)["sources"]
+    assert values["domains"] == tomllib.loads(everything)["domains"]
+    assert values["sources"] == tomllib.loads(everything)["sources"]
 
 
 def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:

@@ -42,7 +42,7 @@ def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
 def sync_and_check(root: str, path: str) -> dict[str, Any]:
     with open_store(path) as store:
         outcome = collect(store, root)
-        found = verify(store, sample=5)
+        found = verify(store, sample=3)
         return {**_figures(outcome), "print": store.fingerprint(), "findings": found.findings}
 
 

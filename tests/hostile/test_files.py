@@ -10,10 +10,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from session_memory.collect import sync as syncing
+from session_memory.collect.discover import roots
 from session_memory.collect.native import Piece, pieces
 from session_memory.collect.restore import restore_native
 
@@ -419,6 +421,84 @@ def test_an_unreadable_directory_is_a_problem_that_goes_when_it_can_be_read(
     memory.assert_sound()
 
 
+def test_an_agent_directory_that_may_not_be_entered_is_a_problem(
+    memory: Memory, unprivileged: tuple[str, ...]
+) -> None:
+    log(memory.root, S, rounds(S, 1))
+    (memory.root / ".claude").chmod(0)
+    done = run_child("sync_and_check", memory.root, memory.path, before=unprivileged)
+    (memory.root / ".claude").chmod(0o700)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [reason for _, reason in memory.problems()] == ["unreadable"]
+    memory.sync()
+    assert (memory.problems(), memory.uids()) == ([], [uid(S)])
+
+
+def test_a_root_that_is_a_link_to_another_root_is_collected_once(
+    memory: Memory, home: Path
+) -> None:
+    log(home, S, rounds(S, 2))
+    (home / ".config").mkdir()
+    (home / ".config/claude").symlink_to(home / ".claude")
+    with memory.opened() as store:
+        config = syncing.Config()
+        outcome = syncing.sync(store, config, roots(config, environ={"HOME": str(home)}))
+        assert outcome.report.discovered == 1
+        assert {row.path for row in store.sources.every()} == {str(home / PROJECT / f"{S}.jsonl")}
+
+
+def test_a_root_is_the_same_however_it_is_written(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(memory.root, S, rounds(S, 2))
+    memory.sync()
+    monkeypatch.chdir(memory.root)
+    with memory.opened() as store:
+        assert collect(store, Path()).report.unchanged == 1
+
+
+def test_a_pipe_given_as_a_root_does_not_hang(memory: Memory, in_time: None) -> None:
+    pipe = memory.root / "pipe.jsonl"
+    os.mkfifo(pipe)
+    with memory.opened() as store:
+        assert collect(store, pipe).report.failed == 1
+
+
+def test_a_spilled_output_that_looks_like_a_log_is_no_session(memory: Memory) -> None:
+    log(memory.root, S, rounds(S, 1))
+    written(memory.root / PROJECT / S / "tool-results" / "b1.jsonl", rounds(T, 1))
+    memory.sync()
+    assert memory.uids() == [uid(S)]
+    memory.assert_sound()
+
+
+@pytest.mark.parametrize("second", [-1e10, 0, 1.3e10])
+def test_a_log_of_any_age_is_collected(memory: Memory, second: float) -> None:
+    path = log(memory.root, S, rounds(S, 1))
+    os.utime(path, (second, second))
+    memory.sync()
+    assert memory.sync().report.unchanged == 1
+    memory.assert_sound()
+
+
+def test_an_inode_number_of_64_bits_fits(memory: Memory) -> None:
+    """Network and overlay file systems use all of them."""
+    status = SimpleNamespace(st_size=10, st_mtime_ns=5, st_ctime_ns=5, st_ino=(1 << 64) - 5)
+    assert 0 <= syncing.Stat.of(status).inode < 1 << 63  # type: ignore[arg-type]
+
+
+def test_a_file_that_names_a_new_session_on_every_line_is_collected(memory: Memory) -> None:
+    names = [uuid("many", n) for n in range(3000)]
+    path = log(memory.root, S, [user(name, 0) for name in names])
+    outcome = memory.sync()
+    assert outcome.report.seconds < 20
+    assert memory.uids() == sorted(uid(name) for name in names)
+    append(path, rounds(S, 1))
+    memory.sync()
+    with memory.opened() as store:
+        assert_sound(store, sample=5)
+
+
 # ---------------------------------------------------------------- odd content
 
 
@@ -736,17 +816,22 @@ def test_an_unreadable_meta_document_counts_its_source_once(
 
 
 @pytest.mark.slow
-def test_a_huge_spilled_output_is_kept_in_little_memory(memory: Memory) -> None:
+@pytest.mark.parametrize("name", ["tool-results/b1.txt", "subagents/agent-a1.meta.json"])
+def test_a_huge_file_beside_a_log_is_kept_in_little_memory(memory: Memory, name: str) -> None:
     log(memory.root, S, rounds(S, 1))
-    spill = memory.root / PROJECT / S / "tool-results" / "b1.txt"
-    spill.parent.mkdir(parents=True)
-    with spill.open("wb") as file:
+    subagent(memory.root, S, "a1", rounds("a1", 1))
+    path = memory.root / PROJECT / S / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
         file.truncate(300 * 1024 * 1024)
     done = run_child("sync", memory.root, memory.path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["peak_mb"] < 250
+    assert set(memory.uids()) == {uid(S), f"{uid(S)}:a1"}
     with memory.opened() as store:
         assert_sound(store)
+        kept = {row.path: row.kept for row in store.sources.every()}
+    assert kept[str(path)] == 300 * 1024 * 1024
 
 
 # ---------------------------------------------------------------- what a session can say

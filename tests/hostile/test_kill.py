@@ -3,12 +3,15 @@
 The moments are random but seeded, and spread over how long a sync takes on this machine.
 """
 
+import json
 import random
 import shutil
+import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,11 +20,18 @@ from session_memory.collect import derive
 from session_memory.collect import sync as syncing
 from session_memory.collect.check import verify
 
-from .conftest import Memory, child_command, child_environment, collect, fresh_fingerprint
+from .conftest import (
+    Memory,
+    child_command,
+    child_environment,
+    collect,
+    fresh_fingerprint,
+    run_child,
+)
 from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
 
 KILLS = 50
-SESSIONS, OUTPUT = 100, 14_000
+SESSIONS, OUTPUT = 75, 16_000
 
 
 @pytest.fixture(scope="module")
@@ -61,84 +71,82 @@ def test_killed_while_it_fills_an_empty_store(
     whole: tuple[Memory, str], place: Path, task: str
 ) -> None:
     memory, expected = whole
-    moments = _moments(memory.root, place / f"timed-{task}.db", task, KILLS // 4)
-    stores = [place / f"{task}-{n}.db" for n in range(len(moments))]
-    _kill_all(memory.root, stores, moments, task, expected)
+    trials = Trials(task, memory.root, None, expected)
+    trials.run(place / task, KILLS // 4)
 
 
 @pytest.mark.kill
 @pytest.mark.slow
 def test_killed_while_it_adds_to_a_store(grown: tuple[Path, Path, str], place: Path) -> None:
+    """Half of the time goes into deriving sessions anew, so half of the kills do too."""
     root, half, expected = grown
-    timed = place / "timed-incremental.db"
-    shutil.copy(half, timed)
-    moments = _moments(root, timed, "sync", KILLS - 2 * (KILLS // 4))
-    stores = [place / f"incremental-{n}.db" for n in range(len(moments))]
-    for store in stores:
-        shutil.copy(half, store)
-    _kill_all(root, stores, moments, "sync", expected)
+    Trials("sync", root, half, expected).run(place / "adding", KILLS - 2 * (KILLS // 4))
 
 
-def _moments(root: Path, path: Path, task: str, count: int) -> list[float]:
-    """Seconds after the start of a sync: one in each of ``count`` equal parts of its work."""
-    started = time.perf_counter()
-    subprocess.run(
-        child_command(task, root, path),
-        env=child_environment(),
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    took = time.perf_counter() - started
-    started = time.perf_counter()
-    subprocess.run(
-        child_command(task, root / "nothing", f"{path}.empty"),
-        env=child_environment(),
-        check=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    idle = (time.perf_counter() - started) * 0.8
-    chance = random.Random(f"{task}{count}")
-    part = (took - idle) / count
-    return [idle + part * (n + chance.random()) for n in range(count)]
+@dataclass
+class Trials:
+    """Kill a sync of ``root`` that begins with the store ``base``, or with none, and go on."""
 
+    task: str
+    root: Path
+    base: Path | None
+    expected: str
 
-def _kill_all(
-    root: Path, stores: list[Path], moments: list[float], task: str, expected: str
-) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        killed = list(
-            pool.map(
-                lambda pair: _killed_and_resumed(root, *pair, task, expected),
-                zip(stores, moments, strict=True),
-            )
+    def run(self, place: Path, count: int) -> None:
+        place.mkdir()
+        begin, end = self._duration(place / "timed.db")
+        part = (end - begin) / count
+        chance = random.Random(f"{self.task}{self.base is None}")
+        moments = [begin + part * (n + chance.random()) for n in range(count)]
+        stores = [place / f"{n}.db" for n in range(count)]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(self._kill_and_resume, stores, moments))
+
+    def _duration(self, path: Path) -> tuple[float, float]:
+        """When a sync begins to work, and when it is done."""
+        started = time.perf_counter()
+        empty = path.parent / "no-logs"
+        empty.mkdir()
+        done = run_child("sync", empty, path.with_suffix(".empty"))
+        begin = time.perf_counter() - started
+        assert done.returncode == 0, done.stderr
+        self._prepare(path)
+        started = time.perf_counter()
+        done = run_child(self.task, self.root, path)
+        assert done.returncode == 0, done.stderr
+        return begin * 0.8, max(time.perf_counter() - started, begin)
+
+    def _prepare(self, path: Path) -> None:
+        for file in path.parent.glob(f"{path.name}*"):
+            file.unlink()
+        if self.base is not None:
+            shutil.copy(self.base, path)
+
+    def _kill_and_resume(self, path: Path, moment: float) -> None:
+        while not self._killed(path, moment):
+            # The machine is faster than when it was timed.
+            moment *= 0.8
+        done = run_child("sync_and_check", self.root, path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        told = json.loads(done.stdout)
+        assert told["findings"] == []
+        assert told["print"] == self.expected, f"killed after {moment:.3f} s"
+        for file in path.parent.glob(f"{path.name}*"):
+            file.unlink()
+
+    def _killed(self, path: Path, moment: float) -> bool:
+        """Whether the sync was still at work at its moment, and is dead now."""
+        self._prepare(path)
+        process = subprocess.Popen(
+            child_command(self.task, self.root, path),
+            env=child_environment(),
+            stdout=subprocess.DEVNULL,
         )
-    # A machine that got faster than it was measured may finish some; most must have been killed.
-    assert sum(killed) > len(killed) // 2
-
-
-def _killed_and_resumed(root: Path, path: Path, moment: float, task: str, expected: str) -> bool:
-    """Kill one sync at its moment, then let one run through; says whether it was in time."""
-    process = subprocess.Popen(
-        child_command(task, root, path), env=child_environment(), stdout=subprocess.DEVNULL
-    )
-    try:
-        process.wait(moment)
-    except subprocess.TimeoutExpired:
-        process.kill()
-    was_killed = process.wait() < 0
-    checked = subprocess.run(
-        child_command("sync_and_check", root, path),
-        env=child_environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert '"findings": []' in checked.stdout
-    assert expected in checked.stdout, f"killed after {moment:.3f} s: another fingerprint"
-    return was_killed
+        try:
+            process.wait(moment)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return process.wait() == -signal.SIGKILL
 
 
 # ---------------------------------------------------------------- chosen moments

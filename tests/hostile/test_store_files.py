@@ -1,6 +1,7 @@
 """Files that are no store, or are one no longer: an error that says so, and hands off the file."""
 
 import os
+import random
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -182,6 +183,30 @@ def test_a_flipped_bit_in_a_pack_is_found_and_named(filled: Memory) -> None:
     with filled.opened() as store:
         findings = verify(store).findings
         assert any("hash" in finding for finding in findings)
+        with pytest.raises(StoreDamaged) as caught:
+            store.fingerprint()
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("body", [b"", b"noise", None], ids=["empty", "noise", "gone"])
+def test_a_damaged_dictionary_is_found_and_named(memory: Memory, body: bytes | None) -> None:
+    # Logs that begin alike, and a dictionary that was stored before small ones come.
+    boilerplate = {
+        "type": "system",
+        "content": "".join(random.Random(1).choices("abcdef", k=90_000)),
+    }
+    for n in range(8):
+        log(memory.root, uuid("alike", n), [boilerplate, *rounds(uuid("alike", n), 1)])
+    memory.sync()
+    connection = apsw.Connection(str(memory.path))
+    assert connection.execute("select count(*) from packs where dictionary_id > 0").get
+    if body is None:
+        connection.execute("delete from dictionaries")
+    else:
+        connection.execute("update dictionaries set body = ?", (body,))
+    connection.close()
+    with memory.opened() as store:
+        assert verify(store).findings
         with pytest.raises(StoreDamaged) as caught:
             store.fingerprint()
     assert caught.value.hint

@@ -44,7 +44,9 @@ def roots(
             continue
         told = given or tuple(Path(root).expanduser() for root in source.roots)
         places = told or adapter(flavor).roots(environ, home(environ))
-        for place in dict.fromkeys(places):
+        # Where one is only another name of another, a link say, the first name stands for both.
+        once = {place.resolve(): place.absolute() for place in reversed(places)}
+        for place in reversed(once.values()):
             found.append(Root(flavor, place, place.exists(), not told))
     return found
 

@@ -32,7 +32,9 @@ class Stat(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, status: os.stat_result) -> "Stat":
-        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        # Some file systems number files, and date them, beyond what a database can hold.
+        values = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        return cls(*(value if abs(value) < 1 << 63 else value % (1 << 63) for value in values))
 
     def matches(self, row: SourceRow) -> bool:
         return (self.size, self.mtime_ns, self.ctime_ns, self.inode) == (

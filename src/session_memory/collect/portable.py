@@ -105,6 +105,9 @@ def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow) -> None:
 
 def import_store(store: Store, source: Path, config: Config) -> Imported:
     """Take in every source of a portable file that is not here yet, and derive from it."""
+    for _ in _sources(source):
+        # Read to its end before anything is taken in: all of it or nothing.
+        pass
     done = Imported()
     sessions_before = store.sessions.count()
     now = now_ms()

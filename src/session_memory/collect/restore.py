@@ -18,16 +18,23 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 def restore_native(
-    store: Store, uids: list[str] | None, to: Path | None = None, host: str | None = None
+    store: Store,
+    uids: list[str] | None,
+    to: Path | None = None,
+    host: str | None = None,
+    *,
+    only_missing: bool = False,
 ) -> list[Restored]:
-    """Write the files of sessions back: all of them when ``uids`` is ``None``.
+    """Write the files of sessions, subagents included, back: all when ``uids`` is ``None``.
 
     ``to`` is a directory that stands for the home directory; without it every file goes back to
     where the agent looks for it. Nothing is overwritten and no link is followed: everything is
-    checked before the first byte is written.
+    checked before the first byte is written. ``only_missing`` leaves out files that exist.
     """
     rows = _chosen(store, uids, host)
     targets = [(row, _target(row, to)) for row in rows]
+    if only_missing:
+        targets = [(row, path) for row, path in targets if not path.exists()]
     _refuse_clashes(targets)
     return [Restored(path, _write(store, row, path, to)) for row, path in targets]
 
@@ -46,13 +53,20 @@ def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[Sour
 
 
 def sources_of(store: Store, uid: str) -> list[SourceRow]:
-    """Every file of a session: its logs, its document, its spilled bodies."""
-    session = store.sessions.row(uid)
-    if session is None:
-        raise UnknownSession(uid)
-    read = [store.sources.get(source_id) for source_id in store.sessions.source_ids(session.id)]
-    named = store.sources.named_for(session.flavor, session.native_id)
-    return [*read, *(row for row in named if not row.agent)]
+    """Every file of a session: its logs, its document, its spilled bodies, its subagents."""
+    found, waiting, seen = [], [uid], {uid}
+    while waiting:
+        session = store.sessions.row(waiting.pop())
+        if session is None:
+            raise UnknownSession(uid)
+        sources = store.sessions.source_ids(session.id)
+        found += [store.sources.get(source_id) for source_id in sources]
+        named = store.sources.named_for(session.flavor, session.native_id)
+        found += [row for row in named if not row.agent]
+        children = set(store.sessions.subagents(session.uid)) - seen
+        seen |= children
+        waiting += sorted(children)
+    return found
 
 
 def _target(row: SourceRow, to: Path | None) -> Path:
@@ -91,16 +105,16 @@ def _write(store: Store, row: SourceRow, path: Path, to: Path | None) -> int:
             size += file.write(piece)
         file.flush()
         os.fsync(file.fileno())
-    if row.mtime_ns:
+    # Back in its place it must look new: an agent deletes what it has not written to for long.
+    if row.mtime_ns and to is not None:
         os.utime(path, ns=(row.mtime_ns, row.mtime_ns))
     return size
 
 
 def _make_directories(directory: Path, base: Path | None) -> None:
-    """Create what is missing; below ``base`` a link in the way would lead outside."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for parent in (directory, *directory.parents):
-        if base is None or parent == base:
-            return
-        if parent.is_symlink():
-            raise UnsafePath(f"{parent} is a link and would lead outside {base}")
+    """Create what is missing, private; below ``base`` a link in the way would lead outside."""
+    for place in reversed((directory, *directory.parents)):
+        if base is not None and base in place.parents and place.is_symlink():
+            raise UnsafePath(f"{place} is a link and would lead outside {base}")
+        if not place.exists():
+            place.mkdir(mode=0o700)

@@ -126,7 +126,9 @@ def sync(
     run = Sync(store, config, host or config.host or socket.gethostname(), progress or Progress())
     with _collector_off():
         run.look(where)
-        if not dry_run:
+        if dry_run:
+            run.count_only()
+        else:
             run.read()
     run.outcome.report.seconds = round(time.perf_counter() - started, 3)
     run.outcome.roots = where
@@ -161,9 +163,12 @@ class Sync:
             self._look_at(found)
         prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
         for path, row in self._known.items():
-            if path not in self._seen and path.startswith(prefixes) and not row.vanished:
+            expected = path.startswith(prefixes) and not row.vanished
+            # Excluded now, or behind a directory we may not enter: that is not gone.
+            if expected and path not in self._seen and _is_gone(path):
                 self._gone.append(row)
-        self.outcome.vanished = sum(row.role == LOG for row in self._gone)
+        kept = [row for row in self._gone if row.role == LOG and row.ingested_at is not None]
+        self.outcome.vanished = len(kept)
 
     def _look_at(self, found: Discovered) -> None:
         report = self.outcome.report
@@ -228,6 +233,10 @@ class Sync:
 
     # ------------------------------------------------------------ reading
 
+    def count_only(self) -> None:
+        """A dry run: what would be read counts as read."""
+        self.outcome.report.ingested = sum(task.counted for task in self._tasks)
+
     def read(self) -> None:
         """Read every changed source and write what it says, batch by batch."""
         store, report = self._store, self.outcome.report
@@ -288,10 +297,14 @@ class Sync:
             if task.ref.role == LOG:
                 yield from self._log_chunks(task, file, size)
             elif task.ref.role == SPILL:
-                yield from self._spill_chunks(task, file, size)
+                yield from self._spill_chunks(task, file, task.row.kept, size)
             else:
                 file.seek(0)
-                yield self._whole_chunk(task, file.read(size))
+                # A document too long to be one is kept all the same, piece by piece.
+                body = file.read(min(size, SEGMENT))
+                yield self._whole_chunk(task, body, is_last=len(body) >= size)
+                if len(body) < size:
+                    yield from self._spill_chunks(task, file, len(body), size)
 
     def _begin_generation(self, task: Task) -> None:
         """The file is another one now. What we have of the old one stays, out of the way."""
@@ -339,9 +352,9 @@ class Sync:
         items = list(read(MemorySource(task.ref, piece), begin))
         return [record for _, record in items], items[-1][0] if items else begin
 
-    def _spill_chunks(self, task: Task, file: BinaryIO, size: int) -> Iterator[Chunk]:
+    def _spill_chunks(self, task: Task, file: BinaryIO, start: int, size: int) -> Iterator[Chunk]:
         """A spilled body of any size, piece by piece; it gives no records."""
-        start = end = task.row.kept
+        end = start
         file.seek(start)
         while end < size and (data := file.read(min(SEGMENT, size - end))):
             start, end = end, end + len(data)
@@ -352,14 +365,14 @@ class Sync:
         if start == end:
             yield Chunk(task, end, None, [], Cursor(), end, self._tail(file, end), is_last=True)
 
-    def _whole_chunk(self, task: Task, body: bytes) -> Chunk:
+    def _whole_chunk(self, task: Task, body: bytes, *, is_last: bool) -> Chunk:
         # One that only grew was caught while it was being written: all we had of it is in there.
         task.row.lines = task.row.lenient = 0
         piece = Piece(0, body, len(body))
         records, cursor = self._translate(task, piece, Cursor())
         packs = self._work(self._packer(task.flavor).packs, body, 0, None)
         self._progress.advance(len(body))
-        return Chunk(task, 0, packs, records, cursor, len(body), tail_hash(body), is_last=True)
+        return Chunk(task, 0, packs, records, cursor, len(body), tail_hash(body), is_last=is_last)
 
     def _work(self, function: Callable[..., list[Packed]], *args: object) -> Future[list[Packed]]:
         """Compress beside what goes on here; little is not worth waking a thread for."""
@@ -455,6 +468,16 @@ class Sync:
             self._store.sources.mark_vanished(row.id)
             if row.ingested_at is None:
                 self._store.problems.file_is_well(row.id)
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        Path(path).lstat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 class _Batches:

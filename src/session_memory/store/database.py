@@ -73,9 +73,23 @@ class Sqlite:
 
     def _connect(self) -> apsw.Connection:
         try:
+            if self.is_read_only:
+                return self._read_only()
             return self._configured(apsw.Connection(str(self.path)))
         except apsw.Error as error:
             raise translated(error, self.path) from error
+
+    @property
+    def is_read_only(self) -> bool:
+        """A copy on a medium or in a directory that we may only look at."""
+        places = (self.path, self.path.parent)
+        return not self.in_memory and not all(os.access(place, os.W_OK) for place in places)
+
+    def _read_only(self) -> apsw.Connection:
+        """Without a log beside it the file is all there is, and nobody can change it under us."""
+        quiet = not Path(f"{self.path}-wal").exists()
+        uri = f"{self.path.absolute().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
+        return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
     def _configured(self, connection: apsw.Connection) -> apsw.Connection:
         connection.set_busy_timeout(BUSY_MS)
@@ -265,7 +279,7 @@ class Sqlite:
         return changed
 
     def bytes_on_disk(self) -> int:
-        files = (self.path, *(Path(f"{self.path}{end}") for end in ("-wal", "-shm")))
+        files = (self.path, Path(f"{self.path}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
@@ -322,7 +336,9 @@ def _create_private(path: Path, *, exclusive: bool = True) -> None:
     """An empty file that only its owner may read, in a directory that only its owner may enter."""
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | (os.O_EXCL if exclusive else 0)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Path.mkdir would give the directories between the permissions of the umask.
+        for directory in reversed((path.parent, *path.parent.parents)):
+            directory.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(path, flags, 0o600))
     except OSError as error:
         if exclusive and path.exists():

@@ -249,7 +249,8 @@ def migrate(db: Sqlite, now: int, steps: tuple[str, ...] = STEPS) -> list[int]:
         hint = "Name another file in SESSION_MEMORY_STORE."
         raise StoreError(f"{db.path} is a database of another program", hint)
     # Only now: a file that is not for us stays as it is, to the byte.
-    db.write_ahead()
+    if not db.is_read_only:
+        db.write_ahead()
     if have == len(steps):
         return []
     if have:

@@ -153,12 +153,14 @@ class Raw:
             yield Pack(*row)
 
     def unpacked(self, source_id: int, pack: Pack) -> bytes:
-        dictionary = None if pack.dictionary_id is None else self.dictionary(pack.dictionary_id)
         if sha256(pack.body).digest() != pack.hash:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", "its hash does not match")
+        dictionary = None
         try:
+            if pack.dictionary_id is not None:
+                dictionary = self.dictionary(pack.dictionary_id)
             data = bytes(zstd.decompress(pack.body, zstd_dict=dictionary))
-        except zstd.ZstdError as error:
+        except (zstd.ZstdError, TypeError) as error:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", str(error)) from error
         if len(data) != pack.length:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", "its length does not match")

@@ -122,6 +122,9 @@ _DROP_ORPHANS = """
 """
 # A settling state with nothing settled yet: an empty msgpack array.
 EMPTY_STATE = b"\x90"
+_SUBAGENTS = """
+    select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
+"""
 _UIDS = "select uid from sessions order by uid"
 _COUNT = "select count(*) from sessions"
 
@@ -218,6 +221,9 @@ class Sessions:
 
     def children(self, uid: str) -> list[str]:
         return [row[0] for row in self._db.all(_CHILDREN, {"uid": uid})]
+
+    def subagents(self, uid: str) -> list[str]:
+        return [row[0] for row in self._db.all(_SUBAGENTS, {"uid": uid})]
 
     def uids(self) -> list[str]:
         return [row[0] for row in self._db.all(_UIDS)]

@@ -131,10 +131,15 @@ def _contents(facts: dict[str, Any]) -> Iterator[Check]:
         yield Check("problems", "ok", text)
 
 
+OUR_DIRECTORY = ".session-memory"
+
+
 def _permissions(path: Path) -> Iterator[Check]:
     files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm"))]
     modes = [(file, stat.S_IMODE(file.stat().st_mode)) for file in files if file.exists()]
-    modes.append((path.parent, stat.S_IMODE(path.parent.stat().st_mode)))
+    if path.parent.name == OUR_DIRECTORY:
+        # Elsewhere the directory is somebody's own business, and the file is private anyway.
+        modes.append((path.parent, stat.S_IMODE(path.parent.stat().st_mode)))
     fine = True
     for file, mode in modes:
         if mode & 0o077:

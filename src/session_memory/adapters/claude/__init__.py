@@ -25,6 +25,7 @@ FLAVOR = "claude"
 # Raise it whenever the same bytes give other events: stores then offer a rebuild from the raw.
 VERSION = 1
 LONGEST_WAIT = 1024 * 1024
+LONGEST_DOCUMENT = 1024 * 1024
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
@@ -34,7 +35,7 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         return
     with source.open(cursor.offset) as stream:
         if ref.role == DOCUMENT:
-            body = stream.read()
+            body = stream.read(LONGEST_DOCUMENT)
             # Nothing yet: the agent has created it and will write it in a moment.
             if body:
                 yield Cursor(len(body)), from_meta(ref, body)

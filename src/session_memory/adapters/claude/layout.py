@@ -29,7 +29,12 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
         (root / "projects", ".claude/projects"),
         (root / ".claude" / "projects", ".claude/projects"),
     ):
-        if base.is_dir():
+        try:
+            is_there = base.is_dir()
+        except OSError as error:
+            yield Unlisted(base, f"unreadable directory: {error.strerror}")
+            return
+        if is_there:
             yield from _sources(base, prefix)
             return
     if root.name == "projects" and root.parent.name in (".claude", "claude"):
@@ -48,10 +53,10 @@ def _sources(base: Path, prefix: str) -> Iterator[SourceRef | Unlisted]:
                 yield Unlisted(Path(path), problem)
             continue
         home_path = "/".join((prefix, *parts))
-        if name.endswith(".jsonl") and name != "journal.jsonl":
-            yield _log(path, home_path, parts, files)
-        elif session := _above("tool-results", parts) or _journal_of(parts):
+        if session := _above("tool-results", parts) or _journal_of(parts):
             yield SourceRef(Path(path), SPILL, home_path, session=session)
+        elif name.endswith(".jsonl") and name != "journal.jsonl":
+            yield _log(path, home_path, parts, files)
 
 
 def _log(path: str, home_path: str, parts: list[str], files: Mapping[str, object]) -> SourceRef:
@@ -83,7 +88,8 @@ def _journal_of(parts: list[str]) -> str:
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody gathered in a directory of their own, told by their first bytes."""
     base = root if root.is_dir() else root.parent
-    listed: Iterable[tuple[str, str]] = _files(str(root)) if root.is_dir() else [(str(root), "")]
+    alone = [(str(root), "" if root.is_file() else "no file")]
+    listed: Iterable[tuple[str, str]] = _files(str(root)) if root.is_dir() else alone
     files = {path.replace(os.sep, "/"): problem for path, problem in listed}
     for path, problem in files.items():
         if not path.endswith(".jsonl"):

@@ -12,29 +12,31 @@ from session_memory.cli.text import safe
 
 EXAMPLE = """\
 # Session Memory reads this from ~/.session-memory/config.toml, or from the file that
-# SESSION_MEMORY_CONFIG names. Everything is optional.
+# SESSION_MEMORY_CONFIG names. Everything is optional: take away the # of what you want to set.
 
 # Where the store is; SESSION_MEMORY_STORE and --store win over this.
-store = "~/.session-memory/memory.db"
+#store = "~/.session-memory/memory.db"
 
-# What this machine is called in the store; by default its host name.
-host = "laptop"
+# What this machine is called in the store; by default its host name. Set it once: sources are
+# known by machine and path.
+#host = "laptop"
 
 # Per agent: whether to read it, where its logs are, and which of their paths to take.
-[sources.claude]
-enabled = true
-roots = ["~/.claude", "/backup/old-laptop/.claude"]
-glob = "*"
+#[sources.claude]
+#enabled = true
+#roots = ["~/.claude", "/backup/old-laptop/.claude"]
+#glob = "*"
 
-# What is never read.
-[exclude]
-paths = ["*/secret-project/*"]
-repos = ["private-notes"]
+# What is never read from now on; what was collected before stays.
+#[exclude]
+#paths = ["*/secret-project/*"]
+#repos = ["private-notes"]
 
-# Repositories (or working directories) that belong together.
-[domains]
-webshop = "shop"
-"billing-*" = "finance"
+# Repositories (or working directories) that belong together. Sessions take their domain when they
+# are collected; session-memory rebuild gives it to all of them.
+#[domains]
+#webshop = "shop"
+#"billing-*" = "finance"
 """
 
 

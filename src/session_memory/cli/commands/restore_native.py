@@ -18,6 +18,7 @@ from session_memory.views.figures import plural, size
         ("restore-native 5b0c6a1e", "put a deleted log back where the agent looks for it"),
         ("restore-native 5b0c6a1e --to /tmp/logs", "write it somewhere else"),
         ("restore-native --all --to /tmp/logs", "write back everything that was collected"),
+        ("restore-native --all --only-missing", "put back whatever the agent has deleted"),
     ),
     json_shape='{"files": [{"path", "bytes"}, …], "bytes"}',
 )
@@ -25,6 +26,7 @@ from session_memory.views.figures import plural, size
 @click.option("--all", "everything", is_flag=True, help="Every source of every session.")
 @click.option("--to", metavar="DIR", help="Below this directory, as if it were the home directory.")
 @click.option("--host", metavar="NAME", help="Only what was collected on this machine.")
+@click.option("--only-missing", is_flag=True, help="Leave out files that exist.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -32,11 +34,12 @@ def command(
     everything: bool,
     to: str | None,
     host: str | None,
+    only_missing: bool,
 ) -> None:
     """Write native logs back, byte for byte.
 
-    Files that exist are never overwritten and links never followed. With the log back in its place,
-    the agent can resume the session.
+    A session's subagents and spilled outputs come along. Files that exist are never overwritten
+    and links never followed. With the log back in its place, the agent can resume the session.
     """
     from session_memory.collect.restore import restore_native
     from session_memory.views.lookup import find_session
@@ -46,7 +49,7 @@ def command(
     target = Path(to).expanduser() if to else None
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
-        restored = restore_native(store, uids, target, host)
+        restored = restore_native(store, uids, target, host, only_missing=only_missing)
     total = sum(file.bytes for file in restored)
     if settings.as_json:
         files = [{"path": str(file.path), "bytes": file.bytes} for file in restored]

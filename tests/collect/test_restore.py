@@ -1,0 +1,165 @@
+"""Native logs come back byte for byte, and nothing else is touched on the way."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from session_memory.collect.restore import restore_native
+from session_memory.core.errors import UnknownSession, UnsafePath
+from session_memory.store import Store
+from session_memory.testing.claude import ClaudeHome, call, usage
+from session_memory.testing.collecting import check_restores, collect, collected
+
+
+@pytest.fixture
+def logs(claude: ClaudeHome) -> ClaudeHome:
+    log = claude.session()
+    log.prompt("make it work")
+    log.answer(call("Agent", "spawn", prompt="look"), used=usage(5))
+    log.raw(b"\n  \n{broken\n\xff\xfe\n")
+    log.spill("out.txt", bytes(range(256)))
+    claude.subagent(log, "a1", meta={"toolUseId": "spawn"}).prompt("look")
+    claude.fork(log, "beta").prompt("go on")
+    log.raw(b'{"torn": "\xc3')
+    claude.write()
+    return claude
+
+
+def files_below(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_everything_comes_back_byte_for_byte(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store:
+        check_restores(store, logs.path, tmp_path / "again")
+    assert files_below(tmp_path / "again") == files_below(logs.path)
+
+
+def test_everything_comes_back_after_the_originals_are_gone(
+    logs: ClaudeHome, tmp_path: Path
+) -> None:
+    before = files_below(logs.path)
+    with collected(logs.path) as store:
+        for path in logs.path.rglob("*"):
+            if path.is_file():
+                path.unlink()
+        collect(store, logs.path)
+        restore_native(store, None, tmp_path / "again")
+        assert files_below(tmp_path / "again") == before
+        restore_native(store, None)
+    assert files_below(logs.path) == before
+
+
+def test_a_log_collected_in_many_steps_comes_back_whole(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    log = claude.session()
+    with collected(claude.write()) as store:
+        for number in range(60):
+            log.prompt(f"step {number}")
+            log.raw(b'{"torn')
+            collect(store, claude.write())
+            log.lines.pop()
+            collect(store, claude.write())
+        log.prompt("the end")
+        collect(store, claude.write())
+        check_restores(store, claude.path, tmp_path / "again")
+
+
+def test_a_session_comes_back_with_its_own_files_alone(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store:
+        restored = restore_native(store, ["claude:beta"], tmp_path / "again")
+    assert [item.path.name for item in restored] == ["beta.jsonl"]
+
+
+def test_an_unknown_session_is_said_to_be_unknown(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store, pytest.raises(UnknownSession):
+        restore_native(store, ["claude:nobody"], tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_restored_files_are_their_owners_alone(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store:
+        restore_native(store, None, tmp_path / "again")
+    modes = {
+        (path.is_dir(), stat.S_IMODE(path.stat().st_mode))
+        for path in (tmp_path / "again", *(tmp_path / "again").rglob("*"))
+    }
+    assert modes == {(True, 0o700), (False, 0o600)}
+
+
+def test_restoring_keeps_the_time_of_the_last_change(logs: ClaudeHome, tmp_path: Path) -> None:
+    """An agent lists its sessions by it."""
+    with collected(logs.path) as store:
+        restored = restore_native(store, ["claude:beta"], tmp_path / "again")
+    original = logs.path / restored[0].path.relative_to(tmp_path / "again")
+    assert restored[0].path.stat().st_mtime_ns == original.stat().st_mtime_ns
+
+
+# ------------------------------------------------------------ refusals
+
+
+def refused(store: Store, target: Path | None, match: str) -> None:
+    with pytest.raises(UnsafePath, match=match) as error:
+        restore_native(store, None, target)
+    assert error.value.hint
+
+
+def test_nothing_is_overwritten_and_nothing_written_before_that_is_clear(
+    logs: ClaudeHome, tmp_path: Path
+) -> None:
+    target = tmp_path / "again"
+    taken = target / logs.logs[-1].place
+    taken.parent.mkdir(parents=True)
+    taken.write_text("precious")
+    with collected(logs.path) as store:
+        refused(store, target, "exists already")
+        refused(store, None, "exists already")
+    assert files_below(target) == {logs.logs[-1].place.as_posix(): b"precious"}
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_no_link_is_followed_and_nothing_made_behind_it(
+    logs: ClaudeHome, tmp_path: Path, depth: int
+) -> None:
+    target, outside = tmp_path / "again", tmp_path / "outside"
+    outside.mkdir()
+    link = target.joinpath(*logs.logs[0].place.parts[: depth + 1])
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside, target_is_directory=True)
+    with collected(logs.path) as store:
+        refused(store, target, "link")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_file_that_is_a_link_is_not_written_through(logs: ClaudeHome, tmp_path: Path) -> None:
+    target, outside = tmp_path / "again", tmp_path / "outside"
+    taken = target / logs.logs[0].place
+    taken.parent.mkdir(parents=True)
+    taken.symlink_to(outside)
+    with collected(logs.path) as store:
+        refused(store, target, "exists already")
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize("place", ["../evil", "/etc/evil", "a/../../evil", "", "a\\u0000b/../.."])
+def test_a_place_outside_the_target_is_refused(
+    logs: ClaudeHome, tmp_path: Path, place: str
+) -> None:
+    with collected(logs.path) as store:
+        store.db.execute("update sources set home_path = :place where id = 1", {"place": place})
+        refused(store, tmp_path / "a" / "b", "would leave")
+    assert not (tmp_path / "a").exists()
+
+
+def test_two_files_for_one_place_are_refused(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store:
+        collect(store, logs.path, host="another machine")
+        refused(store, tmp_path / "again", "both belong")
+        restore_native(store, None, tmp_path / "again", host="another machine")
+    assert files_below(tmp_path / "again") == files_below(logs.path)
