@@ -15,7 +15,7 @@ def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, ru
     path = tmp_path / "config.toml"
     path.write_text(run("config", "--example").stdout)
     assert load_config(path) == Config()
-    everything = re.sub(r"(?m)^#(?=[a-z\["])", "", EXAMPLE)
+    everything = re.sub(r"(?m)^#(?=[a-z\x5b\x22])", "", EXAMPLE)
     path.write_text(everything)
     config = load_config(path)
     assert config.host == "laptop"

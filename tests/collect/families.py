@@ -16,6 +16,7 @@ from session_memory.core.time import format_time, parse_time
 from session_memory.testing.claude import START, line_of
 
 PROJECT = Path(".claude/projects/-home-mira-code-app")
+MOVED = Path(".claude/projects/-home-mira-code-other")
 SESSIONS = ("anna", "bert", "cleo", "dora")
 _START = parse_time(START)
 
@@ -63,8 +64,12 @@ def _message(draw: st.DrawFn, number: int) -> dict[str, object]:
             (
                 {"type": "text", "text": f"answer {number}"},
                 {"type": "thinking", "thinking": f"thought {number}"},
-                {"type": "tool_use", "id": f"call{number % 3}", "name": "Bash",
-                 "input": {"command": draw(st.sampled_from(("pytest -q", "ls")))}},
+                {
+                    "type": "tool_use",
+                    "id": f"call{number % 3}",
+                    "name": "Bash",
+                    "input": {"command": draw(st.sampled_from(("pytest -q", "ls")))},
+                },
             )
         )
     )
@@ -117,7 +122,7 @@ def universes(draw: st.DrawFn, most: int = 9) -> list[dict[str, object]]:
     records: list[dict[str, object]] = []
     for number in range(draw(st.integers(1, most))):
         below = draw(st.sampled_from((1, 1, 1, 1, 2, 3, 99, -1)))
-        parent = uuid_of(number - below) if 0 <= number - below or below < 0 else None
+        parent = uuid_of(number - below) if number - below >= 0 or below < 0 else None
         minute = draw(st.sampled_from((number, number, number, number, 0, 9, None)))
         record: dict[str, object] = {"uuid": uuid_of(number), "parentUuid": parent}
         if minute is not None:
@@ -167,7 +172,7 @@ def _places(session: str) -> tuple[Path, ...]:
         PROJECT / f"{session}.jsonl",
         PROJECT / f"{session}.jsonl",
         PROJECT / f"{session}.jsonl",
-        Path(".claude/projects/-home-mira-code-other") / f"{session}.jsonl",
+        MOVED / f"{session}.jsonl",
         PROJECT / SESSIONS[0] / "subagents" / f"agent-{session}.jsonl",
         PROJECT / f"agent-{session}.jsonl",
     )
@@ -236,7 +241,11 @@ def trees(draw: st.DrawFn) -> list[File]:
             words = {"role": "user", "content": f"prompt {number}"}
             record |= {"type": "user", "message": words}
         lines.append(Line(record, SESSIONS[0]))
-    return [File(PROJECT / f"{SESSIONS[0]}.jsonl", lines)]
+    # In two files, as after a move of the project, the second may be found first.
+    cut = draw(st.sampled_from((len(lines), len(lines), len(lines) // 2)))
+    name = f"{SESSIONS[0]}.jsonl"
+    files = [File(PROJECT / name, lines[:cut]), File(MOVED / name, lines[cut:])]
+    return [file for file in files if file.lines]
 
 
 def _meta(draw: st.DrawFn, place: Path) -> File:

@@ -1,4 +1,4 @@
-"""The thirteen ways to miscount a Claude Code log, and a model nobody knows: each comes out exact."""
+"""Thirteen ways to miscount a Claude Code log, and a model nobody knows: all come out exact."""
 
 import json
 from typing import Any

@@ -24,8 +24,8 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
-
-N = int(os.environ.get("N", "150"))
+# More of them, overnight say: FAMILIES=5000 pytest tests/collect/test_any_arrival.py
+EXAMPLES = int(os.environ.get("FAMILIES", "70"))
 
 
 def write(root: Path, file: File, size: int) -> None:
@@ -83,7 +83,7 @@ def check_any_arrival(family: list[File], data: st.DataObject) -> None:
             check_same(expected, arrive(root, family, steps))
 
 
-unhurried = settings(max_examples=N, deadline=None, suppress_health_check=list(HealthCheck))
+unhurried = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @unhurried

@@ -73,9 +73,7 @@ def test_the_chain_holds_when_reading_stops_in_a_gap(claude: ClaudeHome, log: Lo
         assert parents(events_of(store, "claude:alpha"))["two"] == "one"
 
 
-def test_results_of_parallel_calls_hang_below_their_own_calls(
-    claude: ClaudeHome, log: Log
-) -> None:
+def test_results_of_parallel_calls_hang_below_their_own_calls(claude: ClaudeHome, log: Log) -> None:
     log.prompt("read both")
     first, second = log.answer(call("Read", "a", file_path="a"), call("Read", "b", file_path="b"))
     log.result("contents of a", call_id="a", parentUuid=first)
@@ -96,7 +94,9 @@ def test_the_blocks_of_one_line_hang_below_each_other(claude: ClaudeHome, log: L
         },
     )
     found = events(claude)
-    assert [(e.seq, e.parent_seq, e.event_uid.rpartition(":")[2]) for e in found if e.event_uid] == [
+    assert [
+        (e.seq, e.parent_seq, e.event_uid.rpartition(":")[2]) for e in found if e.event_uid
+    ] == [
         (0, None, "0"),
         (1, 0, "1"),
     ]
@@ -250,7 +250,13 @@ def test_an_inline_subagent_is_a_sidechain_of_its_session(claude: ClaudeHome, lo
     assert session.cost.output_tokens == 100
     assert session.cost.turns == 1
     aside = [event for event in found if event.is_sidechain]
-    assert [event.summary for event in aside] == ["look around", "I look.", "ls", "a.py", "all seen"]
+    assert [event.summary for event in aside] == [
+        "look around",
+        "I look.",
+        "ls",
+        "a.py",
+        "all seen",
+    ]
     assert (aside[0].kind, aside[0].role, aside[0].parent_seq) == ("lifecycle", "user", None)
     assert left(found) == {}
 
@@ -260,7 +266,9 @@ def test_an_inline_subagent_is_a_sidechain_of_its_session(claude: ClaudeHome, lo
 
 def test_tokens_stand_on_the_last_block_of_a_response(claude: ClaudeHome, log: Log) -> None:
     log.prompt("go")
-    log.answer(thinking("hm"), "I look.", call("Bash", command="ls"), early=usage(3), used=usage(50))
+    log.answer(
+        thinking("hm"), "I look.", call("Bash", command="ls"), early=usage(3), used=usage(50)
+    )
     assert [event.tokens for event in events(claude)] == [0, 0, 0, 50]
 
 
@@ -305,7 +313,13 @@ def test_usage_names_the_event_that_carries_its_tokens(claude: ClaudeHome, log: 
     with collected(claude.write()) as store:
         tokens = {event.seq: event.tokens for event in events_of(store, "claude:alpha")}
         used = store.usage.of(1, "claude:alpha")
-    assert [tokens[response.seq] for response in used if response.seq is not None] == [1, 2, 3, 4, 5]
+    assert [tokens[response.seq] for response in used if response.seq is not None] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
     assert sum(tokens.values()) == 15
 
 

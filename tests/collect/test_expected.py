@@ -10,8 +10,8 @@ from session_memory.testing.collecting import (
     check_restores,
     check_sound,
     collected,
-    every_usage,
     events_of,
+    every_usage,
     rebuilt,
 )
 

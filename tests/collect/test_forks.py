@@ -161,7 +161,12 @@ def test_forks_of_one_session_at_different_places_share_what_they_share(
     with in_every_order(claude) as store:
         assert said(store, "claude:mid") == ["one", "one!", "two", "two!"]
         assert [word for _, _, word in holds(store, "claude:early")] == ["one", "one!"]
-        assert [word for _, _, word in holds(store, "claude:late")] == ["one", "one!", "two", "two!"]
+        assert [word for _, _, word in holds(store, "claude:late")] == [
+            "one",
+            "one!",
+            "two",
+            "two!",
+        ]
 
 
 def test_the_owner_moves_when_a_better_one_appears(claude: ClaudeHome) -> None:
@@ -276,6 +281,44 @@ def test_an_open_call_is_answered_in_the_fork(claude: ClaudeHome) -> None:
     assert (result.tool, result.call_id, result.is_error) == ("Bash", "call_1", True)
 
 
+def test_clocks_that_jump_do_not_move_the_owner(claude: ClaudeHome) -> None:
+    """The first own record is the first in the file, whatever time a later one claims."""
+    origin = talk(claude.session("zeta"), "one")
+    fork = claude.fork(origin, "alpha")
+    talk(origin, "two")
+    talk(fork, "three")
+    with collected(claude.write()) as store:
+        fork.prompt("from the past", timestamp="2020-01-01T00:00:00.000Z")
+        collect(store, claude.write())
+        check_sound(store)
+        assert said(store, "claude:zeta") == ["one", "one!", "two", "two!"]
+        with collected(claude.path) as fresh:
+            check_same(contents(fresh), contents(store))
+
+
+def test_a_fork_without_times_of_its_own_has_those_of_its_past(claude: ClaudeHome) -> None:
+    origin = talk(claude.session("zeta"), "one")
+    fork = claude.fork(origin, "alpha")
+    fork.prompt("when?", timestamp=...)
+    with in_every_order(claude) as store:
+        past, session = store.sessions.get("claude:zeta"), store.sessions.get("claude:alpha")
+    assert past is not None and session is not None
+    assert (session.started_at, session.ended_at) == (past.started_at, past.ended_at)
+
+
+def test_pieces_of_one_history_in_many_files_are_counted_once(claude: ClaudeHome) -> None:
+    """Cut copies hold a stretch of a session and not its beginning."""
+    origin = talk(claude.session("mid"), "one", "two", "three")
+    for name, (first, last) in {"a": (0, 2), "b": (2, 4), "z": (3, 6)}.items():
+        part = claude.session(name)
+        for line in origin.lines[first:last]:
+            part.raw(line.replace(b'"sessionId":"mid"', f'"sessionId":"{name}"'.encode()))
+        talk(part, f"own {name}")
+    with in_every_order(claude) as store:
+        total = sum((session.cost for session in store.sessions.every()), Cost())
+    assert (total.output_tokens, total.turns) == (60, 6)
+
+
 # ------------------------------------------------------------ several files, several sessions
 
 
@@ -303,6 +346,17 @@ def test_a_file_that_was_copied_elsewhere_adds_nothing(claude: ClaudeHome) -> No
         [session] = store.sessions.every()
         assert said(store, "claude:alpha") == ["one", "one!", "a title"]
         assert session.cost.output_tokens == 10
+
+
+def test_a_copied_file_of_titles_alone_adds_nothing_either(claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.custom_title("a title")
+    log.summary("a summary", leaf="x")
+    copy = claude.session("alpha", slug="-home-mira-code-copy")
+    for line in log.lines:
+        copy.raw(line)
+    with in_every_order(claude) as store:
+        assert said(store, "claude:alpha") == ["a title", "a summary"]
 
 
 def test_a_file_may_hold_several_sessions(claude: ClaudeHome) -> None:

@@ -8,9 +8,11 @@ from session_memory.testing.collecting import (
     check_restores,
     check_sound,
     collected,
+    events_of,
     every_usage,
     lines_below,
     rebuilt,
+    usage_of,
 )
 
 
@@ -46,3 +48,16 @@ def test_the_sum_over_sessions_counts_every_response_once(public_logs: Path) -> 
         sessions = sum((session.cost for session in store.sessions.every()), Cost())
         assert sessions.output_tokens == sum(usage.output_tokens for usage in used)
         assert sessions.cache_tokens == sum(usage.cache_tokens for usage in used)
+
+
+def test_events_carry_the_tokens_of_their_responses_and_know_their_parents(
+    public_logs: Path,
+) -> None:
+    with collected(public_logs) as store:
+        for uid in store.sessions.uids():
+            events = events_of(store, uid)
+            used = sum(usage.output_tokens for usage in usage_of(store, uid))
+            assert sum(event.tokens for event in events) == used, uid
+            # Nearly every log has one root; a handful of restarts and cut copies have more.
+            roots = [e for e in events if e.native_id and e.parent_seq is None]
+            assert len(roots) <= 6, uid

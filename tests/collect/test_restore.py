@@ -1,6 +1,7 @@
 """Native logs come back byte for byte, and nothing else is touched on the way."""
 
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,11 @@ def test_everything_comes_back_after_the_originals_are_gone(
         collect(store, logs.path)
         restore_native(store, None, tmp_path / "again")
         assert files_below(tmp_path / "again") == before
-        restore_native(store, None)
+        restore_native(store, None, below=[logs.path])
     assert files_below(logs.path) == before
 
 
-def test_a_log_collected_in_many_steps_comes_back_whole(
-    claude: ClaudeHome, tmp_path: Path
-) -> None:
+def test_a_log_collected_in_many_steps_comes_back_whole(claude: ClaudeHome, tmp_path: Path) -> None:
     log = claude.session()
     with collected(claude.write()) as store:
         for number in range(60):
@@ -104,9 +103,9 @@ def test_restoring_keeps_the_time_of_the_last_change(logs: ClaudeHome, tmp_path:
 # ------------------------------------------------------------ refusals
 
 
-def refused(store: Store, target: Path | None, match: str) -> None:
+def refused(store: Store, target: Path | None, match: str, below: Iterable[Path] = ()) -> None:
     with pytest.raises(UnsafePath, match=match) as error:
-        restore_native(store, None, target)
+        restore_native(store, None, target, below=below)
     assert error.value.hint
 
 
@@ -119,7 +118,7 @@ def test_nothing_is_overwritten_and_nothing_written_before_that_is_clear(
     taken.write_text("precious")
     with collected(logs.path) as store:
         refused(store, target, "exists already")
-        refused(store, None, "exists already")
+        refused(store, None, "exists already", below=[logs.path])
     assert files_below(target) == {logs.logs[-1].place.as_posix(): b"precious"}
 
 
@@ -147,6 +146,20 @@ def test_a_file_that_is_a_link_is_not_written_through(logs: ClaudeHome, tmp_path
     assert not outside.exists()
 
 
+def test_where_the_agent_looks_is_below_its_root_or_nowhere(
+    logs: ClaudeHome, tmp_path: Path
+) -> None:
+    """A path may have come from somebody else's export."""
+    with collected(logs.path) as store:
+        for path in logs.path.rglob("*.json*"):
+            path.unlink()
+        refused(store, None, "not below", below=[tmp_path / "elsewhere"])
+        evil = str(logs.path / ".claude" / ".." / ".." / "evil")
+        store.db.execute("update sources set path = :path where id = 1", {"path": evil})
+        refused(store, None, "not below", below=[logs.path / ".claude"])
+    assert not (tmp_path / "evil").exists()
+
+
 @pytest.mark.parametrize("place", ["../evil", "/etc/evil", "a/../../evil", "", "a\\u0000b/../.."])
 def test_a_place_outside_the_target_is_refused(
     logs: ClaudeHome, tmp_path: Path, place: str
@@ -163,3 +176,8 @@ def test_two_files_for_one_place_are_refused(logs: ClaudeHome, tmp_path: Path) -
         refused(store, tmp_path / "again", "both belong")
         restore_native(store, None, tmp_path / "again", host="another machine")
     assert files_below(tmp_path / "again") == files_below(logs.path)
+
+
+def test_a_path_from_elsewhere_is_never_written_to(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store, pytest.raises(UnsafePath, match="not below"):
+        restore_native(store, None, below=[tmp_path / "the-agents-own-directory"])

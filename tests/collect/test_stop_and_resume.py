@@ -1,20 +1,19 @@
 """Reading may stop anywhere; files may be cut anywhere, grow in steps and arrive in any order."""
 
-import io
 import random
 import shutil
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters.base import Cursor, SourceRef, Unlisted
+from session_memory.adapters.base import Cursor, Unlisted
 from session_memory.adapters.registry import adapter
 from session_memory.store import open_store
+from session_memory.testing.adapters import BytesSource
 from session_memory.testing.claude import ClaudeHome, Log, call, usage
 from session_memory.testing.collecting import (
     check_same,
@@ -27,22 +26,11 @@ from session_memory.testing.collecting import (
 CLAUDE = adapter("claude")
 
 
-class Bytes:
-    """A source that is all in memory."""
-
-    def __init__(self, ref: SourceRef, data: bytes) -> None:
-        self.ref = ref
-        self.data = data
-
-    def open(self, offset: int) -> BinaryIO:
-        return io.BytesIO(self.data[offset:])
-
-
-def sources_below(root: Path) -> Iterator[Bytes]:
+def sources_below(root: Path) -> Iterator[BytesSource]:
     for ref in CLAUDE.discover(root):
         assert not isinstance(ref, Unlisted)
         for part in (ref, *ref.companions):
-            yield Bytes(part, part.path.read_bytes())
+            yield BytesSource(part, part.path.read_bytes())
 
 
 def family(claude: ClaudeHome) -> ClaudeHome:
@@ -84,7 +72,7 @@ def family(claude: ClaudeHome) -> ClaudeHome:
 # ------------------------------------------------------------ the adapter
 
 
-def check_resumes_anywhere(source: Bytes) -> None:
+def check_resumes_anywhere(source: BytesSource) -> None:
     whole = list(CLAUDE.read(source, Cursor()))
     for seen, (cursor, _) in enumerate(whole, start=1):
         assert list(CLAUDE.read(source, cursor)) == whole[seen:], f"stopped after item {seen}"
@@ -126,7 +114,7 @@ def test_reading_any_beginning_of_a_file_gives_the_beginning_of_its_items(
         whole = list(CLAUDE.read(source, Cursor()))
         ends = [cursor.offset for cursor, _ in whole]
         for size in range(0, len(source.data), 7):
-            some = list(CLAUDE.read(Bytes(source.ref, source.data[:size]), Cursor()))
+            some = list(CLAUDE.read(BytesSource(source.ref, source.data[:size]), Cursor()))
             assert some == whole[: sum(end <= size for end in ends)]
 
 

@@ -310,8 +310,7 @@ def executes(sql: str) -> Callable[[Store], None]:
         (executes("update usage set output_tokens = output_tokens + 1 where id = 1"), "cost"),
         (
             executes(
-                "update usage set output_tokens = 7 where id = 1 returning"
-                " (select 1 from sessions)"
+                "update usage set output_tokens = 7 where id = 1 returning (select 1 from sessions)"
             ),
             "cost",
         ),

@@ -216,6 +216,17 @@ def test_a_broken_document_is_a_problem_and_the_log_is_read_all_the_same(
         assert link_of(store.sessions.get(agent.uid))[0] == "claude:alpha"
 
 
+def test_a_file_beside_the_session_that_holds_no_line_is_a_problem_and_no_session(
+    claude: ClaudeHome,
+) -> None:
+    agent = claude.session("agent-a1")
+    agent.raw(b"{broken\n{broken too\n")
+    with collected(claude.write()) as store:
+        check_sound(store)
+        assert [problem.place for problem in store.problems.every()] == [0, 8]
+        assert store.sessions.uids() == []
+
+
 def test_spilled_outputs_are_kept_with_their_session_and_give_no_events(
     claude: ClaudeHome, log: Log
 ) -> None:

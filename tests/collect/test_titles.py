@@ -21,9 +21,7 @@ def title(claude: ClaudeHome, uid: str = "claude:alpha") -> str | None:
         return session.title
 
 
-def test_without_a_title_it_is_the_first_thing_that_was_asked(
-    claude: ClaudeHome, log: Log
-) -> None:
+def test_without_a_title_it_is_the_first_thing_that_was_asked(claude: ClaudeHome, log: Log) -> None:
     log.prompt("and the docs")
     assert title(claude) == "please make the tests pass"
 

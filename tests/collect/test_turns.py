@@ -96,9 +96,7 @@ def test_a_placeholder_after_the_answer_does_not_undo_its_completion(
     assert completions(claude) == [("assistant_msg", "That is all.")]
 
 
-def test_a_sidechain_and_its_session_complete_their_own_turns(
-    claude: ClaudeHome, log: Log
-) -> None:
+def test_a_sidechain_and_its_session_complete_their_own_turns(claude: ClaudeHome, log: Log) -> None:
     log.answer(call("Task", prompt="look"))
     lane = log.sidechain()
     lane.prompt("look")

@@ -1,6 +1,7 @@
 """What every hostile test needs: a home of its own, and a store that proves itself."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from session_memory.collect.check import verify
 from session_memory.collect.config import Config
 from session_memory.collect.derive import rebuild
 from session_memory.collect.discover import roots
-from session_memory.collect.restore import _target, restore_native
+from session_memory.collect.restore import restore_native
 from session_memory.collect.sync import Outcome, sync
 from session_memory.core.time import now_ms
 from session_memory.store.store import Store, open_store
@@ -85,12 +86,17 @@ class Memory:
         target = self.path.with_name(f"restored-{now_ms()}")
         restored = {item.path: item for item in restore_native(store, None, target)}
         for row in store.sources.every():
-            native = _target(row, None)
+            native = Path(as_named(row.path))
             if row.superseded or row.vanished or row.ingested_at is None or not native.is_file():
                 continue
-            copy = _target(row, target)
+            copy = target / as_named(row.home_path)
             assert copy in restored
             assert copy.read_bytes() == native.read_bytes(), f"{native} came back changed"
+
+
+def as_named(text: str) -> str:
+    """A stored path as the file system has it: a byte that is no UTF-8 is stored as an escape."""
+    return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
 @pytest.fixture

@@ -93,17 +93,17 @@ class Ingest:
     def _add_to_session(self, source: SourceRow, native: str, records: list[Record]) -> None:
         row = self.session_row(source, native)
         if source.role == DOCUMENT:
-            self.apply_facts(row, records[-1])
+            self.apply_facts(row, source, records[-1])
             self._store.sessions.link_source(row.id, source.id)
             return
+        if records[0].unfit_name is not None:
+            self._note_unfit_name(row, source, records[0])
         if row.stale:
             self._store.sessions.link_source(row.id, source.id)
             return
         if row.relation is None:
             # Before anything else: whose copy a record is depends on who names whom as parent.
             self.place_subagent(row, records[0].parent_session)
-        if records[0].unfit_name is not None:
-            self._note_unfit_name(row, source, records[0].unfit_name)
         writing = SessionWriting(self._store, row, source)
         origin: SessionRow | None = None
         try:
@@ -165,11 +165,15 @@ class Ingest:
             )
         return row
 
-    def _note_unfit_name(self, row: SessionRow, source: SourceRow, name: str) -> None:
+    def _note_unfit_name(self, row: SessionRow, source: SourceRow, record: Record) -> None:
         """No session is dropped for its name: it goes under a substitute, and that is said."""
+        name = record.unfit_name or ""
         row.native_name = escaped(name)
+        if row.id and source.id in self._store.sessions.source_ids(row.id):
+            return
         detail = one_line(f"{name!r} is called {row.native_id} here", 200)
-        self._store.problems.add(source.id, [(0, 0, "unusable session id", detail)], self._now)
+        found = [(record.offset, 0, "unusable session id", detail)]
+        self._store.problems.add(source.id, found, self._now)
 
     def _refuse_out_of_order(self, row: SessionRow, source: SourceRow) -> None:
         if not row.id:
@@ -182,13 +186,16 @@ class Ingest:
         if any(log.role != DOCUMENT and reading_order(log) > here for log in logs):
             raise Entangled(set())
 
-    def apply_facts(self, row: SessionRow, record: Record) -> None:
-        """What a document says about a session, kept apart from what its log says."""
-        if record.facts is None:
+    def apply_facts(self, row: SessionRow, source: SourceRow, record: Record) -> None:
+        """What a document says about a session, kept apart from what its log says.
+
+        Of two documents the one with the later path speaks, whichever was found first.
+        """
+        place = [source.path, source.generation]
+        if record.facts is None or _facts(row).get("place", ["", 0]) > place:
             return
-        row.facts = json.dumps(
-            {k: v for k, v in record.facts.items() if v is not None}, sort_keys=True
-        )
+        told = {name: value for name, value in record.facts.items() if value is not None}
+        row.facts = json.dumps({**told, "place": place}, sort_keys=True)
         row.title = _decode(row.state).title(record.facts.get("agent_name"))
         self.place_subagent(row, record.parent_session)
         self._store.sessions.save(row)
@@ -242,7 +249,8 @@ class Ingest:
         row.relation = "subagent"
         row.parent_uid = told if named == row.uid else named
         row.spawn_call_id = facts.get("spawn_call_id") or (links[0][1] if links else None)
-        row.spawn_depth = facts.get("spawn_depth") or 1
+        nested = row.parent_uid.count(":") > 1
+        row.spawn_depth = facts.get("spawn_depth") or (2 if nested else 1)
         if row.has_shared and row.parent_uid != before:
             row.stale = 1
 

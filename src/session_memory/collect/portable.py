@@ -9,7 +9,7 @@ import io
 import os
 import tarfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 import msgspec
@@ -63,7 +63,7 @@ def export_store(store: Store, target: Path, uids: list[str] | None = None) -> E
         with (
             _created(partial) as file,
             zstd.open(file, "wb", level=LEVEL) as packed,
-            tarfile.open(fileobj=packed, mode="w|") as archive,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
             store.db.snapshot(),
         ):
             manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
@@ -113,12 +113,16 @@ def import_store(store: Store, source: Path, config: Config) -> Imported:
     now = now_ms()
     for row, body in _sources(source):
         done.sources += 1
-        if store.sources.exists(row.host, row.path, row.generation):
+        known = store.sources.by_uid(row.uid)
+        if known is not None and known.kept >= row.kept:
             done.known += 1
             continue
         with store.transaction():
-            _take_in(store, row, body, now, config)
-        done.bytes += row.kept
+            if known is None:
+                _take_in(store, row, body, now, config)
+                done.bytes += row.kept
+            else:
+                done.bytes += _grow(store, known, row, body, now, config)
     derive_stale(store, now, config.domain_of)
     done.sessions = store.sessions.count() - sessions_before
     return done
@@ -137,13 +141,61 @@ def _take_in(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Co
     reread(store, Ingest(store, now, config.domain_of), row, now)
 
 
+def _grow(
+    store: Store, known: SourceRow, row: SourceRow, body: IO[bytes], now: int, config: Config
+) -> int:
+    """Take in what a source has more than we have of it; refuse it if the beginning differs."""
+    for stored in store.raw.pieces(known.id):
+        if body.read(len(stored)) != stored:
+            raise SessionMemoryError(
+                f"{row.path} was rewritten since it was collected here",
+                "Import into a store of its own: session-memory import FILE --store NEW",
+            )
+    rest = store.raw.record(known.id, known.read_to, known.kept - known.read_to)
+    place, packer = known.read_to, store.raw.packer(known.flavor)
+    before = known.kept
+    while piece := body.read(PIECE):
+        rest += piece
+        store.raw.replace_from(known.id, place, packer.packs(rest, place))
+        place, rest = place + len(rest), b""
+    for name in ("kept", "tail_hash", "size", "mtime_ns", "ctime_ns", "inode", "vanished"):
+        setattr(known, name, getattr(row, name))
+    known.read_to, known.cursor_state = row.read_to, row.cursor_state
+    known.starts_at, known.ingested_at = row.starts_at, now
+    store.sources.save(known)
+    # What we have of its sessions follows from the raw we had: they are derived from all of it.
+    for session_id in store.sessions.of_source(known.id):
+        store.sessions.mark_stale(session_id)
+    reread(store, Ingest(store, now, config.domain_of), known, now)
+    return known.kept - before
+
+
 def _sources(source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
     """Each source with its bytes; refuses what is no export, is newer, or does not add up."""
     try:
-        with zstd.open(source, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as archive:
+        with zstd.open(source, "rb") as packed, _opened(packed) as archive:
             yield from _entries(archive, source)
     except (zstd.ZstdError, tarfile.TarError, EOFError, msgspec.MsgspecError) as error:
         raise _no_export(source, str(error)) from error
+
+
+class _PlainEntry(tarfile.TarInfo):
+    """Plain files alone: a header that brings more headers could be as large as it likes."""
+
+    def _proc_member(self, tarfile_: tarfile.TarFile) -> "_PlainEntry":
+        if self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise tarfile.ReadError(f"{self.name!r} is no plain file")
+        return super()._proc_member(tarfile_)  # type: ignore[misc,no-any-return]
+
+
+def _opened(packed: zstd.ZstdFile) -> tarfile.TarFile:
+    return tarfile.open(fileobj=packed, mode="r|", tarinfo=_PlainEntry)
+
+
+def _document(body: IO[bytes], entry: tarfile.TarInfo, source: Path) -> bytes:
+    if entry.size > LARGEST_DOCUMENT:
+        raise _no_export(source, f"{entry.name!r} is too large")
+    return body.read(LARGEST_DOCUMENT)
 
 
 def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
@@ -153,9 +205,9 @@ def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow
         if body is None:
             raise _no_export(source, f"{entry.name!r} is no plain file")
         if manifest is None:
-            manifest = _manifest(body.read(LARGEST_DOCUMENT), source)
+            manifest = _manifest(_document(body, entry, source), source)
         elif entry.name.startswith("sources/"):
-            row = _source_row(body.read(LARGEST_DOCUMENT), source)
+            row = _source_row(_document(body, entry, source), source)
         elif row is not None and entry.name == f"raw/{row.uid}" and entry.size == row.kept:
             seen += 1
             yield row, body
@@ -182,6 +234,11 @@ def _source_row(body: bytes, source: Path) -> SourceRow:
     row = msgspec.json.decode(body, type=SourceRow)
     if row.uid != source_uid(row.host, row.path, row.generation):
         raise _no_export(source, f"the id of {row.path!r} is not its own")
+    numbers = [value for value in msgspec.structs.astuple(row) if isinstance(value, int)]
+    if any(abs(number) >= 1 << 63 for number in numbers) or row.kept < row.read_to:
+        raise _no_export(source, f"the figures of {row.path!r} are none")
+    if ".." in PurePosixPath(row.home_path).parts or "\0" in row.path + row.home_path:
+        raise _no_export(source, f"{row.home_path!r} is no place below a home directory")
     return row
 
 

@@ -24,19 +24,27 @@ def restore_native(
     host: str | None = None,
     *,
     only_missing: bool = False,
+    below: Iterable[Path] = (),
 ) -> list[Restored]:
     """Write the files of sessions, subagents included, back: all when ``uids`` is ``None``.
 
     ``to`` is a directory that stands for the home directory; without it every file goes back to
-    where the agent looks for it. Nothing is overwritten and no link is followed: everything is
-    checked before the first byte is written. ``only_missing`` leaves out files that exist.
+    where the agent looks for it, which must lie ``below`` one of the agents' roots: a path may
+    have come from somebody else's export. Nothing is overwritten and no link is followed;
+    everything is checked before the first byte is written. ``only_missing`` leaves out files that
+    exist.
     """
     rows = _chosen(store, uids, host)
-    targets = [(row, _target(row, to)) for row in rows]
+    allowed = [root.absolute() for root in below]
+    targets = [(row, _target(row, to, allowed)) for row in rows]
     if only_missing:
         targets = [(row, path) for row, path in targets if not path.exists()]
     _refuse_clashes(targets)
-    return [Restored(path, _write(store, row, path, to)) for row, path in targets]
+    written = []
+    for row, path in targets:
+        base = to or next((root for root in allowed if root in path.parents), None)
+        written.append(Restored(path, _write(store, row, path, base, keep_time=to is not None)))
+    return written
 
 
 def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
@@ -69,9 +77,15 @@ def sources_of(store: Store, uid: str) -> list[SourceRow]:
     return found
 
 
-def _target(row: SourceRow, to: Path | None) -> Path:
+def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
     if to is None:
-        return Path(_as_named(row.path))
+        path = Path(_as_named(row.path))
+        if ".." in path.parts or not any(root in path.parents for root in allowed):
+            raise UnsafePath(
+                f"{row.path} is not below a directory where an agent keeps its logs",
+                "Write it somewhere else with: session-memory restore-native UID --to DIR",
+            )
+        return path
     parts = PurePosixPath(_as_named(row.home_path)).parts
     if not parts or ".." in parts or row.home_path.startswith("/") or "\0" in row.home_path:
         raise UnsafePath(f"{row.home_path!r} would leave {to}")
@@ -96,8 +110,8 @@ def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]]) -> None:
         seen[path] = row
 
 
-def _write(store: Store, row: SourceRow, path: Path, to: Path | None) -> int:
-    _make_directories(path.parent, to)
+def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_time: bool) -> int:
+    _make_directories(path.parent, base)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     size = 0
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
@@ -106,7 +120,7 @@ def _write(store: Store, row: SourceRow, path: Path, to: Path | None) -> int:
         file.flush()
         os.fsync(file.fileno())
     # Back in its place it must look new: an agent deletes what it has not written to for long.
-    if row.mtime_ns and to is not None:
+    if row.mtime_ns and keep_time:
         os.utime(path, ns=(row.mtime_ns, row.mtime_ns))
     return size
 

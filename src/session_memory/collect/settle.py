@@ -14,12 +14,13 @@ from session_memory.adapters.detectors import call_key, test_result
 from session_memory.core.text import one_line
 from session_memory.store.events import EventRow
 
-OPEN_CALLS = 64
+OPEN_CALLS = 256
 FAILED_TOOLS = 16
 FAILED_CALLS = 32
 RECENT_RESPONSES = 3
+PARALLEL_RESPONSES = 8
 HIDDEN_RECORDS = 8
-PENDING_SUMMARIES = 8
+PENDING_SUMMARIES = 32
 IDLE_MS = 30 * 60 * 1000
 TITLE = 80
 # Tools through which the agent asks a person; the result is that person's decision.
@@ -34,6 +35,7 @@ class OpenCall(msgspec.Struct, array_like=True, gc=False):
     is_shell: bool
     is_test: bool
     is_edit: bool
+    seq: int = 0
 
 
 class Response(msgspec.Struct, array_like=True, gc=False):
@@ -79,6 +81,8 @@ class State(msgspec.Struct, array_like=True):
     retries: int = 0
     event_count: int = 0
     branched: bool = False
+    side_responses: list[Response] = []
+    last_prompt: int = 0
 
     def title(self, told: str | None) -> str | None:
         """The name a person gave, else the agent's, else the first thing that was asked."""
@@ -250,7 +254,13 @@ class Settling:
         kinds = (event.kind, *event.marks)
         call_id = event.call_id or ""
         call = OpenCall(
-            event.tool, None, record.ts, event.is_shell, "test_run" in kinds, "edit" in kinds
+            event.tool,
+            None,
+            record.ts,
+            event.is_shell,
+            "test_run" in kinds,
+            "edit" in kinds,
+            state.next_seq,
         )
         self._asked[call_id] = event.arguments
         failed = state.failed.get(event.tool or "")
@@ -291,10 +301,11 @@ class Settling:
 
     def _settle_prompt(self, event: NativeEvent, owned: bool) -> None:
         state = self.state
-        if (state.after_interrupt or state.open_calls) and event.kind == "user_msg":
+        working = any(call.seq >= state.last_prompt for call in state.open_calls.values())
+        if (state.after_interrupt or working) and event.kind == "user_msg":
             event.kind, event.marks = "human_intervention", ("user_msg", *event.marks)
-            state.open_calls = {}
         state.after_interrupt = False
+        state.last_prompt = state.next_seq
         if owned:
             state.turns += 1
         if state.first_prompt is None and event.text:
@@ -305,7 +316,9 @@ class Settling:
     def _tokens(self, row: EventRow, usage: NativeUsage | None) -> None:
         """A response's output stands on its last block; an earlier block hands it on."""
         output = usage.output_tokens if usage is not None else 0
-        responses = self.state.responses
+        # Subagents inside a session answer in parallel, the session itself one at a time.
+        lane = row.is_sidechain
+        responses = self.state.side_responses if lane else self.state.responses
         for response in responses:
             if response.id == row.response_id:
                 output = max(output, response.output)
@@ -314,7 +327,7 @@ class Settling:
                 break
         else:
             responses.append(Response(row.response_id or "", row.seq, output))
-            if len(responses) > RECENT_RESPONSES:
+            if len(responses) > (PARALLEL_RESPONSES if lane else RECENT_RESPONSES):
                 del responses[0]
         row.tokens = output
 

@@ -425,6 +425,8 @@ class Sync:
         is_known = bool(row.id)
         if row.starts_at is None and row.role == LOG:
             row.starts_at = next((r.ts for r in records if r.ts is not None), None)
+            if is_known and row.starts_at is not None:
+                self._reorder(row)
         tally = Tally()
         tally.count(records)
         tally.apply(row)
@@ -448,6 +450,13 @@ class Sync:
             store.problems.forget(row.id)
         store.problems.add(row.id, Tally.problems_of(records), self._now)
         self._touched.update(ingest.add(row, records))
+
+    def _reorder(self, row: SourceRow) -> None:
+        """A source that turns out to begin at some time may belong before another one."""
+        sessions = self._store.sessions
+        for session_id in sessions.of_source(row.id):
+            if len(sessions.source_ids(session_id)) > 1:
+                sessions.mark_stale(session_id)
 
     def _note_failures(self) -> None:
         for flavor, ref, reason in self._failures:

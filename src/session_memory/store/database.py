@@ -5,6 +5,7 @@ with ``:named`` parameters.
 """
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,7 +27,8 @@ from session_memory.core.errors import (
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 
-BUSY_MS = 60_000
+BUSY_S = 60
+ASKED_EVERY_S = 0.002
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
 KEYS_AT_ONCE = 400
@@ -92,7 +94,7 @@ class Sqlite:
         return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
     def _configured(self, connection: apsw.Connection) -> apsw.Connection:
-        connection.set_busy_timeout(BUSY_MS)
+        connection.set_busy_handler(_ask_again)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")
@@ -255,7 +257,7 @@ class Sqlite:
         except (apsw.BusyError, apsw.LockedError):
             pass
         finally:
-            connection.set_busy_timeout(BUSY_MS)
+            connection.set_busy_handler(_ask_again)
         try:
             yield
         finally:
@@ -287,6 +289,13 @@ class Sqlite:
             self._connection.close()
 
 
+def _ask_again(times: int) -> bool:
+    """Wait for whoever holds the lock, but not long: SQLite's own handler sleeps up to 100 ms at a
+    time and misses the moments between the transactions of a sync beside it."""
+    time.sleep(ASKED_EVERY_S)
+    return times * ASKED_EVERY_S < BUSY_S
+
+
 def _use_wal(connection: apsw.Connection) -> None:
     """Readers and a writer side by side. While another process loads the file for the first time
     it stays as it is, which works as well; whoever opens it next tries again."""
@@ -298,7 +307,7 @@ def _use_wal(connection: apsw.Connection) -> None:
     except (apsw.BusyError, apsw.LockedError):
         return
     finally:
-        connection.set_busy_timeout(BUSY_MS)
+        connection.set_busy_handler(_ask_again)
 
 
 def translated(error: apsw.Error, path: Path) -> SessionMemoryError:

@@ -21,16 +21,17 @@ from session_memory.store.store import Store, open_store
 HOST = "here"
 
 
-def collect(store: Store, root: Path, *, host: str = HOST) -> Outcome:
-    """One sync of everything below ``root`` and of nothing else."""
+def collect(store: Store, root: Path, *, host: str = HOST, flavor: str | None = None) -> Outcome:
+    """One sync of everything below ``root`` and of nothing else, of all flavors or of one."""
     config = Config()
-    return sync(store, config, roots(config, (root,)), host=host)
+    only = () if flavor is None else (flavor,)
+    return sync(store, config, roots(config, (root,), only), host=host)
 
 
-def collected(root: Path, where: str | Path = ":memory:") -> Store:
+def collected(root: Path, where: str | Path = ":memory:", *, flavor: str | None = None) -> Store:
     """A new store after one sync of ``root``."""
     store = open_store(where, durability="normal")
-    collect(store, root)
+    collect(store, root, flavor=flavor)
     return store
 
 
@@ -112,13 +113,15 @@ def _check_session(store: Store, uid: str) -> None:
     assert len(set(uids)) == len(uids), f"{uid} holds an event twice"
 
 
-def check_restores(store: Store, root: Path, target: Path) -> None:
-    """Everything collected from ``root`` comes back byte for byte below ``target``."""
+def check_restores(store: Store, root: Path | None, target: Path) -> None:
+    """Everything collected comes back byte for byte below ``target``: all logs below ``root``."""
     written = {item.path.relative_to(target) for item in restore_native(store, None, target)}
     kept = [row for row in store.sources.every() if not row.superseded and row.ingested_at]
     assert len(written) == len(kept)
     for row in kept:
         again = target / row.home_path
         assert again.read_bytes() == Path(row.path).read_bytes(), row.path
+    if root is None:
+        return
     logs = {path for path in root.rglob("*.jsonl") if path.is_file()}
     assert {Path(row.path) for row in kept if row.role == LOG} == logs

@@ -24,7 +24,9 @@ __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes",
 FLAVOR = "claude"
 # Raise it whenever the same bytes give other events: stores then offer a rebuild from the raw.
 VERSION = 1
+# Well below what collect hands over at once, or the wait would never end.
 LONGEST_WAIT = 1024 * 1024
+MOST_WAITING = 500
 LONGEST_DOCUMENT = 1024 * 1024
 
 
@@ -70,7 +72,7 @@ def _of_a_subagent_beside_its_session(
             decided = bool(session or record.native_id or record.usage)
         waiting.append((offset, length, line))
         held += length
-        if decided or held > LONGEST_WAIT:
+        if decided or held > LONGEST_WAIT or len(waiting) >= MOST_WAITING:
             decided = True
             known = msgspec.structs.replace(ref, session=session)
             for place, size, text in waiting:

@@ -32,7 +32,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
         try:
             is_there = base.is_dir()
         except OSError as error:
-            yield Unlisted(base, f"unreadable directory: {error.strerror}")
+            yield Unlisted(base / "*.jsonl", f"unreadable directory: {error.strerror}")
             return
         if is_there:
             yield from _sources(base, prefix)

@@ -45,9 +45,12 @@ class TokenUsage(msgspec.Struct, gc=False):
 
 
 class Failure(msgspec.Struct, gc=False):
-    """What a server's tool gives instead of a result."""
+    """What a server's tool gives: a failure when it has an ``error_code``, else one result."""
 
+    type: str | None = None
     error_code: str | None = None
+    stdout: str | None = None
+    url: str | None = None
 
 
 class Item(msgspec.Struct, gc=False):
@@ -179,6 +182,9 @@ def _lenient(line: bytes) -> Line:
         record = _representable(record)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    message = record.get("message")
+    if isinstance(message, dict) and isinstance(message.get("content"), list):
+        message["content"] = [_block(item) for item in message["content"]]
     for _ in range(40):
         try:
             return _strict(json.dumps(record))
@@ -189,6 +195,25 @@ def _lenient(line: bytes) -> Line:
             if place is None or not _drop(record, place[1]):
                 raise ValueError(str(error)) from None
     raise ValueError("too many fields of an unexpected type")
+
+
+_BLOCK_TEXTS = ("type", "text", "thinking", "id", "name", "tool_use_id")
+
+
+def _block(item: Any) -> dict[str, Any]:
+    """A content block whose known fields have the types they should, so that one odd field does
+    not cost the call or the result it stands in."""
+    if not isinstance(item, dict):
+        return {"type": "text", "text": item if isinstance(item, str) else json.dumps(item)}
+    block = dict(item)
+    for name in _BLOCK_TEXTS:
+        if not isinstance(block.get(name, ""), str | None):
+            block[name] = json.dumps(block[name])
+    if not isinstance(block.get("is_error", False), bool | None):
+        block["is_error"] = bool(block["is_error"])
+    if isinstance(block.get("content"), list):
+        block["content"] = [_block(part) for part in block["content"]]
+    return block
 
 
 def _drop(record: dict[str, Any], place: str) -> bool:

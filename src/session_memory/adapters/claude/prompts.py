@@ -38,11 +38,11 @@ _SHELL = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
 def persons_words(text: str) -> tuple[str | None, str]:
     """``(words, "")`` of a person, or ``(None, what it is instead)``."""
     text = text.strip()
+    if "<system-reminder>" in text or "<ide_" in text:
+        text = _GLUED.sub("", text).strip()
+        if not text:
+            return None, "context"
     if text.startswith("<"):
-        if "<system-reminder>" in text or "<ide_" in text:
-            text = _GLUED.sub("", text).strip()
-            if not text:
-                return None, "context"
         if text.startswith("<command-message>"):
             return slash_command(text), ""
         if shell := _SHELL.match(text):

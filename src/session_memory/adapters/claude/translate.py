@@ -92,7 +92,7 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
         agent_version=native.version,
         lenient=lenient,
     )
-    if record.session.startswith("x-"):
+    if record.session.startswith("x-") and record.session != (native.sessionId or ref.session):
         record.unfit_name = native.sessionId or ref.session
     if ref.agent:
         parent = native.sessionId or ref.session
@@ -178,7 +178,7 @@ def _assistant(native: Line, record: Record) -> None:
     response = message.id or native.requestId
     counts = model and not native.isApiErrorMessage and not native.isAbortedMidStream
     if counts and model and message.usage is not None:
-        usage_id = response or native.uuid or f"{record.session}@{record.offset}"
+        usage_id = response or native.uuid or f"{record.session}@{record.offset}-{record.check:x}"
         record.usage = to_usage(escaped(usage_id), model, message.usage)
     # Versions before 2.1.80 leave stop_reason empty: the last text of a turn ends it there.
     ends_turn = message.stop_reason in ("end_turn", None) and not native.isAbortedMidStream
@@ -261,7 +261,7 @@ def _most_telling(arguments: dict[str, Any]) -> str:
 
 def _server_result(block: Block) -> NativeEvent:
     text = result_text(block.content)
-    failed = isinstance(block.content, Failure)
+    failed = isinstance(block.content, Failure) and block.content.error_code is not None
     return NativeEvent(
         "error" if failed else "tool_result",
         "tool",
@@ -309,14 +309,20 @@ def _user(native: Line, record: Record) -> None:
             case kind:
                 event = NativeEvent("lifecycle", "user", f"[{kind}]", f"user/{kind}")
         record.events.append(event)
-    if not has_words and event.role == "user" and not native.isMeta and not native.isSidechain:
+    if (
+        not has_words
+        and record.events[-1].role == "user"
+        and not native.isMeta
+        and not native.isSidechain
+    ):
         _count_a_wordless_prompt(record)
 
 
 def _count_a_wordless_prompt(record: Record) -> None:
     """A pasted image without a word is a prompt too."""
     pasted = [e for e in record.events if e.native_kind in ("user/image", "user/document")]
-    if pasted and len(pasted) == len(record.events):
+    glued = [e for e in record.events if e.native_kind == "user/context"]
+    if pasted and len(pasted) + len(glued) == len(record.events):
         pasted[0].kind, pasted[0].is_prompt = "user_msg", True
 
 
@@ -416,7 +422,7 @@ def result_text(content: str | list[Item] | Failure | None) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Failure):
-        return content.error_code or "error"
+        return content.error_code or content.stdout or content.url or content.type or ""
     return "\n".join(
         item.text if item.text is not None else f"[{item.type}]" for item in content or ()
     )

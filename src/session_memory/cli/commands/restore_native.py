@@ -41,15 +41,17 @@ def command(
     A session's subagents and spilled outputs come along. Files that exist are never overwritten
     and links never followed. With the log back in its place, the agent can resume the session.
     """
+    from session_memory.collect.discover import roots
     from session_memory.collect.restore import restore_native
     from session_memory.views.lookup import find_session
 
     if everything == bool(sessions):
         raise click.UsageError("give the sessions to restore, or --all")
     target = Path(to).expanduser() if to else None
+    below = [root.path for root in roots(settings.configuration())]
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
-        restored = restore_native(store, uids, target, host, only_missing=only_missing)
+        restored = restore_native(store, uids, target, host, only_missing=only_missing, below=below)
     total = sum(file.bytes for file in restored)
     if settings.as_json:
         files = [{"path": str(file.path), "bytes": file.bytes} for file in restored]

@@ -1,0 +1,309 @@
+"""The contract of an adapter, as a suite that any adapter can run over samples of its own.
+
+    class TestParley(AdapterContract):
+        adapter = parley_adapter
+        samples = Path(__file__).parent / "samples"
+        unknown = b'{"what":"something new","at":"2026-07-01T10:00:00Z"}\\n'
+
+pytest collects the rest. ``samples`` is a root as the agent lays it out; ``unknown`` is a line of a
+kind the adapter has never heard of, in the agent's own style. Whether events are *right* no
+contract can say: compare them with what a scripted run of the real program did.
+"""
+
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+from session_memory.adapters.base import (
+    DOCUMENT,
+    LOG,
+    SPILL,
+    Cursor,
+    NativeEvent,
+    Record,
+    SourceRef,
+    Unlisted,
+)
+from session_memory.core.ids import FLAVOR, NATIVE_ID
+from session_memory.core.schema import ROLES
+from session_memory.testing.collecting import check_restores, check_sound, collected, rebuilt
+
+SNIFFED = 65536
+LONGEST_SUMMARY = 200
+HOSTILE = (
+    b"{}\n",
+    b"[]\n",
+    b"null\n",
+    b'"text"\n',
+    b"NaN\n",
+    b"\xff\xfe\xfd\n",
+    b'{"id":"\xc3\x28"}\n',
+    b"\x00\x00\x00\n",
+    b'{"text":"\\ud800"}\n',
+    b'{"type":"user","what":"user","role":"user","id":"\\u0000"}\n',
+    b'{"n":' + b"9" * 5000 + b"}\n",
+    b'{"n":NaN,"m":Infinity,"type":7,"what":[],"id":{},"message":[[]]}\n',
+    b"[" * 100_000 + b"\n",
+    b'{"a":' * 600 + b"1" + b"}" * 600 + b"\n",
+    b'{"type":' + b'{"a":' * 600 + b"NaN" + b"}" * 601 + b"\n",
+)
+
+
+class BytesSource:
+    """A source whose bytes are all at hand."""
+
+    def __init__(self, ref: SourceRef, data: bytes) -> None:
+        self.ref = ref
+        self.data = data
+
+    def open(self, offset: int) -> BinaryIO:
+        return io.BytesIO(self.data[offset:])
+
+
+class AdapterContract:
+    """Subclass it in a test module, name ``adapter`` and ``samples``, and pytest does the rest."""
+
+    adapter: ClassVar[Any]
+    samples: ClassVar[Path]
+    unknown: ClassVar[bytes] = b""
+    malformed: ClassVar[bytes] = b"{neither a record nor the beginning of one\n"
+    # A format that is no file of lines has no torn and no malformed lines.
+    is_line_based: ClassVar[bool] = True
+
+    # ------------------------------------------------------------ what the module says
+
+    def test_the_adapter_says_what_it_is(self) -> None:
+        assert FLAVOR.fullmatch(self.adapter.FLAVOR)
+        assert isinstance(self.adapter.VERSION, int) and self.adapter.VERSION > 0
+        assert isinstance(self.adapter.BOOKKEEPING, frozenset)
+        assert all(isinstance(kind, str) and kind for kind in self.adapter.BOOKKEEPING)
+
+    def test_roots_follow_from_what_they_are_given(self, tmp_path: Path) -> None:
+        found = self.adapter.roots({}, tmp_path)
+        assert found and found == self.adapter.roots({}, tmp_path)
+        assert all(tmp_path in root.parents for root in found), "look at home alone, not at HOME"
+
+    # ------------------------------------------------------------ discovery
+
+    def test_discovery_finds_the_samples_and_always_the_same(self) -> None:
+        refs = self._refs()
+        assert refs == self._refs()
+        assert any(ref.role == LOG for ref in refs), f"no log below {self.samples}"
+        assert len({ref.path for ref in refs}) == len(refs), "a file was listed twice"
+        for ref in refs:
+            assert ref.role in (LOG, DOCUMENT, SPILL), ref
+            assert ref.path.is_file(), ref
+            place = Path(ref.home_path)
+            assert place.parts and not place.is_absolute() and ".." not in place.parts, ref
+
+    def test_the_head_of_a_log_tells_whose_it_is(self) -> None:
+        for source in self._logs():
+            assert self.adapter.recognizes(source.data[:SNIFFED]), source.ref.path
+        for head in (b"", b"hello", b"{}\n", b"\xff" * 100, b'{"name":"package"}\n'):
+            assert not self.adapter.recognizes(head), head
+
+    def test_logs_gathered_in_a_directory_are_found_as_well(self, tmp_path: Path) -> None:
+        logs = [source.ref.path for source in self._logs()]
+        for number, path in enumerate(logs):
+            (tmp_path / str(number)).mkdir()
+            shutil.copyfile(path, tmp_path / str(number) / path.name)
+        (tmp_path / "notes.txt").write_text("nothing of ours")
+        found = [ref for ref in self.adapter.discover(tmp_path) if isinstance(ref, SourceRef)]
+        assert sorted(ref.path.name for ref in found) == sorted(path.name for path in logs)
+
+    # ------------------------------------------------------------ reading
+
+    def test_reading_stops_and_resumes_anywhere(self) -> None:
+        for source in self._sources():
+            whole = list(self.adapter.read(source, Cursor()))
+            assert whole == list(self.adapter.read(source, Cursor())), "reading is no function"
+            for seen, (cursor, _) in enumerate(whole, start=1):
+                rest = list(self.adapter.read(source, cursor))
+                assert rest == whole[seen:], f"{source.ref.path} differs after item {seen}"
+
+    def test_the_beginning_of_a_log_gives_the_beginning_of_its_items(self) -> None:
+        for source in self._logs():
+            whole = list(self.adapter.read(source, Cursor()))
+            ends = [cursor.offset for cursor, _ in whole]
+            cuts = {end + step for end in ends for step in (-1, 0, 1)}
+            for size in sorted(cut for cut in cuts if cut <= len(source.data)):
+                some = list(
+                    self.adapter.read(BytesSource(source.ref, source.data[:size]), Cursor())
+                )
+                assert some == whole[: len(some)], f"{source.ref.path} cut at {size}"
+                if self.is_line_based:
+                    assert len(some) == sum(end <= size for end in ends)
+
+    def test_spilled_bodies_give_no_records(self) -> None:
+        for source in self._sources():
+            if source.ref.role == SPILL:
+                assert list(self.adapter.read(source, Cursor())) == []
+
+    def test_every_line_is_events_or_bookkeeping_or_a_problem(self) -> None:
+        for source in self._logs():
+            records = self._read(source)
+            for record in records:
+                self._check_one_of(record)
+            if self.is_line_based:
+                assert [(r.offset, r.length) for r in records] == list(_lines(source.data))
+
+    # ------------------------------------------------------------ bad and new lines
+
+    def test_a_torn_last_line_waits_for_its_end(self) -> None:
+        if not self.is_line_based:
+            return
+        for source in self._logs():
+            whole = self._read(source)
+            for torn in (
+                self.malformed[:-1],
+                self.unknown[:-1],
+                source.data[: len(source.data) // 2],
+            ):
+                if torn and b"\n" not in torn:
+                    assert self._read(BytesSource(source.ref, source.data + torn)) == whole
+
+    def test_a_malformed_line_is_a_problem_with_its_place_and_costs_itself_alone(self) -> None:
+        if not self.is_line_based:
+            return
+        for source in self._logs():
+            whole = self._read(source)
+            for place in (0, *(r.offset + r.length for r in (*whole[:2], *whole[-1:]))):
+                data = source.data[:place] + self.malformed + source.data[place:]
+                records = self._read(BytesSource(source.ref, data))
+                bad = [record for record in records if record.offset == place]
+                assert [bool(record.problem) for record in bad] == [True], (
+                    f"{source.ref.path}@{place}"
+                )
+                assert bad[0].length == len(self.malformed)
+                others = [record.events for record in records if record.offset != place]
+                assert others == [record.events for record in whole]
+
+    def test_unknown_kinds_are_kept_as_events(self) -> None:
+        if not (self.is_line_based and self.unknown):
+            return
+        for source in self._logs():
+            data = source.data + (b"" if source.data.endswith(b"\n") else b"\n") + self.unknown
+            last = self._read(BytesSource(source.ref, data))[-1]
+            assert last.length == len(self.unknown)
+            assert last.events and not last.problem and not last.bookkeeping
+            for event in last.events:
+                _check_event(event)
+
+    def test_hostile_lines_are_records_like_all_others(self) -> None:
+        if not self.is_line_based:
+            return
+        source = next(self._logs())
+        first = source.data.partition(b"\n")[0] + b"\n"
+        for line in HOSTILE:
+            records = self._read(BytesSource(source.ref, first + line))
+            assert [(r.offset, r.length) for r in records] == list(_lines(first + line)), line[:60]
+            for record in records:
+                self._check_one_of(record)
+
+    # ------------------------------------------------------------ what comes out
+
+    def test_records_say_which_session_they_belong_to(self) -> None:
+        for source in self._logs():
+            for record in self._read(source):
+                assert NATIVE_ID.fullmatch(record.session), record
+                assert record.native_id != "", record
+                assert record.parent_id is None or record.parent_id != record.native_id, record
+
+    def test_events_are_well_formed(self) -> None:
+        for event in self._events():
+            _check_event(event)
+
+    def test_calls_and_results_pair_by_their_id(self) -> None:
+        calls: set[tuple[str, str | None]] = set()
+        results: list[tuple[str, str | None]] = []
+        for source in self._logs():
+            for record in self._read(source):
+                for event in record.events:
+                    kinds = (event.kind, *event.marks)
+                    if "tool_call" in kinds:
+                        calls.add((record.session, event.call_id))
+                    if "tool_result" in kinds:
+                        results.append((record.session, event.call_id))
+        assert calls, "the samples hold no tool call"
+        assert [result for result in results if result not in calls] == []
+
+    def test_usage_is_never_negative_and_names_its_response(self) -> None:
+        used = [r.usage for s in self._logs() for r in self._read(s) if r.usage is not None]
+        assert used, "the samples hold no usage"
+        for usage in used:
+            assert usage.usage_id and usage.model, usage
+            buckets = [
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+                usage.cache_write_1h_tokens,
+                usage.reasoning_tokens,
+                usage.web_searches,
+            ]
+            assert all(isinstance(tokens, int) and tokens >= 0 for tokens in buckets), usage
+            assert usage.cache_write_1h_tokens <= usage.cache_write_tokens, usage
+            assert usage.reasoning_tokens <= usage.output_tokens, usage
+
+    def test_a_store_of_the_samples_is_sound_and_gives_them_back(self, tmp_path: Path) -> None:
+        """The adapter must be registered: by name, or by an entry point of its package."""
+        with collected(self.samples, flavor=self.adapter.FLAVOR) as store:
+            check_sound(store)
+            before = store.fingerprint()
+            assert rebuilt(store).fingerprint() == before
+            check_restores(store, None, tmp_path / "again")
+
+    # ------------------------------------------------------------ the samples
+
+    def _refs(self) -> list[SourceRef]:
+        refs = []
+        for ref in self.adapter.discover(self.samples):
+            assert not isinstance(ref, Unlisted), f"{ref.path}: {ref.reason}"
+            refs += [ref, *ref.companions]
+        return refs
+
+    def _sources(self) -> Iterator[BytesSource]:
+        for ref in self._refs():
+            yield BytesSource(ref, ref.path.read_bytes())
+
+    def _logs(self) -> Iterator[BytesSource]:
+        return (source for source in self._sources() if source.ref.role == LOG)
+
+    def _read(self, source: BytesSource) -> list[Record]:
+        return [record for _, record in self.adapter.read(source, Cursor())]
+
+    def _events(self) -> Iterator[NativeEvent]:
+        return (e for s in self._logs() for r in self._read(s) for e in r.events)
+
+    def _check_one_of(self, record: Record) -> None:
+        held = [bool(record.events), record.bookkeeping is not None, record.problem is not None]
+        assert sum(held) == 1, record
+        assert record.bookkeeping is None or record.bookkeeping in self.adapter.BOOKKEEPING, record
+
+
+def _check_event(event: NativeEvent) -> None:
+    kinds = (event.kind, *event.marks)
+    assert all(isinstance(kind, str) and kind for kind in kinds), event
+    assert len(set(kinds)) == len(kinds), event
+    assert event.role in ROLES, event
+    assert event.native_kind, event
+    assert "\n" not in event.summary and len(event.summary) <= LONGEST_SUMMARY, event
+    if "tool_call" in kinds:
+        assert event.role == "assistant" and event.call_id and event.tool, event
+    if "tool_result" in kinds:
+        assert event.role == "tool" and event.call_id, event
+        assert event.is_error == ("error" in kinds), event
+    json.dumps([event.summary, event.tool, event.call_id, event.path]).encode()
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, int]]:
+    """Offset and length of every whole line that is not blank."""
+    offset = 0
+    for line in data.split(b"\n")[:-1]:
+        length = len(line) + 1
+        if line.strip():
+            yield offset, length
+        offset += length

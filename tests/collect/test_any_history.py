@@ -1,0 +1,183 @@
+"""Logs that are written, torn, rewritten, removed and brought back while a store follows them.
+
+Whatever happens between two syncs: what a sync has seen is never lost, nothing is counted twice,
+the store proves itself, and everything derived can be made again from the raw.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from families import SESSIONS, uuid_of
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from session_memory.collect.config import Config
+from session_memory.collect.portable import export_store, import_store
+from session_memory.store import open_store
+from session_memory.testing.claude import line_of
+from session_memory.testing.collecting import (
+    check_same,
+    check_sound,
+    collect,
+    contents,
+    every_usage,
+    lines_below,
+    rebuilt,
+)
+
+PLACES = (
+    "projects/-a/anna.jsonl",
+    "projects/-a/bert.jsonl",
+    "projects/-b/anna.jsonl",
+    "projects/-a/anna/subagents/agent-a1.jsonl",
+)
+RECORDS = 8
+places = st.sampled_from(PLACES)
+stretches = st.tuples(st.integers(0, RECORDS - 1), st.integers(1, 4))
+
+
+def line(number: int, place: str) -> bytes:
+    """The same record in every file, but for the session it says it belongs to."""
+    record: dict[str, object] = {
+        "uuid": uuid_of(number),
+        "parentUuid": uuid_of(number - 1) if number else None,
+        "sessionId": SESSIONS["bert" in place],
+        "timestamp": f"2026-07-01T10:00:{number:02}.000Z",
+    }
+    if number % 3 == 0:
+        words = {"role": "user", "content": f"prompt {number}"}
+        return line_of({**record, "type": "user", "message": words})
+    message = {
+        "id": f"msg{number}",
+        "model": "opus",
+        "content": [{"type": "text", "text": f"answer {number}"}],
+        "usage": {"output_tokens": number, "input_tokens": 1},
+    }
+    return line_of({**record, "type": "assistant", "message": message})
+
+
+def lines(stretch: tuple[int, int], place: str) -> bytes:
+    first, count = stretch
+    return b"".join(line(n, place) for n in range(first, min(first + count, RECORDS)))
+
+
+class Following(RuleBasedStateMachine):
+    """``seen`` is the whole model: the responses that a sync had a chance to read."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.scratch = Path(tempfile.mkdtemp())
+        self.root = self.scratch / ".claude"
+        (self.root / "projects").mkdir(parents=True)
+        self.store = open_store(":memory:")
+        self.seen: set[str] = set()
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+            shutil.rmtree(self.scratch)
+
+    def file(self, place: str) -> Path:
+        path = self.root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @rule(place=places, stretch=stretches)
+    def append(self, place: str, stretch: tuple[int, int]) -> None:
+        with self.file(place).open("ab") as file:
+            file.write(lines(stretch, place))
+
+    @rule(place=places, number=st.integers(0, RECORDS - 1), size=st.integers(1, 60))
+    def append_a_torn_line(self, place: str, number: int, size: int) -> None:
+        with self.file(place).open("ab") as file:
+            file.write(line(number, place)[:size])
+
+    @rule(place=places, stretch=stretches)
+    def rewrite(self, place: str, stretch: tuple[int, int]) -> None:
+        self.file(place).write_bytes(lines(stretch, place))
+
+    @rule(place=places, stretch=stretches)
+    def replace(self, place: str, stretch: tuple[int, int]) -> None:
+        path = self.file(place)
+        path.unlink(missing_ok=True)
+        path.write_bytes(lines(stretch, place))
+
+    @rule(place=places, size=st.integers(0, 400))
+    def truncate(self, place: str, size: int) -> None:
+        path = self.file(place)
+        if path.exists():
+            path.write_bytes(path.read_bytes()[:size])
+
+    @rule(place=places)
+    def remove(self, place: str) -> None:
+        self.file(place).unlink(missing_ok=True)
+
+    @rule(place=places, other=places)
+    def copy(self, place: str, other: str) -> None:
+        if place != other and self.file(place).exists():
+            shutil.copyfile(self.file(place), self.file(other))
+
+    @rule()
+    def sync(self) -> None:
+        collect(self.store, self.root)
+        written = b"".join(path.read_bytes() for path in self.root.rglob("*.jsonl"))
+        whole = written.split(b"\n")
+        self.seen |= {
+            f"msg{number}"
+            for number in range(RECORDS)
+            if number % 3 and any(f'"msg{number}"'.encode() in text for text in whole)
+            if self.is_readable(number)
+        }
+
+    def is_readable(self, number: int) -> bool:
+        """Whether some file holds the record as a whole line of its own."""
+        return any(
+            line(number, place).rstrip() in self.file(place).read_bytes().split(b"\n")[:-1]
+            for place in PLACES
+            if self.file(place).exists()
+        )
+
+    @rule()
+    def sync_twice(self) -> None:
+        self.sync()
+        before = contents(self.store)
+        report = collect(self.store, self.root).report
+        assert (report.ingested, report.events) == (0, 0)
+        check_same(before, contents(self.store))
+
+    @rule()
+    def rebuild(self) -> None:
+        collect(self.store, self.root)
+        self.sync()
+        before = contents(self.store)
+        check_same(before, contents(rebuilt(self.store)))
+
+    @rule()
+    def move_to_another_store(self) -> None:
+        self.sync()
+        before = contents(self.store)
+        parcel = self.scratch / "parcel"
+        export_store(self.store, parcel)
+        self.store.close()
+        self.store = open_store(":memory:")
+        import_store(self.store, parcel, Config())
+        parcel.unlink()
+        check_same(before, contents(self.store))
+
+    @invariant()
+    def the_store_proves_itself_and_has_lost_nothing(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        check_sound(self.store)
+        used = [usage.usage_id for usage in every_usage(self.store)]
+        assert len(used) == len(set(used))
+        assert self.seen <= set(used)
+        kept = [row for row in self.store.sources.every() if row.role == "log"]
+        if not any(row.superseded or row.vanished for row in kept):
+            assert sum(row.lines for row in kept) <= lines_below(self.root) or self.root
+
+
+Following.TestCase.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+test_a_store_that_follows_any_history_of_logs_loses_nothing = Following.TestCase
