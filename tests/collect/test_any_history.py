@@ -4,6 +4,7 @@ Whatever happens between two syncs: what a sync has seen is never lost, nothing 
 the store proves itself, and everything derived can be made again from the raw.
 """
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -23,7 +24,6 @@ from session_memory.testing.collecting import (
     collect,
     contents,
     every_usage,
-    lines_below,
     rebuilt,
 )
 
@@ -122,14 +122,8 @@ class Following(RuleBasedStateMachine):
     @rule()
     def sync(self) -> None:
         collect(self.store, self.root)
-        written = b"".join(path.read_bytes() for path in self.root.rglob("*.jsonl"))
-        whole = written.split(b"\n")
-        self.seen |= {
-            f"msg{number}"
-            for number in range(RECORDS)
-            if number % 3 and any(f'"msg{number}"'.encode() in text for text in whole)
-            if self.is_readable(number)
-        }
+        answers = (number for number in range(RECORDS) if number % 3)
+        self.seen |= {f"msg{number}" for number in answers if self.is_readable(number)}
 
     def is_readable(self, number: int) -> bool:
         """Whether some file holds the record as a whole line of its own."""
@@ -174,10 +168,9 @@ class Following(RuleBasedStateMachine):
         used = [usage.usage_id for usage in every_usage(self.store)]
         assert len(used) == len(set(used))
         assert self.seen <= set(used)
-        kept = [row for row in self.store.sources.every() if row.role == "log"]
-        if not any(row.superseded or row.vanished for row in kept):
-            assert sum(row.lines for row in kept) <= lines_below(self.root) or self.root
 
 
-Following.TestCase.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+Following.TestCase.settings = settings(
+    max_examples=int(os.environ.get("FAMILIES", "40")), stateful_step_count=15, deadline=None
+)
 test_a_store_that_follows_any_history_of_logs_loses_nothing = Following.TestCase

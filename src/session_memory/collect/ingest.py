@@ -21,7 +21,7 @@ from session_memory.core.text import escaped, one_line
 from session_memory.store.database import Row
 from session_memory.store.events import EventRow, place_key, record_key
 from session_memory.store.sessions import SessionRow
-from session_memory.store.sources import SourceRow, reading_order
+from session_memory.store.sources import SourceRow, reading_order, source_uid
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, UsageRow
 
@@ -189,9 +189,10 @@ class Ingest:
     def apply_facts(self, row: SessionRow, source: SourceRow, record: Record) -> None:
         """What a document says about a session, kept apart from what its log says.
 
-        Of two documents the one with the later path speaks, whichever was found first.
+        Of two documents the same one always speaks, in its newest generation, whichever was found
+        first.
         """
-        place = [source.path, source.generation]
+        place = [source_uid(source.host, source.path, 0), source.generation]
         if record.facts is None or _facts(row).get("place", ["", 0]) > place:
             return
         told = {name: value for name, value in record.facts.items() if value is not None}
