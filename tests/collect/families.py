@@ -148,6 +148,15 @@ NOTES = (
 GARBAGE = (b"{torn in the middle\n", b"\xff\xfe\n", b"[1, 2]\n", b"\n", b"  \n")
 
 
+def _twisted(draw: st.DrawFn, record: dict[str, object]) -> dict[str, object]:
+    """Now and then a copy says something else under the same id: somebody edited it."""
+    if draw(st.integers(0, 24)) < 24:
+        return record
+    words = [{"type": "text", "text": "edited"}, {"type": "text", "text": "by hand"}]
+    message = {"id": "msg1", "model": "opus", "content": words, "usage": {"output_tokens": 7}}
+    return {**record, "type": "assistant", "message": message}
+
+
 @st.composite
 def _stretches(draw: st.DrawFn, universe: list[dict[str, object]], session: str) -> list[Line]:
     """Lines of one file: stretches of the universe, notes, garbage, lines of other sessions."""
@@ -156,7 +165,7 @@ def _stretches(draw: st.DrawFn, universe: list[dict[str, object]], session: str)
         first = draw(st.integers(0, len(universe) - 1))
         last = draw(st.integers(first, len(universe)))
         said = draw(st.sampled_from((session,) * 5 + (None,) + SESSIONS[:3]))
-        lines += [Line(record, said) for record in universe[first:last]]
+        lines += [Line(_twisted(draw, record), said) for record in universe[first:last]]
         match draw(st.integers(0, 5)):
             case 0:
                 lines.append(Line(None, data=draw(st.sampled_from(GARBAGE))))

@@ -31,7 +31,7 @@ from .conftest import (
 from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
 
 KILLS = 50
-SESSIONS, OUTPUT = 75, 16_000
+SESSIONS, OUTPUT = 45, 27_000
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ raw (`session_memory.collect.derive`), so the result never depends on the order 
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from hashlib import blake2b
 from operator import add, sub
 from typing import Any
@@ -265,7 +266,9 @@ class SessionWriting:
         self._source = source
         self._stem = _stem(source)
         self._flavor = source.flavor
-        self.settling = Settling(_decode(row.state), self._seq_of, self._is_left)
+        # Not methods of ours: with the collector off, a cycle would keep all we ever held.
+        look_up = partial(_seq_of, store, row), partial(_is_left, store, row)
+        self.settling = Settling(_decode(row.state), *look_up)
         self.links: list[tuple[str, str]] = []
         self._stored: set[bytes] = set()
         self.foreign: set[bytes] = set()
@@ -297,12 +300,6 @@ class SessionWriting:
                 record.key = record_key(record.native_id)
             else:
                 record.key = place_key(f"{self._stem}@{record.offset}-{record.check:08x}")
-
-    def _seq_of(self, native_id: str) -> int | None:
-        return self._store.events.seq_of(self._row.id, record_key(native_id))
-
-    def _is_left(self, seq: int) -> bool:
-        return self._store.events.branch_of(self._row.id, seq) is not None
 
     # ------------------------------------------------------------ is it the plain case?
 
@@ -373,7 +370,7 @@ class SessionWriting:
                 # Its usage is stored as well, at the place where it stood first.
                 self._repeats.extend(_places(record, source_id))
                 continue
-            mine = owned is None or not record.native_id or owned(record.key)
+            mine = owned is None or not (record.native_id and record.events) or owned(record.key)
             rows = settling.settle(record, source_id, mine)
             if not mine:
                 self._copies.extend(rows)
@@ -469,6 +466,14 @@ class SessionWriting:
             seq: found.get(seq) for seq, _, _, _, stored in chain if stored != found.get(seq)
         }
         self._store.events.set_branches(self._row.id, changed)
+
+
+def _seq_of(store: Store, row: SessionRow, native_id: str) -> int | None:
+    return store.events.seq_of(row.id, record_key(native_id))
+
+
+def _is_left(store: Store, row: SessionRow, seq: int) -> bool:
+    return store.events.branch_of(row.id, seq) is not None
 
 
 def _stem(source: SourceRow) -> str:

@@ -138,13 +138,16 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
                 continue
             data, whole, rest = rest, rest.rfind(b"\n") + 1, b""
         if whole:
-            yield from _of_few_lines(offset, data[:whole])
+            # One copy of the lines, not two: a single one may be most of what we can hold.
+            data, rest = data[:whole], data[whole:]
+            yield from _of_few_lines(offset, data)
             offset += whole
-            begun, rest = offset, data[whole:]
+            begun = offset
         elif len(data) >= LONGEST_LINE or offset > begun:
-            yield Piece(offset, data, 0)
-            offset += len(data)
             rest = b""
+            for start in range(0, len(data), SEGMENT):
+                yield Piece(offset + start, data[start : start + SEGMENT], 0)
+            offset += len(data)
         else:
             rest = data
     if rest:
@@ -153,6 +156,9 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
 
 def _of_few_lines(offset: int, data: bytes) -> Iterator[Piece]:
     """Whole lines; tiny ones in more pieces, for every record of a piece is held at once."""
+    if data.count(b"\n") <= MANY_LINES:
+        yield Piece(offset, data, len(data))
+        return
     start = end = lines = 0
     while end < len(data):
         begin, end = end, data.find(b"\n", min(end + WINDOW, len(data) - 1)) + 1

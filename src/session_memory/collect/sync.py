@@ -10,7 +10,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -49,7 +48,6 @@ BATCH_BYTES = 1024 * 1024
 # An empty store has nobody to stall: large transactions write every page once.
 FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
-WORTH_A_THREAD = 4 * 1024 * 1024
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
 
@@ -104,7 +102,7 @@ class Chunk(msgspec.Struct):
 
     task: Task
     start: int
-    packs: Future[list[Packed]] | None
+    packs: list[Packed]
     records: list[Record]
     cursor: Cursor
     kept: int
@@ -151,7 +149,6 @@ class Sync:
         self._seen: set[str] = set()
         self._gone: list[SourceRow] = []
         self._packers: dict[str, Packer] = {}
-        self._worker: ThreadPoolExecutor | None = None
         self._touched: set[str] = set()
         self.outcome = Outcome(report=Report())
 
@@ -246,7 +243,6 @@ class Sync:
         problems_before = store.problems.count()
         with (
             store.db.loading() if self._first_load and self._tasks else nullcontext(),
-            self._beside(size) as self._worker,
             _Batches(self._write, self._first_load, store) as writing,
         ):
             for task in self._tasks:
@@ -264,11 +260,6 @@ class Sync:
         report.sessions = len(self._touched)
         report.problems = store.problems.count()
         self.outcome.new_problems = max(report.problems - problems_before, 0)
-
-    @staticmethod
-    def _beside(size: int) -> AbstractContextManager[ThreadPoolExecutor | None]:
-        """One thread: zstd lets go of the interpreter, and there is one order of packs."""
-        return ThreadPoolExecutor(1) if size >= WORTH_A_THREAD else nullcontext()
 
     def _read_task(self, task: Task, writing: "_Batches") -> None:
         try:
@@ -292,7 +283,7 @@ class Sync:
                 self._begin_generation(task)
             elif change == "same":
                 cursor = Cursor(row.read_to, row.cursor_state)
-                yield Chunk(task, row.kept, None, [], cursor, row.kept, row.tail_hash, is_last=True)
+                yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
                 return
             if task.ref.role == LOG:
                 yield from self._log_chunks(task, file, size)
@@ -322,7 +313,7 @@ class Sync:
             taken = max(cursor.offset - piece.offset, 0)
             waits = not piece.giant and taken < piece.whole and not piece.data[taken:].isspace()
             kept = piece.offset + len(piece.data)
-            packs = self._work(packer.packs, piece.data, piece.offset, taken)
+            packs = packer.packs(piece.data, piece.offset, taken)
             yield Chunk(
                 task,
                 piece.offset,
@@ -336,7 +327,7 @@ class Sync:
             if waits:
                 return
         if kept == row.kept:
-            yield Chunk(task, kept, None, [], cursor, kept, self._tail(file, kept), is_last=True)
+            yield Chunk(task, kept, [], [], cursor, kept, self._tail(file, kept), is_last=True)
 
     @staticmethod
     def _tail(file: BinaryIO, end: int) -> str:
@@ -358,29 +349,21 @@ class Sync:
         file.seek(start)
         while end < size and (data := file.read(min(SEGMENT, size - end))):
             start, end = end, end + len(data)
-            packs = self._work(self._packer(task.flavor).packs, data, start, None)
+            packs = self._packer(task.flavor).packs(data, start)
             self._progress.advance(len(data))
             tail = self._tail(file, end)
             yield Chunk(task, start, packs, [], Cursor(), end, tail, is_last=end >= size)
         if start == end:
-            yield Chunk(task, end, None, [], Cursor(), end, self._tail(file, end), is_last=True)
+            yield Chunk(task, end, [], [], Cursor(), end, self._tail(file, end), is_last=True)
 
     def _whole_chunk(self, task: Task, body: bytes, *, is_last: bool) -> Chunk:
         # One that only grew was caught while it was being written: all we had of it is in there.
         task.row.lines = task.row.lenient = 0
         piece = Piece(0, body, len(body))
         records, cursor = self._translate(task, piece, Cursor())
-        packs = self._work(self._packer(task.flavor).packs, body, 0, None)
+        packs = self._packer(task.flavor).packs(body, 0)
         self._progress.advance(len(body))
         return Chunk(task, 0, packs, records, cursor, len(body), tail_hash(body), is_last=is_last)
-
-    def _work(self, function: Callable[..., list[Packed]], *args: object) -> Future[list[Packed]]:
-        """Compress beside what goes on here; little is not worth waking a thread for."""
-        if self._worker is not None:
-            return self._worker.submit(function, *args)
-        done: Future[list[Packed]] = Future()
-        done.set_result(function(*args))
-        return done
 
     def _packer(self, flavor: str) -> Packer:
         if flavor not in self._packers:
@@ -442,8 +425,8 @@ class Sync:
         if chunk.task.replaces is not None:
             store.sources.mark_superseded(chunk.task.replaces.id)
             chunk.task.replaces = None
-        if chunk.packs is not None:
-            store.raw.replace_from(row.id, chunk.start, chunk.packs.result(), is_known)
+        if chunk.packs:
+            store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
         if is_known:
             store.problems.file_is_well(row.id)
         if is_known and row.role != LOG:

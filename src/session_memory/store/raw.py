@@ -201,7 +201,7 @@ class Dictionary:
 
 
 class Packer:
-    """Compresses segments of the sources of one flavor; touches no database, so a thread may.
+    """Compresses segments of the sources of one flavor.
 
     The head of a log becomes the dictionary of later ones where that saves a good share: agents
     write the same long boilerplate into every log until the next release changes it.
