@@ -31,7 +31,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("sample", recorded, ids=ids)
     if "public_logs" in metafunc.fixturenames:
         published = sorted(p for p in SHARED.glob("samples/public/claude/*") if p.is_dir())
-        metafunc.parametrize("public_logs", published, ids=[path.name for path in published])
+        # Each collection by itself, and all of them in one store.
+        roots = [*published, *{path.parent for path in published}]
+        metafunc.parametrize("public_logs", roots, ids=[path.name for path in roots])
 
 
 @pytest.fixture(scope="session", autouse=True)

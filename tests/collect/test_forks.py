@@ -324,10 +324,7 @@ def test_pieces_of_one_history_in_many_files_are_counted_once(claude: ClaudeHome
 
 def test_a_session_in_several_files_is_one_session(claude: ClaudeHome) -> None:
     first = talk(claude.session("alpha"), "one")
-    second = claude.session("alpha", slug="-home-mira-code-moved")
-    second.head = first.head
-    second._made = first._made
-    talk(second, "two")
+    second = talk(claude.keep(first.moved("-home-mira-code-moved")), "two")
     with in_every_order(claude) as store:
         [session] = store.sessions.every()
         found = events_of(store, session.session_uid)

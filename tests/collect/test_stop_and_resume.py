@@ -252,8 +252,7 @@ def test_forks_and_their_subagents_may_arrive_in_every_order(
     log.result("looked", told={"agentId": "a1"})
     fork.result("looked too", told={"agentId": "a1"})
     fork.answer("done", used=usage(30))
-    moved = claude.session("main", slug="-home-mira-code-moved")
-    moved.head, moved._made = log.head, 100
+    moved = claude.keep(log.moved("-home-mira-code-moved"))
     moved.answer("done elsewhere", used=usage(40))
     root = claude.write()
     with collected(root) as store:

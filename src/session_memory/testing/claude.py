@@ -414,6 +414,13 @@ class Log:
             forked.head = record["uuid"]
         return forked
 
+    def moved(self, slug: str) -> "Log":
+        """The same session going on in a file of another project, as after a move."""
+        place = self.place.parent.with_name(slug) / self.place.name
+        log = Log(place, self.session, self.clock, version=self.version, cwd=self.cwd)
+        log.head, log._made = self.head, self._made
+        return log
+
     def sidechain(self) -> "Log":
         """A subagent of 1.0.x: a chain of its own among the lines of this file."""
         lane = Log(self.place, self.session, self.clock, version=self.version, cwd=self.cwd)

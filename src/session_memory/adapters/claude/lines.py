@@ -8,6 +8,7 @@ keeps the line whole either way.
 import json
 import math
 import re
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from session_memory.adapters.jsonl import decode_anything
 from session_memory.core.text import escaped
 
 _NOTHING = object()
+LONG_LINE = 2 * 1024 * 1024
+MOST_PARTS = 500_000
 
 
 class CacheCreation(msgspec.Struct, gc=False):
@@ -165,10 +168,24 @@ _strict = msgspec.json.Decoder(Line).decode
 
 def decode(line: bytes) -> tuple[Line, bool]:
     """The line, and whether it had to be read leniently. ``ValueError`` for what is no record."""
+    if len(line) > LONG_LINE and _has_too_many_parts(line):
+        raise ValueError(f"more than {MOST_PARTS:,} parts")
     try:
         return _strict(line), False
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _lenient(line), True
+
+
+_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
+
+
+def _has_too_many_parts(line: bytes) -> bool:
+    """Long lines are one long text. One of many tiny parts would take, decoded, thirty times its
+    size; commas outside of texts tell."""
+    if line.count(b",") <= MOST_PARTS:
+        return False
+    commas = (found for found in _TEXT_OR_COMMA.finditer(line) if found.end() - found.start() == 1)
+    return next(islice(commas, MOST_PARTS, None), None) is not None
 
 
 _PLACE = re.compile(r"at `\$([^`]*)`")
