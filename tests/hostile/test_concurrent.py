@@ -83,10 +83,10 @@ def test_many_processes_follow_logs_that_grow(
     reading = start(children, "read_again_and_again", memory.root, memory.path, stop)
     _write_logs_for(2.0, memory.root)
     stop.touch()
-    assert all(int(str(answer(process)["runs"])) > 2 for process in syncing_)
+    assert all(int(str(answer(process)["runs"])) >= 1 for process in syncing_)
     seen = answer(reading)
     assert seen["wrong"] == []
-    assert int(str(seen["runs"])) > 2
+    assert int(str(seen["runs"])) >= 1
     memory.sync()
     assert memory.fingerprint() == fresh_fingerprint(memory.root, memory.path.with_name("2.db"))
     memory.assert_sound()
