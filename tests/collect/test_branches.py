@@ -62,6 +62,21 @@ def test_lines_that_give_no_event_do_not_break_the_chain(claude: ClaudeHome, log
     assert (found["two"], found["three"]) == ("one", "two")
 
 
+def test_chains_of_ticks_that_interleave_do_not_mix_up_parents(
+    claude: ClaudeHome, log: Log
+) -> None:
+    log.prompt("run both")
+    heads = dict(zip("ab", log.answer(*(call("Bash", n, command=n) for n in "ab")), strict=True))
+    for _ in range(10):
+        for name in "ab":
+            log.rewind(heads[name])
+            heads[name] = log.progress(call_id=name)
+    for name in "ba":
+        log.result(f"result of {name}", call_id=name, parentUuid=heads[name])
+    found = parents(events(claude))
+    assert (found["result of a"], found["result of b"]) == ("a", "b")
+
+
 def test_the_chain_holds_when_reading_stops_in_a_gap(claude: ClaudeHome, log: Log) -> None:
     log.prompt("one")
     log.progress()
@@ -292,6 +307,25 @@ def test_a_result_between_the_lines_of_a_response_gets_none_of_its_tokens(
     log.result("a")
     log.answer(call("Read", file_path="b"), id="msg_1", used=usage(50))
     assert [event.tokens for event in events(claude)] == [0, 0, 0, 50]
+
+
+def test_responses_that_stream_side_by_side_keep_their_tokens_apart(
+    claude: ClaudeHome, log: Log
+) -> None:
+    log.prompt("go")
+    lane = log.sidechain()
+    for round_ in ("first", "second"):
+        log.answer(f"{round_} of main", id="msg_main", used=usage(50))
+        lane.answer(f"{round_} of side", id="msg_side", used=usage(70))
+    with collected(claude.write()) as store:
+        tokens = {event.summary: event.tokens for event in events_of(store, "claude:alpha")}
+    assert tokens == {
+        "go": 0,
+        "first of main": 0,
+        "first of side": 0,
+        "second of main": 50,
+        "second of side": 70,
+    }
 
 
 def test_an_answer_cut_off_in_mid_stream_has_no_usage(claude: ClaudeHome, log: Log) -> None:

@@ -256,6 +256,18 @@ def test_the_fullest_account_of_a_response_wins_wherever_it_stands(claude: Claud
         assert session is not None and session.cost.output_tokens == 10
 
 
+def test_of_equally_full_accounts_the_same_one_always_wins(claude: ClaudeHome) -> None:
+    for name, output in (("owner", 3), ("zeta", 10), ("mu", 10)):
+        log = claude.session(name)
+        log.prompt(f"hello from {name}")
+        log.answer("hello", id="msg_1", used=usage(output))
+    with in_every_order(claude) as store:
+        [used] = every_usage(store)
+        answers = {e.ts: uid for uid in store.sessions.uids() for e in events_of(store, uid)}
+    assert (used.session_uid, used.output_tokens) == ("claude:owner", 10)
+    assert answers[used.ts] == "claude:mu"
+
+
 def test_a_fork_knows_its_past(claude: ClaudeHome) -> None:
     """A call that failed before the fork, tried again after it, is a retry."""
     origin = talk(claude.session("zeta"), "one")

@@ -5,7 +5,9 @@ its hint and exit status 1, anything else is a traceback.
 """
 
 import json
+import os
 import resource
+import signal
 import sys
 import time
 from pathlib import Path
@@ -17,6 +19,7 @@ from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.core.errors import SessionMemoryError
 from session_memory.store.store import Store, open_store
+from session_memory.store.usage import BUCKETS
 
 HOST = "here"
 
@@ -29,7 +32,7 @@ def collect(store: Store, root: str) -> syncing.Outcome:
 def sync(root: str, path: str) -> dict[str, Any]:
     with open_store(path) as store:
         outcome = collect(store, root)
-    return {"report": outcome.report.__class__.__name__, **_figures(outcome)}
+    return _figures(outcome)
 
 
 def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
@@ -39,17 +42,19 @@ def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
     return sync(root, path)
 
 
-def sync_and_check(root: str, path: str) -> dict[str, Any]:
-    with open_store(path) as store:
-        outcome = collect(store, root)
-        found = verify(store, sample=3)
-        return {**_figures(outcome), "print": store.fingerprint(), "findings": found.findings}
+def sync_and_check(root: str, *paths: str) -> dict[str, Any]:
+    """One sync into each of these stores, and what they hold then."""
+    prints, findings = [], []
+    for path in paths:
+        with open_store(path) as store:
+            collect(store, root)
+            findings += verify(store, sample=3).findings
+            prints.append(store.fingerprint())
+    return {"prints": prints, "findings": findings}
 
 
 def sync_limited(root: str, path: str, largest_file: str) -> dict[str, Any]:
     """A sync that may write no file larger than so many bytes."""
-    import signal  # noqa: PLC0415
-
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(largest_file), int(largest_file)))
     return sync(root, path)
@@ -74,7 +79,13 @@ def read_again_and_again(root: str, path: str, until: str) -> dict[str, Any]:
             ends = Path(until).exists()
             wrong += _contradictions(store)
             runs += 1
+            _ready(until)
     return {"runs": runs, "wrong": wrong}
+
+
+def _ready(until: str) -> None:
+    """Tell whoever started us that we are at work."""
+    Path(f"{until}-{os.getpid()}").touch()
 
 
 def _contradictions(store: Store) -> list[str]:
@@ -85,19 +96,13 @@ def _contradictions(store: Store) -> list[str]:
             if row is None:
                 wrong.append(f"{session.session_uid} has no row")
                 continue
-            sums = dict(zip(syncing_buckets(), store.usage.sums(row.id), strict=True))
+            sums = dict(zip(BUCKETS, store.usage.sums(row.id), strict=True))
             if any(getattr(session.cost, name) != value for name, value in sums.items()):
                 wrong.append(f"{session.session_uid}: cost is not the sum of its usage")
             events = store.events.of(row.id, session.session_uid)
             if len(events) != row.event_count:
                 wrong.append(f"{session.session_uid}: {len(events)} of {row.event_count} events")
     return wrong
-
-
-def syncing_buckets() -> tuple[str, ...]:
-    from session_memory.store.usage import BUCKETS  # noqa: PLC0415
-
-    return BUCKETS
 
 
 def wait_for_the_lock(path: str, until: str) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_a_limit_on_the_size_of_files_is_an_error_with_a_hint(memory: Memory, ta
     expected = fresh_fingerprint(memory.root, memory.path.with_name("fresh.db"))
     already = memory.path.stat().st_size if memory.path.exists() else 0
     chance = random.Random(task)
-    for _ in range(8):
+    for _ in range(5):
         largest = already // 2 + chance.randrange(20_000, 900_000)
         done = run_child("sync_limited", memory.root, memory.path, largest)
         if done.returncode:

@@ -361,7 +361,7 @@ _lines = st.one_of(
 
 
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(_lines, max_size=8), st.integers(0, 2000))
 def test_any_lines_at_all_are_accounted_for_and_read_back(

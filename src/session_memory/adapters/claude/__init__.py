@@ -39,7 +39,7 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         if ref.role == DOCUMENT:
             body = stream.read(LONGEST_DOCUMENT)
             # Nothing yet: the agent has created it and will write it in a moment.
-            if body:
+            if body and not cursor.offset:
                 yield Cursor(len(body)), from_meta(ref, body)
         elif ref.agent and not ref.session:
             yield from _of_a_subagent_beside_its_session(ref, stream, cursor)
