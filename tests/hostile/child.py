@@ -67,6 +67,7 @@ def sync_again_and_again(root: str, path: str, until: str) -> dict[str, Any]:
         ends = Path(until).exists()
         sync(root, path)
         runs += 1
+        _ready(until)
     return {"runs": runs}
 
 

@@ -81,7 +81,7 @@ def test_many_processes_follow_logs_that_grow(
         for _ in range(writers)
     ]
     reading = start(children, "read_again_and_again", memory.root, memory.path, stop)
-    _wait_for(stop, writers + 1)
+    _wait_for([*following, reading], stop)
     _write_logs_for(1.2, memory.root)
     stop.touch()
     for process in following:
@@ -92,11 +92,13 @@ def test_many_processes_follow_logs_that_grow(
     memory.assert_sound()
 
 
-def _wait_for(stop: Path, count: int) -> None:
-    """Until so many processes are at work."""
+def _wait_for(processes: Children, stop: Path) -> None:
+    """Until all of them are at work."""
+    ready = [stop.with_name(f"{stop.name}-{process.pid}") for process in processes]
     until = time.monotonic() + 60
-    while len(list(stop.parent.glob(f"{stop.name}-*"))) < count:
+    while not all(file.exists() for file in ready):
         assert time.monotonic() < until, "they do not begin"
+        assert all(process.poll() is None for process in processes), "one of them has ended"
         time.sleep(0.01)
 
 
