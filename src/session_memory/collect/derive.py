@@ -158,6 +158,9 @@ class Derivation:
             owner = self._rows[owners.of(mask)].id
             flavor = self._rows[0].flavor
             held = self._store.usage.held(key_of(flavor, usage_id), usage_id)
+            if not held:
+                # It stood only on lines that go under the id of another record.
+                continue
             held.sort(key=lambda logged: uids[logged[1]])
             # The largest output is the whole answer; among equals the owner's own record.
             best = max(held, key=lambda logged: (logged[2], logged[1] == owner))
