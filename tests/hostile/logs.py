@@ -56,7 +56,7 @@ def _chained(kind: str, session: str, n: int) -> dict[str, Any]:
         "parentUuid": uuid(session, n - 1) if n else None,
         "sessionId": session,
         "timestamp": at(_start(session) + n),
-        "cwd": "/work/app",
+        "cwd": "/srv/app",
         "version": "2.1.200",
         "gitBranch": "main",
         "isSidechain": False,
