@@ -171,6 +171,9 @@ class Following(RuleBasedStateMachine):
 
 
 Following.TestCase.settings = settings(
-    max_examples=int(os.environ.get("FAMILIES", "40")), stateful_step_count=15, deadline=None
+    max_examples=int(os.environ.get("FAMILIES", "40")),
+    derandomize="FAMILIES" not in os.environ,
+    stateful_step_count=15,
+    deadline=None,
 )
 test_a_store_that_follows_any_history_of_logs_loses_nothing = Following.TestCase

@@ -267,7 +267,10 @@ def test_forks_and_their_subagents_may_arrive_in_every_order(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_a_larger_family_may_arrive_in_any_order(
