@@ -27,6 +27,7 @@ class Budget:
 BUDGETS = (
     Budget("sync_cpu", "first sync, CPU", "≤ 11 × the floor", 11, "{:.1f} ×"),
     Budget("sync_wall", "first sync, wall", "≤ 0.10 × agentsview", 0.10, "{:.2f} ×"),
+    Budget("pg_sync_wall", "first sync into PostgreSQL, wall", "≤ 2 × SQLite", 2, "{:.2f} ×"),
     Budget("written", "first sync, bytes written", "≤ 1.2 × the corpus", 1.2, "{:.2f} ×"),
     Budget("size", "store on disk, generated corpus", "≤ 0.38 × the logs", 0.38, "{:.3f} ×"),
     Budget("size_real", "store on disk, real logs", "≤ 0.30 × the logs", 0.30, "{:.3f} ×"),
@@ -34,6 +35,10 @@ BUDGETS = (
     Budget("nothing_new", "sync with nothing new", "≤ 0.25 s", 0.25, "{:.2f} s"),
     Budget("one_line", "one line appended to a 160 MB log", "≤ 0.25 s", 0.25, "{:.2f} s"),
     Budget("one_line_ratio", "the same, 160 MB against 16 MB", f"≤ {SAME} ×", SAME, "{:.2f} ×"),
+    Budget("watch_one", "watch: a line is in the store, p99", "≤ 1 s", 1, "{:.2f} s"),
+    Budget("watch_many", "watch: 200 logs grow at once, p99", "≤ 1 s", 1, "{:.2f} s"),
+    Budget("watch_idle", "watch: CPU when nothing happens", "< 1 %", 1, "{:.2f} %"),
+    Budget("watch_growth", "watch: memory, 10,000 lines later", f"≤ {SAME} ×", SAME, "{:.2f} ×"),
     Budget("tokens_wrong", "tokens per day and model that differ from the truth", "0", 0, "{:.0f}"),
     Budget("payload_ms", "the payload of one event", "< 1 ms", 1, "{:.2f} ms"),
     Budget("help_ms", "`session-memory --help`", "≤ 150 ms", 150, "{:.0f} ms"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import agentsview
+import watching
 from corpus import PROJECTS, Corpus, OneLog, shared
 from processes import Bench, Failed, Run
 
@@ -30,6 +31,7 @@ class Measurements:
         self.figures: dict[str, float] = {}
         self.store = bench.scratch / "memory.db"
         self.peak = 0
+        self.watched: watching.Watched | None = None
 
     def timed(self, name: str, *words: str | Path) -> Run:
         if name not in self.runs:
@@ -38,7 +40,7 @@ class Measurements:
         self.runs.setdefault(name, []).append(run)
         return run
 
-    def sync(self, name: str, store: Path, *roots: Path) -> Run:
+    def sync(self, name: str, store: str | Path, *roots: Path) -> Run:
         told = [word for root in roots for word in ("--root", root)]
         run = self.timed(name, "sync", *told, "--store", store, "--json")
         self.peak = max(self.peak, run.peak)
@@ -124,6 +126,17 @@ def measure_payload(m: Measurements) -> None:
     seconds = m.bench.script(PROBES, "payload", m.store, "400").answer
     m.figures["payload_ms"] = median(seconds) * 1000
     m.figures["payload_worst_ms"] = max(seconds) * 1000
+
+
+def measure_watch(m: Measurements) -> None:
+    store = m.bench.scratch / "watched.db"
+    shutil.copy(m.store, store)
+    m.watched = watching.measure(m.bench, m.corpus, store, say)
+    m.figures["watch_one"] = watching.percentile(m.watched.single, 99)
+    m.figures["watch_many"] = watching.percentile(m.watched.at_once, 99)
+    m.figures["watch_idle"] = m.watched.idle_cpu * 100
+    m.figures["watch_growth"] = m.watched.late_rss / m.watched.early_rss
+    forget(store)
 
 
 def measure_care(m: Measurements) -> None:

@@ -9,6 +9,7 @@ import agentsview
 from budgets import budget_table, table
 from measurements import FLOORS, Measurements
 from processes import CHECKOUT, Failed, Run
+from watching import percentile
 
 PAGE = CHECKOUT / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -33,6 +34,8 @@ def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
         "",
         *also_measured(m),
         "",
+        *watch_report(m),
+        "",
         *peer_report(m, peer),
     ]
 
@@ -53,6 +56,18 @@ def also_measured(m: Measurements) -> list[str]:
         remark = remarks.get(name, f"best of {len(runs)}" if len(runs) > 1 else "")
         rows.append((name, f"{best.wall:.2f} s", f"{best.cpu:.2f} s", f"{peak:.0f} MB", remark))
     return table(rows)
+
+
+def watch_report(m: Measurements) -> list[str]:
+    if m.watched is None:
+        return []
+    w = m.watched
+    rows = [("watch, beside the corpus", "p50", "p99", "most", "")]
+    for name, seconds in (("one line", w.single), ("200 logs at once", w.at_once)):
+        told = (percentile(seconds, 50), percentile(seconds, 99), max(seconds))
+        rows.append((name, *(f"{one:.2f} s" for one in told), f"{len(seconds):,} lines"))
+    sizes = f"{w.early_rss / MB:.0f} MB, {w.lines:,} lines later {w.late_rss / MB:.0f} MB"
+    return [*table(rows), "", f"Memory of the watch: {sizes}."]
 
 
 def _count(m: Measurements, figure: str, wrong: str, right: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import agentsview
 import measurements as of
 from corpus import OneLog, find_corpus
+from postgres import measure_postgres
 from processes import Bench, Failed
 from report import MB, PAGE, as_json, report, write_page
 
@@ -68,10 +69,12 @@ def measure_all(
     of.measure_repeats(m)
     of.measure_truth(m)
     of.measure_payload(m)
+    of.measure_watch(m)
     log = _one_line(m, "one_line", 160)
     _one_line(m, "one_line_small", 16)
     m.figures["one_line_ratio"] = m.figures["one_line"] / m.figures["one_line_small"]
     of.measure_care(m)
+    measure_postgres(m)
     m.figures["peak_mb"] = m.peak / MB
     if options.skip_agentsview:
         return m, agentsview.Peer(why_not="--skip-agentsview was given")

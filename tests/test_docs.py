@@ -25,6 +25,8 @@ from session_memory.collect.native import FileSource
 from session_memory.collect.sync import sync
 from session_memory.demo import demo_home
 from session_memory.store import Store, open_store
+from session_memory.store.copying import copy_everything
+from session_memory.testing.stores import PostgresStores
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DOCS = CHECKOUT / "docs"
@@ -163,6 +165,21 @@ def test_the_sql_on_the_database_page_runs(store: Store) -> None:
     for sql in blocks(DOCS / "database.md", "sql"):
         answered += bool(store.db.all(sql))
     assert answered >= 6
+
+
+def test_the_sql_on_the_database_page_runs_on_a_server_with_the_words_of_its_page(
+    server_stores: PostgresStores, store: Store
+) -> None:
+    text = (DOCS / "postgresql.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| `(date\(.+?|x')` \| `(.+?)` \|$", text, re.MULTILINE)
+    assert len(words) == 2
+    with server_stores.new() as server:
+        copy_everything(store, server)
+        for sql in blocks(DOCS / "database.md", "sql"):
+            there = sql
+            for ours, theirs in words:
+                there = there.replace(ours, theirs)
+            assert len(server.db.all(there.rstrip().rstrip(";"))) == len(store.db.all(sql))
 
 
 def test_the_database_page_names_every_table_and_view(store: Store) -> None:

@@ -1,4 +1,7 @@
-"""Every test runs in a home of its own, with a store of its own."""
+"""Every test runs in a home of its own, with a store of its own, on both databases.
+
+On PostgreSQL the store of whoever runs the commands is the one that the environment names.
+"""
 
 import os
 import shutil
@@ -17,6 +20,8 @@ from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.demo import demo_home
 from session_memory.store import open_store
+from session_memory.store.copying import copy_everything
+from session_memory.testing.stores import Stores
 
 Run = Callable[..., Result]
 
@@ -31,13 +36,15 @@ FOREIGN = (
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores: Stores, database: str) -> Path:
     place = tmp_path / "home"
     place.mkdir(mode=0o700)
     for name in FOREIGN:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(place))
     monkeypatch.setenv("TZ", "UTC")
+    if database == "postgresql":
+        monkeypatch.setenv("SESSION_MEMORY_STORE", stores.place("memory"))
     return place
 
 
@@ -52,8 +59,19 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def demo(collected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def demo(
+    collected: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stores: Stores,
+    database: str,
+) -> Path | str:
     """A store with the bundled sessions, which the environment names."""
+    if database == "postgresql":
+        place = stores.place("memory")
+        with open_store(collected) as whole, open_store(place) as copy:
+            copy_everything(whole, copy)
+        return place
     directory = tmp_path / "store"
     directory.mkdir(mode=0o700)
     path = Path(shutil.copy(collected, directory / "memory.db"))

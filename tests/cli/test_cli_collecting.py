@@ -1,6 +1,7 @@
 """sync and demo: what they print, what they leave, how they end."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -47,11 +48,12 @@ def test_a_file_that_cannot_be_read_is_status_3_every_time(logs, run) -> None:
     assert json.loads(result.stdout)["failed"] >= 1
 
 
-def test_the_summary_says_what_was_done_in_one_paragraph(logs, run) -> None:
+def test_the_summary_says_what_was_done_in_one_paragraph(logs, run, database) -> None:
     text = " ".join(run("sync").stdout.split())
     assert text.startswith("Discovered 9 sources: 9 new or grown, 0 unchanged, 0 unreadable.")
     assert "into 8 sessions with 146 new events." in text
-    assert "The store ~/.session-memory/memory.db takes" in text
+    place = "~/.session-memory/memory.db" if database == "sqlite" else "postgresql://tester@127"
+    assert f"The store {place}" in text
     again = " ".join(run("sync").stdout.split())
     assert "0 new or grown, 9 unchanged" in again and "Nothing new to read." in again
 
@@ -127,7 +129,8 @@ def test_the_demo_is_thrown_away_unless_a_store_is_named(home, run, tmp_path, mo
 
 def test_the_demo_is_not_mixed_with_real_sessions(logs, run, home) -> None:
     run("sync")
-    result = run("demo", "--store", str(home / ".session-memory" / "memory.db"))
+    place = os.environ.get("SESSION_MEMORY_STORE") or str(home / ".session-memory" / "memory.db")
+    result = run("demo", "--store", place)
     assert result.exit_code == 1
     assert "is not empty" in result.stderr
 

@@ -88,6 +88,7 @@ def test_the_agents_own_setting_is_respected(logs, checks) -> None:
     assert found["claude expiry"][0]["text"] == "keeps 365 days; deletes nothing within 7 days"
 
 
+@pytest.mark.only("sqlite")
 def test_others_must_not_read_the_store(demo, checks) -> None:
     _, found = checks()
     assert [check["status"] for check in found["permissions"]] == ["ok"]
@@ -109,6 +110,7 @@ def test_an_older_adapter_asks_for_a_rebuild(demo, checks, monkeypatch) -> None:
     assert check["hint"] == "Read them anew: session-memory rebuild"
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(("free", "status"), [(10 << 30, "ok"), (500 << 20, "warn"), (1, "bad")])
 def test_little_space_is_a_warning_and_none_is_bad(free, status, demo, checks, monkeypatch) -> None:
     usage = shutil.disk_usage("/")._replace(free=free)
@@ -127,6 +129,7 @@ def test_a_store_that_is_none_is_bad(home, run, tmp_path) -> None:
     assert "bad " in result.stdout and "is damaged" in result.stdout
 
 
+@pytest.mark.only("sqlite")
 def test_quiet_shows_only_what_is_not_well(demo, run) -> None:
     demo.chmod(0o644)
     lines = run("doctor", "--quiet").stdout.splitlines()

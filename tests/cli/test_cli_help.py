@@ -17,6 +17,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 ROOT = click.Context(main, info_name="session-memory")
 NAMES = main.list_commands(ROOT)
 
+# No store is opened by asking for help.
+pytestmark = pytest.mark.only("sqlite")
+
 
 def found(name: str) -> Command:
     command = main.get_command(ROOT, name)

@@ -5,6 +5,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pytest
+
 from session_memory.demo import demo_home
 
 PAGE = Path(__file__).parents[2] / "docs" / "quickstart.md"
@@ -30,6 +32,7 @@ def comparable(text: str) -> list[str]:
     return VARYING.sub("#", " ".join(text.split())).split()
 
 
+@pytest.mark.only("sqlite")
 def test_every_output_in_the_quickstart_is_what_is_printed(home, run, monkeypatch) -> None:
     shutil.copytree(demo_home() / ".claude", home / ".claude")
     for path in (home / ".claude").rglob("*"):

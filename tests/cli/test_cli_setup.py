@@ -26,6 +26,7 @@ def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, ru
     assert values["sources"] == tomllib.loads(everything)["sources"]
 
 
+@pytest.mark.only("sqlite")
 def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:
     answer = json.loads(run("config", "--json").stdout)
     assert answer["exists"] is False
@@ -36,6 +37,7 @@ def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:
     assert run("config", "--path").stdout.strip() == answer["path"]
 
 
+@pytest.mark.only("sqlite")
 def test_the_option_wins_over_the_environment_and_that_over_the_file(
     tmp_path, run, monkeypatch
 ) -> None:

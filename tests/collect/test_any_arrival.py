@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.collect import derive, native
-from session_memory.store import open_store, raw
+from session_memory.store import raw
 from session_memory.testing.collecting import (
     check_restores,
     check_same,
@@ -21,11 +21,15 @@ from session_memory.testing.collecting import (
     collected,
     contents,
     lines_below,
+    new_store,
     rebuilt,
 )
 
 # More of them, overnight say: FAMILIES=5000 pytest tests/collect/test_any_arrival.py
-EXAMPLES = int(os.environ.get("FAMILIES", "120"))
+EXAMPLES = {
+    "sqlite": int(os.environ.get("FAMILIES", "120")),
+    "postgresql": int(os.environ.get("FAMILIES", "15")),
+}
 
 
 def write(root: Path, file: File, size: int) -> None:
@@ -52,7 +56,7 @@ def small_pieces() -> Iterator[None]:
 def arrive(root: Path, family: list[File], steps: list[Step]) -> list[str]:
     """The contents after everything arrived step by step, with syncs in between."""
     by_place = {file.place: file for file in family}
-    with open_store(":memory:") as store:
+    with new_store() as store:
         for step in steps:
             write(root, by_place[step.place], step.size)
             if step.syncs:
@@ -83,34 +87,32 @@ def check_any_arrival(family: list[File], data: st.DataObject) -> None:
             check_same(expected, arrive(root, family, steps))
 
 
-# The same examples every time, unless more are asked for.
-unhurried = settings(
-    max_examples=EXAMPLES,
-    derandomize="FAMILIES" not in os.environ,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+def check_many(families: st.SearchStrategy[list[File]], database: str) -> None:
+    """The same examples every time, unless more are asked for."""
+
+    @settings(
+        max_examples=EXAMPLES[database],
+        derandomize="FAMILIES" not in os.environ,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(families, st.data())
+    def check(family: list[File], data: st.DataObject) -> None:
+        check_any_arrival(family, data)
+
+    check()
 
 
-@unhurried
-@given(families(), st.data())
-def test_any_family_of_logs_gives_one_store_however_it_arrives(
-    family: list[File], data: st.DataObject
-) -> None:
-    check_any_arrival(family, data)
+def test_any_family_of_logs_gives_one_store_however_it_arrives(database: str) -> None:
+    check_many(families(), database)
 
 
-@unhurried
-@given(forks(), st.data())
-def test_forks_of_forks_give_one_store_however_they_arrive(
-    family: list[File], data: st.DataObject
-) -> None:
-    check_any_arrival(family, data)
+def test_forks_of_forks_give_one_store_however_they_arrive(database: str) -> None:
+    check_many(forks(), database)
 
 
-@unhurried
-@given(trees(), st.data())
 def test_a_session_rewound_again_and_again_gives_one_store_however_it_grows(
-    family: list[File], data: st.DataObject
+    database: str,
 ) -> None:
-    check_any_arrival(family, data)
+    check_many(trees(), database)

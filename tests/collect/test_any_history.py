@@ -12,11 +12,16 @@ from pathlib import Path
 from families import SESSIONS, uuid_of
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from session_memory.collect.config import Config
 from session_memory.collect.portable import export_store, import_store
-from session_memory.store import open_store
 from session_memory.testing.claude import line_of
 from session_memory.testing.collecting import (
     check_same,
@@ -24,6 +29,7 @@ from session_memory.testing.collecting import (
     collect,
     contents,
     every_usage,
+    new_store,
     rebuilt,
 )
 
@@ -71,7 +77,7 @@ class Following(RuleBasedStateMachine):
         self.scratch = Path(tempfile.mkdtemp())
         self.root = self.scratch / ".claude"
         (self.root / "projects").mkdir(parents=True)
-        self.store = open_store(":memory:")
+        self.store = new_store()
         self.seen: set[str] = set()
 
     def teardown(self) -> None:
@@ -155,7 +161,7 @@ class Following(RuleBasedStateMachine):
         parcel = self.scratch / "parcel"
         export_store(self.store, parcel)
         self.store.close()
-        self.store = open_store(":memory:")
+        self.store = new_store()
         import_store(self.store, parcel, Config())
         parcel.unlink()
         check_same(before, contents(self.store))
@@ -170,10 +176,20 @@ class Following(RuleBasedStateMachine):
         assert self.seen <= set(used)
 
 
-Following.TestCase.settings = settings(
-    max_examples=int(os.environ.get("FAMILIES", "40")),
-    derandomize="FAMILIES" not in os.environ,
-    stateful_step_count=15,
-    deadline=None,
-)
-test_a_store_that_follows_any_history_of_logs_loses_nothing = Following.TestCase
+EXAMPLES = {
+    "sqlite": int(os.environ.get("FAMILIES", "40")),
+    "postgresql": int(os.environ.get("FAMILIES", "6")),
+}
+
+
+def test_a_store_that_follows_any_history_of_logs_loses_nothing(database: str) -> None:
+    run_state_machine_as_test(
+        Following,
+        settings=settings(
+            max_examples=EXAMPLES[database],
+            derandomize="FAMILIES" not in os.environ,
+            stateful_step_count=15,
+            deadline=None,
+            database=None,
+        ),
+    )

@@ -1,10 +1,13 @@
 """Sessions of the real program, driven by a script: we count what the script says."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from session_memory.core.schema import Cost, SessionEvent
+import pytest
+
+from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.store import Store
 from session_memory.testing.collecting import (
     check_restores,
@@ -14,6 +17,9 @@ from session_memory.testing.collecting import (
     every_usage,
     rebuilt,
 )
+
+LOGS = {"claude": "*.jsonl", "codex": "rollout-*.jsonl", "grok": "updates.jsonl"}
+INTERRUPTS = ("user/interrupt", "turn_aborted", "turn_completed", "turn_ended")
 
 
 def expected_of(sample: Path) -> dict[str, Any]:
@@ -51,32 +57,56 @@ def test_tokens_and_counts_are_those_of_the_script(sample: Path) -> None:
     } == derivable
 
 
-def test_every_request_that_was_answered_in_full_has_its_usage(sample: Path) -> None:
-    requests = expected_of(sample)["requests"]
-    scripted = {
-        request["message_id"]: (request["model"], request["usage"])
-        for request in requests
-        if request["group"] != "incomplete" and request.get("usage")
-    }
-    with collected(sample / "home") as store:
-        found = {
-            usage.usage_id: (
-                usage.model,
-                {
-                    "in": usage.input_tokens,
-                    "out": usage.output_tokens,
-                    "cache_read": usage.cache_read_tokens,
-                    "cache_write": usage.cache_write_tokens,
-                    "cache_write_1h": usage.cache_write_1h_tokens,
-                    "reasoning": usage.reasoning_tokens,
-                },
-            )
-            for usage in every_usage(store)
+def scripted(expected: dict[str, Any]) -> list[tuple[str, str, str, Counter[str]]]:
+    """``(response, lane, model, buckets)`` of every request of the conversation that was answered
+    in full; in our buckets, where input is what was not cached."""
+    found = []
+    for request in expected["requests"]:
+        if request["group"] not in ("main", "subagents") or not request.get("usage"):
+            continue
+        told = Counter(request["usage"])
+        if expected["agent"] == "claude":
+            # The script says how much of the writes is for an hour beside the rest of them.
+            told["cache_write"] += told["cache_write_1h"]
+        else:
+            told["in"] -= told["cache_read"] + told["cache_write"]
+        found.append((request["message_id"], request["lane"], request["model"], +told))
+    return found
+
+
+def buckets(usage: Usage) -> Counter[str]:
+    return +Counter(
+        {
+            "in": usage.input_tokens,
+            "out": usage.output_tokens,
+            "cache_read": usage.cache_read_tokens,
+            "cache_write": usage.cache_write_tokens,
+            "cache_write_1h": usage.cache_write_1h_tokens,
+            "reasoning": usage.reasoning_tokens,
         }
-    # The script says how much of the writes is for an hour beside the rest of them.
-    for _, usage in scripted.values():
-        usage["cache_write"] += usage["cache_write_1h"]
-    assert found == scripted
+    )
+
+
+def test_every_request_that_was_answered_in_full_has_its_usage(sample: Path) -> None:
+    expected = expected_of(sample)
+    if expected["agent"] == "grok":
+        pytest.skip("says what a turn used, and no more: see the next test")
+    with collected(sample / "home") as store:
+        found = {usage.usage_id: (usage.model, buckets(usage)) for usage in every_usage(store)}
+    assert found == {response: (model, used) for response, _, model, used in scripted(expected)}
+
+
+def test_every_lane_used_what_its_requests_did(sample: Path) -> None:
+    """A parent's turns without its subagents', whatever the agent says per turn or per request."""
+    lanes: dict[str, Counter[str]] = {}
+    for _, lane, _, used in scripted(expected_of(sample)):
+        lanes.setdefault(lane, Counter()).update(used)
+    sessions: dict[str, Counter[str]] = {}
+    with collected(sample / "home") as store:
+        for usage in every_usage(store):
+            sessions.setdefault(usage.session_uid, Counter()).update(buckets(usage))
+    by_size = Counter.total
+    assert sorted(sessions.values(), key=by_size) == sorted(lanes.values(), key=by_size)
 
 
 def test_an_interruption_is_a_human_intervention(sample: Path) -> None:
@@ -84,39 +114,40 @@ def test_an_interruption_is_a_human_intervention(sample: Path) -> None:
         interrupts = [
             event
             for event in every_event(store)
-            if event.is_a("human_intervention") and event.native_kind == "user/interrupt"
+            if event.is_a("human_intervention") and event.native_kind in INTERRUPTS
         ]
     assert bool(interrupts) == expected_of(sample)["truth"]["interrupted"]
 
 
 def test_sessions_have_the_parents_calls_and_depths_of_the_script(sample: Path) -> None:
-    scripted = {}
-    for native in expected_of(sample)["truth"]["native_sessions"]:
-        parent = native.get("parent")
-        native_id = f"{parent}:{native['id']}" if parent else native["id"]
-        scripted[f"claude:{native_id}"] = (
-            f"claude:{parent}" if parent else None,
-            "subagent" if parent else None,
-            native.get("spawned_by_tool_call"),
-            native.get("depth", 0),
+    expected = expected_of(sample)
+    agent, told = expected["agent"], {}
+    for native in expected["truth"]["native_sessions"]:
+        parent, origin = native.get("parent"), native.get("forked_from")
+        # Only Claude Code gives a subagent no id of its own.
+        nested = parent and agent == "claude"
+        native_id = f"{parent}:{native['id']}" if nested else native["id"]
+        told[f"{agent}:{native_id}"] = (
+            f"{agent}:{parent or origin}" if parent or origin else None,
+            "subagent" if parent else "fork" if origin else None,
+            native.get("depth", 1 if parent else 0),
         )
+    calls = {n.get("spawned_by_tool_call") for n in expected["truth"]["native_sessions"]} - {None}
     with collected(sample / "home") as store:
-        found = {
-            session.session_uid: (
-                session.parent_uid,
-                session.relation,
-                session.spawn_call_id,
-                session.spawn_depth,
-            )
-            for session in store.sessions.every()
-        }
-    assert found == scripted
+        sessions = list(store.sessions.every())
+        found = {s.session_uid: (s.parent_uid, s.relation, s.spawn_depth) for s in sessions}
+        assert found == told
+        started = {s.spawn_call_id for s in sessions} - {None}
+        assert not calls or started == calls
+        made = {event.call_id for event in every_event(store) if event.is_a("tool_call")}
+        assert started <= made, "a subagent was started by a call that nobody made"
 
 
 def test_a_session_is_whole_provable_and_can_be_restored(sample: Path, tmp_path: Path) -> None:
     with collected(sample / "home") as store:
         check_sound(store)
-        check_restores(store, sample / "home", tmp_path / "again")
+        logs = LOGS[expected_of(sample)["agent"]]
+        check_restores(store, sample / "home", tmp_path / "again", logs)
         before = store.fingerprint()
         assert rebuilt(store).fingerprint() == before
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from session_memory.collect.config import Config
 from session_memory.collect.portable import export_store, import_store
-from session_memory.store import open_store
-from session_memory.testing.collecting import collect
+from session_memory.testing.collecting import collect, new_store
 
 LINE = (
     '{"type":"user","uuid":"00000000-0000-4000-8000-00000000000%d","parentUuid":null,'
@@ -18,7 +17,7 @@ def test_what_a_log_has_more_is_taken_in(tmp_path: Path) -> None:
     log = tmp_path / "home" / ".claude" / "projects" / "p" / "alpha.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text(LINE % (1, 1, 1) + LINE[:40])
-    with open_store(tmp_path / "a.db") as here, open_store(tmp_path / "b.db") as there:
+    with new_store() as here, new_store() as there:
         collect(here, tmp_path / "home")
         export_store(here, tmp_path / "first.smx")
         import_store(there, tmp_path / "first.smx", Config())

@@ -11,7 +11,7 @@ import pytest
 from session_memory.collect.config import Config
 from session_memory.collect.portable import FORMAT_VERSION, export_store, import_store
 from session_memory.core.errors import SessionMemoryError, UnknownSession, UnsafePath
-from session_memory.store import Store, open_store
+from session_memory.store import Store
 from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import (
@@ -21,6 +21,7 @@ from session_memory.testing.collecting import (
     collect,
     collected,
     contents,
+    new_store,
 )
 
 
@@ -49,7 +50,7 @@ def exported(logs: ClaudeHome, tmp_path: Path) -> Path:
 
 
 def imported(path: Path) -> Store:
-    store = open_store(":memory:")
+    store = new_store()
     import_store(store, path, Config())
     return store
 
@@ -83,7 +84,7 @@ def test_exports_of_parts_come_together_in_any_order(logs: ClaudeHome, tmp_path:
         for uid in uids:
             export_store(whole, tmp_path / uid, [uid])
         for order in (uids, uids[::-1]):
-            with open_store(":memory:") as store:
+            with new_store() as store:
                 for uid in order:
                     import_store(store, tmp_path / uid, Config())
                 check_sound(store)
@@ -144,7 +145,7 @@ def test_an_export_of_an_unknown_session_writes_nothing(logs: ClaudeHome, tmp_pa
 
 def refused(path: Path, match: str = ".") -> None:
     """Nothing is taken in, and what was there before stays as it was."""
-    with open_store(":memory:") as store:
+    with new_store() as store:
         before = store.fingerprint()
         with pytest.raises(SessionMemoryError, match=match) as error:
             import_store(store, path, Config())
@@ -210,7 +211,7 @@ def test_a_newer_export_is_refused_with_the_way_out(exported: Path, tmp_path: Pa
     manifest = {**msgspec.json.decode(body), "version": FORMAT_VERSION + 1}
     newer = packed([(name, msgspec.json.encode(manifest)), *rest], tmp_path / "newer")
     refused(newer, "version")
-    with open_store(":memory:") as store, pytest.raises(SessionMemoryError) as error:
+    with new_store() as store, pytest.raises(SessionMemoryError) as error:
         import_store(store, newer, Config())
     assert "upgrade" in str(error.value.hint).lower()
 

@@ -1,6 +1,7 @@
 """What a store promises: its schema, its privacy, its copies, and that damage is noticed."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from session_memory.collect.check import verify
 from session_memory.core.errors import NewerSchema, StoreError, StoreNotFound, UnsafePath
 from session_memory.store import Store, open_store
-from session_memory.store.database import Sqlite
+from session_memory.store.database import connect
 from session_memory.store.migrations import NEWEST, STEPS, migrate, version
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import (
@@ -21,8 +22,10 @@ from session_memory.testing.collecting import (
     collect,
     collected,
     events_of,
+    new_store,
     rebuilt,
 )
+from session_memory.testing.stores import Stores
 
 DATABASES = Path(__file__).parent.parent / "data" / "databases"
 
@@ -55,9 +58,21 @@ def home(claude: ClaudeHome) -> Path:
 
 
 @pytest.fixture
-def store(home: Path, tmp_path: Path) -> Iterator[Store]:
-    with collected(home, tmp_path / "store" / "memory.db") as store:
+def place(stores: Stores) -> str:
+    """Where the store is, or will be."""
+    return stores.place("memory")
+
+
+@pytest.fixture
+def store(home: Path, place: str) -> Iterator[Store]:
+    with collected(home, place) as store:
         yield store
+
+
+@pytest.fixture
+def path(place: str) -> Path:
+    """The file, where the store is one."""
+    return Path(place)
 
 
 # ------------------------------------------------------------ migrations
@@ -67,6 +82,7 @@ def test_a_new_store_has_the_newest_schema(store: Store) -> None:
     assert version(store.db) == NEWEST == len(STEPS)
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("old", sorted(DATABASES.glob("*.db")), ids=lambda path: path.stem)
 def test_a_database_of_an_earlier_release_still_opens(old: Path, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
@@ -80,17 +96,38 @@ def test_a_database_of_an_earlier_release_still_opens(old: Path, tmp_path: Path)
         assert len(events_of(store, "claude:alpha")) == 5
 
 
+@pytest.mark.only("sqlite")
 def test_every_step_so_far_has_a_database_that_ended_with_it() -> None:
     assert {path.stem for path in DATABASES.glob("*.db")} == {
         f"step-{step + 1}" for step in range(NEWEST)
     }
 
 
-def test_a_step_is_applied_once_after_a_backup_was_made(store: Store, any_umask: None) -> None:
+@pytest.mark.parametrize("step", range(1, NEWEST))
+def test_a_store_of_any_earlier_step_is_brought_up_to_date(
+    place: str, home: Path, step: int
+) -> None:
+    db = connect(place)
+    assert migrate(db, 1234, STEPS[:step]) == list(range(1, step + 1))
+    db.close()
+    with collected(home, place) as store:
+        assert version(store.db) == NEWEST
+        check_sound(store)
+
+
+def test_a_step_is_applied_once(store: Store) -> None:
     steps = (*STEPS, "create table later (id {int} not null){strict};\n")
     assert migrate(store.db, 1234, steps) == [NEWEST + 1]
     assert migrate(store.db, 5678, steps) == []
-    backup = store.db.path.with_name(f"memory.db.before-step-{NEWEST + 1}-1234")
+    assert store.db.has_table("later")
+    check_sound(store)
+
+
+@pytest.mark.only("sqlite")
+def test_before_a_step_a_backup_is_made(store: Store, path: Path, any_umask: None) -> None:
+    steps = (*STEPS, "create table later (id {int} not null){strict};\n")
+    migrate(store.db, 1234, steps)
+    backup = path.with_name(f"memory.db.before-step-{NEWEST + 1}-1234")
     assert mode_of(backup) == 0o600
     with open_store(backup) as before:
         assert before.fingerprint() == store.fingerprint()
@@ -106,26 +143,36 @@ def test_a_step_that_fails_leaves_nothing_of_itself(store: Store) -> None:
     check_sound(store)
 
 
-def test_a_newer_schema_is_refused_with_a_hint_and_left_alone(store: Store) -> None:
+def test_a_newer_schema_is_refused_with_a_hint(store: Store, place: str) -> None:
+    before = store.fingerprint()
     migrate(store.db, 1234, (*STEPS, "create table later (id {int})"))
-    path = store.db.path
+    with pytest.raises(NewerSchema, match=f"schema {NEWEST + 1}") as refused:
+        open_store(place)
+    assert refused.value.hint is not None and "upgrade" in refused.value.hint.lower()
+    assert store.fingerprint() == before
+
+
+@pytest.mark.only("sqlite")
+def test_a_newer_schema_is_left_alone(store: Store, path: Path) -> None:
+    migrate(store.db, 1234, (*STEPS, "create table later (id {int})"))
     store.close()
     before = path.read_bytes()
-    with pytest.raises(NewerSchema, match=f"schema {NEWEST + 1}") as refused:
+    with pytest.raises(NewerSchema):
         open_store(path)
-    assert refused.value.hint is not None and "upgrade" in refused.value.hint.lower()
     assert path.read_bytes() == before
 
 
-def test_opening_what_is_not_there_can_be_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreNotFound):
-        open_store(tmp_path / "none.db", create=False)
+def test_opening_what_is_not_there_can_be_refused(place: str, tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(StoreNotFound):
+            open_store(place, create=False)
     assert list(tmp_path.iterdir()) == []
 
 
 # ------------------------------------------------------------ privacy
 
 
+@pytest.mark.only("sqlite")
 def test_a_store_and_everything_beside_it_is_its_owners_alone(
     home: Path, tmp_path: Path, any_umask: None
 ) -> None:
@@ -182,13 +229,11 @@ def test_compacting_changes_nothing_but_the_size(store: Store) -> None:
     check_sound(store)
 
 
-def test_two_stores_in_one_process_know_nothing_of_each_other(
-    claude: ClaudeHome, home: Path, tmp_path: Path
-) -> None:
+def test_two_stores_in_one_process_know_nothing_of_each_other(home: Path, stores: Stores) -> None:
     with (
-        open_store(tmp_path / "one.db") as one,
-        open_store(tmp_path / "two.db") as two,
-        open_store(":memory:") as three,
+        open_store(stores.place("one")) as one,
+        open_store(stores.place("two")) as two,
+        new_store() as three,
         open_store(":memory:") as four,
     ):
         collect(one, home)
@@ -201,9 +246,9 @@ def test_two_stores_in_one_process_know_nothing_of_each_other(
 
 
 def test_two_connections_to_one_store_see_each_others_work(
-    store: Store, claude: ClaudeHome, home: Path
+    store: Store, claude: ClaudeHome, place: str
 ) -> None:
-    with open_store(store.db.path) as other:
+    with open_store(place) as other:
         assert other.fingerprint() == store.fingerprint()
         claude.logs[0].prompt("more, with a tool nobody used yet")
         claude.logs[0].answer(call("NewTool", question="?"))
@@ -212,6 +257,7 @@ def test_two_connections_to_one_store_see_each_others_work(
         assert other.fingerprint() == store.fingerprint()
 
 
+@pytest.mark.only("sqlite")
 def test_a_store_in_memory_leaves_no_file(home: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     with collected(home) as store:
@@ -227,8 +273,8 @@ from pathlib import Path
 from session_memory.store import open_store
 from session_memory.testing.collecting import check_sound, collect
 
-path, home = Path(sys.argv[1]), Path(sys.argv[2])
-with open_store(path) as store:
+place, home = sys.argv[1], Path(sys.argv[2])
+with open_store(place) as store:
     collect(store, home)
     before = store.fingerprint()
     child = os.fork()
@@ -249,9 +295,9 @@ print("well")
 """
 
 
-def test_a_store_survives_a_fork_of_its_process(home: Path, tmp_path: Path) -> None:
+def test_a_store_survives_a_fork_of_its_process(home: Path, place: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, str(tmp_path / "forked.db"), str(home)],
+        [sys.executable, "-c", FORKED, place, str(home)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -274,11 +320,10 @@ def test_what_fails_in_a_transaction_leaves_nothing_behind(store: Store) -> None
     assert store.names.word(number) == "another word"
 
 
-def test_a_database_says_what_it_is_when_a_statement_is_wrong(tmp_path: Path) -> None:
-    db = Sqlite(tmp_path / "a.db")
-    with pytest.raises(StoreError, match=r"a\.db"):
-        db.execute("select nonsense from nowhere")
-    db.close()
+def test_a_database_says_what_it_is_when_a_statement_is_wrong(store: Store) -> None:
+    with pytest.raises(StoreError, match=re.escape(store.db.name)):
+        store.db.execute("select nonsense from nowhere")
+    check_sound(store)
 
 
 # ------------------------------------------------------------ damage
@@ -309,9 +354,7 @@ def executes(sql: str) -> Callable[[Store], None]:
         (executes("update sessions set output_tokens = output_tokens + 1 where id = 1"), "cost"),
         (executes("update usage set output_tokens = output_tokens + 1 where id = 1"), "cost"),
         (
-            executes(
-                "update usage set output_tokens = 7 where id = 1 returning (select 1 from sessions)"
-            ),
+            executes("update usage set output_tokens = 7 where id = 1 returning id"),
             "cost",
         ),
         (executes("delete from copies"), "accounted for"),

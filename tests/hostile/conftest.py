@@ -20,6 +20,7 @@ from session_memory.collect.sync import Outcome, sync
 from session_memory.core.time import now_ms
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
+from session_memory.testing.stores import Stores
 
 HOST = "here"
 CHILD = Path(__file__).with_name("child.py")
@@ -37,10 +38,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @dataclass
 class Memory:
-    """One store over one root of logs."""
+    """One store over one root of logs: the file ``path``, unless ``place`` says where it is."""
 
     root: Path
     path: Path
+    place: str = ""
+
+    @property
+    def where(self) -> str:
+        return self.place or str(self.path)
 
     def sync(self) -> Outcome:
         with self.opened() as store:
@@ -48,7 +54,7 @@ class Memory:
 
     def opened(self) -> Store:
         # No test here cuts the power; without waiting for the disk they take half the time.
-        return open_store(self.path, durability="normal")
+        return open_store(self.where, durability="normal")
 
     def fingerprint(self) -> str:
         with self.opened() as store:
@@ -115,10 +121,12 @@ def in_time() -> Iterator[None]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
+def memory(tmp_path: Path, stores: Stores) -> Memory:
     root = tmp_path / "logs"
     root.mkdir()
-    return Memory(root, tmp_path / "store" / "memory.db")
+    beside = tmp_path / "store"
+    beside.mkdir(mode=0o700)
+    return Memory(root, beside / "memory.db", stores.place("memory"))
 
 
 def collect(store: Store, root: Path) -> Outcome:

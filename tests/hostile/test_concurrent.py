@@ -15,6 +15,7 @@ from session_memory.collect import sync as syncing
 from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.store.store import open_store
+from session_memory.testing.stores import Stores
 
 from .conftest import (
     HOST,
@@ -53,15 +54,15 @@ def answer(process: "subprocess.Popen[bytes]") -> dict[str, object]:
 @pytest.mark.slow
 @pytest.mark.parametrize("writers", [2, 4])
 def test_many_processes_fill_one_store_at_once(
-    memory: Memory, children: Children, writers: int
+    memory: Memory, children: Children, writers: int, stores: Stores
 ) -> None:
     put(corpus(memory.root, 40, 4000))
     expected = fresh_fingerprint(memory.root, memory.path.with_name("fresh.db"))
     for attempt in range(2):
-        path = memory.path.with_name(f"{attempt}.db")
-        for process in [start(children, "sync", memory.root, path) for _ in range(writers)]:
+        place = stores.place(f"attempt-{attempt}")
+        for process in [start(children, "sync", memory.root, place) for _ in range(writers)]:
             answer(process)
-        with open_store(path) as store:
+        with open_store(place) as store:
             collect(store, memory.root)
             assert store.fingerprint() == expected
             assert_sound(store, sample=5)
@@ -77,10 +78,10 @@ def test_many_processes_follow_logs_that_grow(
     memory.sync()
     stop = memory.path.with_name("stop")
     following = [
-        start(children, "sync_again_and_again", memory.root, memory.path, stop)
+        start(children, "sync_again_and_again", memory.root, memory.where, stop)
         for _ in range(writers)
     ]
-    reading = start(children, "read_again_and_again", memory.root, memory.path, stop)
+    reading = start(children, "read_again_and_again", memory.root, memory.where, stop)
     _wait_for([*following, reading], stop)
     _write_logs_for(1.2, memory.root)
     stop.touch()
@@ -129,9 +130,9 @@ def test_a_reader_sees_whole_sessions_while_a_store_is_filled(
     stop = memory.path.with_name("stop")
     with memory.opened():
         pass
-    reading = start(children, "read_again_and_again", memory.root, memory.path, stop)
+    reading = start(children, "read_again_and_again", memory.root, memory.where, stop)
     for _ in range(3):
-        answer(start(children, "sync_in_small_steps", memory.root, memory.path))
+        answer(start(children, "sync_in_small_steps", memory.root, memory.where))
     stop.touch()
     assert answer(reading)["wrong"] == []
 
@@ -146,8 +147,8 @@ def test_a_live_writer_beside_a_sync_never_waits_long(
     memory.sync()
     put(files)
     stop = memory.path.with_name("stop")
-    waiting = start(children, "wait_for_the_lock", memory.path, stop)
-    answer(start(children, "sync", memory.root, memory.path))
+    waiting = start(children, "wait_for_the_lock", memory.where, stop)
+    answer(start(children, "sync", memory.root, memory.where))
     stop.touch()
     figures = answer(waiting)
     record_property("longest_wait_ms", round(float(str(figures["longest"])) * 1000, 1))

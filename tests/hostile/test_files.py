@@ -34,6 +34,9 @@ from .logs import (
     written,
 )
 
+# About the files of agents; what comes of them in a store is tested on both.
+pytestmark = pytest.mark.only("sqlite")
+
 S, T = uuid("session"), uuid("other session")
 
 
@@ -277,7 +280,7 @@ def test_what_may_not_be_read_is_a_problem_until_it_may(
     subagent(memory.root, S, "a1", rounds("a1", 1))
     path = memory.root / PROJECT / locked
     path.chmod(0)
-    done = run_child("sync_and_check", memory.root, memory.path, before=unprivileged)
+    done = run_child("sync_and_check", memory.root, memory.where, before=unprivileged)
     path.chmod(0o700)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["findings"] == []
@@ -426,7 +429,7 @@ def test_an_agent_directory_that_may_not_be_entered_is_a_problem(
 ) -> None:
     log(memory.root, S, rounds(S, 1))
     (memory.root / ".claude").chmod(0)
-    done = run_child("sync_and_check", memory.root, memory.path, before=unprivileged)
+    done = run_child("sync_and_check", memory.root, memory.where, before=unprivileged)
     (memory.root / ".claude").chmod(0o700)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [reason for _, reason in memory.problems()] == ["unreadable"]
@@ -824,7 +827,7 @@ def test_a_huge_file_beside_a_log_is_kept_in_little_memory(memory: Memory, name:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.truncate(300 * 1024 * 1024)
-    done = run_child("sync", memory.root, memory.path)
+    done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["peak_mb"] < 250
     assert set(memory.uids()) == {uid(S), f"{uid(S)}:a1"}

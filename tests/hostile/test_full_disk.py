@@ -19,6 +19,8 @@ from session_memory.store.store import open_store
 from .conftest import Memory, collect, fresh_fingerprint, run_child
 from .logs import append, corpus, encoded, log, put, rounds, uuid
 
+pytestmark = pytest.mark.only("sqlite")
+
 ROOM = 64
 
 

@@ -5,13 +5,13 @@ The moments are random but seeded, and spread over how long a sync takes on this
 
 import json
 import random
-import shutil
 import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,9 @@ import pytest
 from session_memory.collect import derive
 from session_memory.collect import sync as syncing
 from session_memory.collect.check import verify
+from session_memory.store.copying import copy_everything
+from session_memory.store.store import open_store
+from session_memory.testing.stores import Stores
 
 from .conftest import (
     Memory,
@@ -30,7 +33,7 @@ from .conftest import (
 )
 from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
 
-KILLS = 50
+KILLS = {"sqlite": 48, "postgresql": 16}
 SESSIONS, OUTPUT = 45, 27_000
 
 
@@ -68,19 +71,21 @@ def _first_half(path: Path, content: bytes) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["sync", "sync_in_small_steps"])
 def test_killed_while_it_fills_an_empty_store(
-    whole: tuple[Memory, str], place: Path, task: str
+    whole: tuple[Memory, str], tmp_path: Path, stores: Stores, database: str, task: str
 ) -> None:
     memory, expected = whole
-    trials = Trials(task, memory.root, None, expected)
-    trials.run(place / task, KILLS // 4)
+    trials = Trials(task, memory.root, None, expected, stores)
+    trials.run(tmp_path, KILLS[database] // 4)
 
 
 @pytest.mark.kill
 @pytest.mark.slow
-def test_killed_while_it_adds_to_a_store(grown: tuple[Path, Path, str], place: Path) -> None:
+def test_killed_while_it_adds_to_a_store(
+    grown: tuple[Path, Path, str], tmp_path: Path, stores: Stores, database: str
+) -> None:
     """Half of the time goes into deriving sessions anew, so half of the kills do too."""
     root, half, expected = grown
-    Trials("sync", root, half, expected).run(place / "adding", KILLS - 2 * (KILLS // 4))
+    Trials("sync", root, half, expected, stores).run(tmp_path, KILLS[database] // 2)
 
 
 @dataclass
@@ -91,55 +96,58 @@ class Trials:
     root: Path
     base: Path | None
     expected: str
+    stores: Stores
 
-    def run(self, place: Path, count: int) -> None:
-        place.mkdir()
-        begin, end = self._duration(place / "timed.db")
-        part = (end - begin) / count
+    def run(self, scratch: Path, kills: int) -> None:
+        begin, end = self._duration(scratch)
+        part = (end - begin) / kills
         chance = random.Random(f"{self.task}{self.base is None}")
-        moments = [begin + part * (n + chance.random()) for n in range(count)]
-        stores = [place / f"{n}.db" for n in range(count)]
+        moments = [begin + part * (n + chance.random()) for n in range(kills)]
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(self._kill, stores, moments))
-            list(pool.map(self._resume, (stores[::2], stores[1::2])))
+            places = list(pool.map(self._kill, range(kills), moments))
+            list(pool.map(self._resume, (places[::2], places[1::2])))
 
-    def _duration(self, path: Path) -> tuple[float, float]:
+    def _duration(self, scratch: Path) -> tuple[float, float]:
         """When a sync begins to work, and when it is done."""
         started = time.perf_counter()
-        empty = path.parent / "no-logs"
+        empty = scratch / "no-logs"
         empty.mkdir()
-        done = run_child("sync", empty, path.with_suffix(".empty"))
+        done = run_child("sync", empty, self.stores.place("empty"))
         begin = time.perf_counter() - started
         assert done.returncode == 0, done.stderr
-        self._prepare(path)
+        place = self._prepared("timed")
         started = time.perf_counter()
-        done = run_child(self.task, self.root, path)
+        done = run_child(self.task, self.root, place)
         assert done.returncode == 0, done.stderr
         return begin * 0.8, max(time.perf_counter() - started, begin)
 
-    def _prepare(self, path: Path) -> None:
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
+    def _prepared(self, name: str) -> str:
+        place = self.stores.place(name)
         if self.base is not None:
-            shutil.copy(self.base, path)
+            with open_store(self.base) as base, open_store(place) as store:
+                copy_everything(base, store)
+        return place
 
-    def _kill(self, path: Path, moment: float) -> None:
-        while not self._killed(path, moment):
+    def _kill(self, number: int, moment: float) -> str:
+        """Where the store of a sync is that was still at work at its moment, and is dead now."""
+        for attempt in count():
+            place = self._prepared(f"{number}-{attempt}")
+            if self._killed(place, moment):
+                return place
             # The machine is faster than when it was timed.
             moment *= 0.8
+        raise AssertionError
 
-    def _resume(self, paths: list[Path]) -> None:
-        done = run_child("sync_and_check", self.root, *paths)
+    def _resume(self, places: list[str]) -> None:
+        done = run_child("sync_and_check", self.root, *places)
         assert done.returncode == 0, done.stdout + done.stderr
         told = json.loads(done.stdout)
         assert told["findings"] == []
-        assert told["prints"] == [self.expected] * len(paths)
+        assert told["prints"] == [self.expected] * len(places)
 
-    def _killed(self, path: Path, moment: float) -> bool:
-        """Whether the sync was still at work at its moment, and is dead now."""
-        self._prepare(path)
+    def _killed(self, place: str, moment: float) -> bool:
         process = subprocess.Popen(
-            child_command(self.task, self.root, path),
+            child_command(self.task, self.root, place),
             env=child_environment(),
             stdout=subprocess.DEVNULL,
         )
@@ -243,6 +251,7 @@ def test_what_is_left_to_derive_is_derived_by_a_sync_that_finds_nothing_new(
     memory.assert_sound()
 
 
+@pytest.mark.only("sqlite")
 def test_a_store_left_without_its_log_by_a_power_cut_catches_up(memory: Memory) -> None:
     """Without the write-ahead log a store is what it was at its last checkpoint, and whole."""
     put(corpus(memory.root, 6, 400))

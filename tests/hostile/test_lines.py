@@ -62,7 +62,7 @@ def test_a_line_of_200_mb_is_a_problem_and_no_burden(memory: Memory) -> None:
         file.write(b'"}}\n')
         length = file.tell() - start
         file.write(b"".join(map(encoded, rounds(S, 1, start=1000))))
-    done = run_child("sync", memory.root, memory.path)
+    done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["peak_mb"] < 250
     with memory.opened() as store:
@@ -76,7 +76,7 @@ def test_a_line_of_200_mb_is_a_problem_and_no_burden(memory: Memory) -> None:
 def test_a_line_of_60_mb_is_an_event(memory: Memory) -> None:
     text = b"all work and no play " * (60 * MB // 21)
     write(memory, encoded(user(S, 4, "TEXT")).replace(b"TEXT", text))
-    done = run_child("sync", memory.root, memory.path)
+    done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
     # A line that is parsed is held a few times over: as bytes, as text, and once on its way.
     assert json.loads(done.stdout)["peak_mb"] < 350
@@ -108,7 +108,7 @@ def test_a_long_line_is_read_to_its_end_when_it_arrives_in_pieces(
 def test_very_many_tiny_lines_are_no_burden(memory: Memory, line: bytes) -> None:
     path = log(memory.root, S, [])
     path.write_bytes(line * (450_000 // len(line)))
-    done = run_child("sync", memory.root, memory.path)
+    done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["peak_mb"] < 200
     with memory.opened() as store:
@@ -129,7 +129,7 @@ def test_very_many_tiny_lines_are_no_burden(memory: Memory, line: bytes) -> None
 )
 def test_a_line_of_very_many_parts_is_no_burden(memory: Memory, record: dict[str, Any]) -> None:
     write(memory, encoded(user(S, 4) | record))
-    done = run_child("sync", memory.root, memory.path)
+    done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["peak_mb"] < 250
     with memory.opened() as store:

@@ -17,6 +17,8 @@ from session_memory.store.store import open_store
 from .conftest import Memory, fresh_fingerprint
 from .logs import append, corpus, log, put, rounds, uuid
 
+pytestmark = pytest.mark.only("sqlite")
+
 S = uuid("session")
 
 
@@ -62,7 +64,7 @@ def test_what_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> No
 
 def test_an_empty_file_becomes_a_store(memory: Memory) -> None:
     """A process killed right after it created the file leaves just that."""
-    memory.path.parent.mkdir()
+    memory.path.parent.mkdir(exist_ok=True)
     memory.path.touch()
     log(memory.root, S, rounds(S, 1))
     memory.sync()

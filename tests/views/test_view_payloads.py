@@ -8,7 +8,8 @@ import pytest
 from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
-from session_memory.store import Store, open_store
+from session_memory.store import Store
+from session_memory.testing.collecting import new_store
 from session_memory.views.payloads import decoded, parse_ref
 from session_memory.views.session import Wanted, show_session
 
@@ -23,6 +24,8 @@ def test_a_reference_names_source_place_and_length() -> None:
         (b'{"a": [1, null]}', {"a": [1, None]}),
         (b'{"a": NaN}', {"a": "NaN"}),
         (b'{"a": "\\ud800"}', {"a": "\ud800"}),
+        (b'{"chunk": 1}\n{"chunk": 2}\n', [{"chunk": 1}, {"chunk": 2}]),
+        (b'{"a": 1}\n', {"a": 1}),
         (b"no json", "no json"),
         (b"\xff\x00", "\\xff\x00"),
         (b'{"a": ' + b"9" * 5000 + b"}", '{"a": ' + "9" * 5000 + "}"),
@@ -38,13 +41,13 @@ def collected(directory: Path, records: list[dict]) -> Store:
     log = directory / "projects" / "-p" / "long.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text("".join(json.dumps(record) + "\n" for record in records))
-    store = open_store(":memory:")
+    store = new_store()
     config = Config()
     sync(store, config, roots(config, (directory,)))
     return store
 
 
-def test_every_payload_is_its_own_record_across_packs(tmp_path) -> None:
+def test_every_payload_is_its_own_record_across_packs(on_the_database, tmp_path) -> None:
     # Larger than several packs, with one record that spans more than one of them.
     texts = [f"{number} " + "x" * (2_500_000 if number == 5 else 90_000) for number in range(12)]
     records = [
@@ -57,7 +60,7 @@ def test_every_payload_is_its_own_record_across_packs(tmp_path) -> None:
     assert found == records
 
 
-def test_without_full_no_record_is_read(tmp_path, monkeypatch) -> None:
+def test_without_full_no_record_is_read(on_the_database, tmp_path, monkeypatch) -> None:
     record = {"type": "user", "uuid": "u", "sessionId": "long", "message": {"content": "hi"}}
     with collected(tmp_path, [record]) as store:
         monkeypatch.setattr("session_memory.store.raw.Raw.unpacked", None)

@@ -12,10 +12,14 @@ import msgspec
 
 LOG = "log"
 """A source of records, appended to by the agent."""
+TIMELINE = "timeline"
+"""A second log beside a session's first; what it says is read before that one, or amends it."""
 DOCUMENT = "document"
 """A small file the agent rewrites as a whole; each version is one record."""
 SPILL = "spill"
 """A body the agent moved out of its log; kept byte for byte, it gives no events."""
+LOGS = frozenset({LOG, TIMELINE})
+"""The roles that are read line by line."""
 
 
 class Cursor(msgspec.Struct, frozen=True):
@@ -26,7 +30,11 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class SourceRef(msgspec.Struct, frozen=True):
-    """A native file as discovery found it. ``home_path`` is its place below the user's home."""
+    """A native file as discovery found it. ``home_path`` is its place below the user's home.
+
+    ``at`` is where its bytes lie now when that is not ``path``: an agent may move a finished log
+    to its archive, or compress it (a name that ends in ``.zst``). It stays the same source.
+    """
 
     path: Path
     role: str = LOG
@@ -34,6 +42,11 @@ class SourceRef(msgspec.Struct, frozen=True):
     session: str = ""
     agent: str = ""
     companions: tuple["SourceRef", ...] = ()
+    at: Path | None = None
+
+    @property
+    def place(self) -> Path:
+        return self.at or self.path
 
 
 class Readable(Protocol):
@@ -75,7 +88,12 @@ class NativeEvent(msgspec.Struct, gc=False):
 
 
 class NativeUsage(msgspec.Struct, gc=False):
-    """What one model response used, as the agent wrote it down; buckets are disjoint."""
+    """What one model response used, as the agent wrote it down; buckets are disjoint.
+
+    Some agents write down only what a whole turn used, and count its subagents in
+    (``includes_subagents``, with the sessions of those it was); ``collect`` takes them out again
+    where it has them.
+    """
 
     usage_id: str
     model: str
@@ -88,6 +106,26 @@ class NativeUsage(msgspec.Struct, gc=False):
     web_searches: int = 0
     speed: str | None = None
     service_tier: str | None = None
+    includes_subagents: bool = False
+    subagents: tuple[str, ...] = ()
+
+
+class CallOutcome(msgspec.Struct, gc=False):
+    """What another record than its result says about a call; ``None`` says nothing."""
+
+    call_id: str
+    is_error: bool | None = None
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    marks: tuple[str, ...] = ()
+
+
+class Base(msgspec.Struct, gc=False):
+    """The history a session begins with and does not repeat: what ``session`` holds before
+    ``ordinal``."""
+
+    session: str
+    ordinal: int
 
 
 class ChildLink(msgspec.Struct, gc=False):
@@ -101,10 +139,25 @@ class Record(msgspec.Struct, gc=False):
     """One native record: its place in the source and everything it says.
 
     Exactly one holds: it gives events, it is ``bookkeeping`` (a kind the adapter lists), it is a
-    ``problem``, or it only carries ``facts`` of a document. ``parent_session`` is set on the
-    records of a subagent; ``unfit_name`` is the session's own id where that is none we can use
-    and ``session`` a substitute; ``check`` tells records without a ``native_id`` apart; ``key`` is
-    filled in by ``collect``.
+    ``problem``, or it only carries ``facts`` of a document. ``unfit_name`` is the session's own id
+    where that is none we can use and ``session`` a substitute; ``check`` tells records without a
+    ``native_id`` apart; ``key`` is filled in by ``collect``.
+
+    A ``native_id`` is the same for every copy of a record and for nothing else, whatever session
+    or agent it stands in.
+
+    ``parent_session`` says that the session came from another one: as a subagent, unless
+    ``relation`` says otherwise. Whichever record says it first counts.
+
+    Where a log has no links between its records, ``follows`` puts a record below the one before
+    it on the session's path; a person's going back is ``turns_undone`` (that many prompts) or
+    ``back_to_prompt`` (before the prompt of that index, counted from 0 on the path).
+
+    A turn that several models answered has ``more_usage``, one for each of the others.
+
+    Bookkeeping may carry ``usage`` of the answers before it, ``outcomes`` of calls, facts, links;
+    or it ``continues`` the last event of the record right before it, a message in chunks, with
+    its ``text``.
     """
 
     offset: int
@@ -115,6 +168,7 @@ class Record(msgspec.Struct, gc=False):
     ts: int | None = None
     events: list[NativeEvent] = []
     usage: NativeUsage | None = None
+    more_usage: list[NativeUsage] = []
     is_sidechain: bool = False
     cwd: str | None = None
     git_branch: str | None = None
@@ -129,6 +183,17 @@ class Record(msgspec.Struct, gc=False):
     problem: str | None = None
     problem_detail: str = ""
     lenient: bool = False
+    relation: str | None = None
+    spawn_call_id: str | None = None
+    spawn_depth: int | None = None
+    base: Base | None = None
+    ordinal: int | None = None
+    follows: bool = False
+    turns_undone: int = 0
+    back_to_prompt: int | None = None
+    continues: bool = False
+    text: str = ""
+    outcomes: list[CallOutcome] = []
 
 
 class Adapter(Protocol):

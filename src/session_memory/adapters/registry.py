@@ -9,7 +9,7 @@ from typing import cast
 from session_memory.adapters.base import Adapter
 from session_memory.core.errors import UnknownFlavor
 
-BUILT_IN = ("claude",)
+BUILT_IN = ("claude", "codex", "grok")
 GROUP = "session_memory.adapters"
 
 

@@ -8,6 +8,7 @@ from session_memory.cli.group import Commands
 SECTIONS = {
     "Collect": {
         "sync": "Collect what is new in the agents' logs.",
+        "watch": "Follow the agents' logs and collect what they write.",
         "demo": "Collect invented sessions and show what comes of them.",
     },
     "Look": {
@@ -23,11 +24,13 @@ SECTIONS = {
         "rebuild": "Derive all events anew from the raw.",
         "restore-native": "Write native logs back, byte for byte.",
         "backup": "Copy the store to a new file while it is in use.",
+        "copy-store": "Copy a store into an empty one, and prove it.",
         "compact": "Give unused space back to the disk.",
         "export": "Write sessions to one portable file.",
         "import": "Take in sessions from a portable file.",
     },
     "Set up": {
+        "service": "Keep a watch running in the background.",
         "config": "Show the settings in effect.",
         "completion": "Print the completion script of a shell.",
         "version": "Print the version.",

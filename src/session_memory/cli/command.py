@@ -53,11 +53,11 @@ def limit_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., A
 
 def shared_options() -> list[click.Parameter]:
     """New ones for each command: click binds an option to the command that holds it."""
-    store = "The store.  [env: SESSION_MEMORY_STORE]"
+    store = "The store: a file or a postgresql:// address.  [env: SESSION_MEMORY_STORE]"
     config = "The configuration file.  [env: SESSION_MEMORY_CONFIG]"
     file = click.Path(exists=True, dir_okay=False, path_type=Path)
     return [
-        _shared("--store", metavar="PATH", help=store),
+        _shared("--store", metavar="PLACE", help=store),
         _shared("--config", type=file, metavar="FILE", help=config),
         _shared("--json", "as_json", is_flag=True, help="Print the answer as JSON."),
         _shared("--no-color", is_flag=True, help="Print without colours.  [env: NO_COLOR]"),

@@ -26,7 +26,7 @@ class Commands(click.Group):
     """``sections`` names every command with its line of help, so that listing loads nothing."""
 
     def __init__(self, *, sections: Sections, examples: Examples, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(context_settings={"help_option_names": ["-h", "--help"]}, **kwargs)
         self.sections = sections
         self.examples = examples
         self.params += [*shared_options(), _version_option()]

@@ -22,7 +22,7 @@ def session_lines(listing: "SessionList", limit: int | None) -> Iterator[str]:
     """One line for each session; a wide terminal shows more of it, a narrow one less."""
     if not listing.sessions:
         return iter(())
-    left_out = _left_out(limit)
+    left_out = _left_out(listing, limit)
     columns = [column for column in COLUMNS if column.title not in left_out]
     places = [COLUMNS.index(column) for column in columns]
     cells = (_cells(session, listing) for session in listing.sessions)
@@ -31,10 +31,11 @@ def session_lines(listing: "SessionList", limit: int | None) -> Iterator[str]:
 
 COLUMNS = (
     Column("session"),
+    Column("flavor"),
     Column("when"),
+    Column("host", flexible=True),
     Column("repo", flexible=True),
     Column("branch", flexible=True),
-    Column("flavor"),
     Column("time", right=True),
     Column("outcome"),
     Column("model", flexible=True),
@@ -47,12 +48,15 @@ COLUMNS = (
 )
 
 
-def _left_out(limit: int | None) -> tuple[str, ...]:
+def _left_out(listing: "SessionList", limit: int | None) -> set[str]:
+    """Columns for which there is no room, or in which every line would say the same."""
+    left_out = {"host"} if len(listing.hosts) < 2 else set()
     if limit is not None and limit >= WIDE:
-        return ()
-    wide_only = ("branch", "flavor", "time", "outcome")
+        return left_out
+    left_out |= {"flavor"} if len(listing.flavors) < 2 else set()
+    left_out |= {"branch", "time", "outcome"}
     is_narrow = limit is not None and limit < NARROW
-    return (*wide_only, "model", "in", "cache", "child") if is_narrow else wide_only
+    return left_out | {"host", "model", "in", "cache", "child"} if is_narrow else left_out
 
 
 def _cells(session: "Session", listing: "SessionList") -> tuple[str | Cell, ...]:
@@ -60,10 +64,11 @@ def _cells(session: "Session", listing: "SessionList") -> tuple[str | Cell, ...]
     cost = session.cost
     return (
         Cell(listing.names[session.session_uid], {"fg": "cyan"}),
+        session.flavor,
         local(session.ended_at),
+        session.host or "-",
         session.repo or "-",
         session.git_branch or "-",
-        session.flavor,
         duration(cost.wall_clock_s),
         Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True})),
         _model(session),

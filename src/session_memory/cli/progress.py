@@ -16,9 +16,10 @@ class Bar(Progress):
         self._title = title
         self._bar: Any = None
         self._task: Any = None
+        self.is_wanted = True
 
     def begin(self, files: int, size: int) -> None:
-        if size < WORTH_A_BAR or self._bar is not None:
+        if size < WORTH_A_BAR or self._bar is not None or not self.is_wanted:
             return
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn

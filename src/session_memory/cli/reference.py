@@ -38,7 +38,10 @@ counts if any moment of it lies in the period.
 |---|---|
 | `SESSION_MEMORY_STORE` | where the store is; by default `~/.session-memory/memory.db` |
 | `SESSION_MEMORY_CONFIG` | the configuration file; by default `~/.session-memory/config.toml` |
-| `HOME`, `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code's logs are looked for |
+| `HOME` | below it, the agents' logs are looked for |
+| `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code's are, when not in `~/.claude` |
+| `CODEX_HOME` | where Codex's are, when not in `~/.codex` |
+| `GROK_HOME` | where Grok's are, when not in `~/.grok` |
 | `NO_COLOR` | no colours, when it is not empty |
 | `SESSION_MEMORY_DEBUG` | a traceback where there would be a message, when it is not empty |
 
@@ -48,7 +51,13 @@ Completion for your shell: `{PROGRAM} completion bash`, `zsh` or `fish` prints t
 
 def reference() -> str:
     """The whole page; the same on every machine and terminal."""
-    root = click.Context(main, info_name=PROGRAM, terminal_width=COLUMNS, max_content_width=COLUMNS)
+    root = click.Context(
+        main,
+        info_name=PROGRAM,
+        terminal_width=COLUMNS,
+        max_content_width=COLUMNS,
+        **main.context_settings,
+    )
     return "\n".join([INTRODUCTION, *_help(PROGRAM, main, root), *_sections(root)])
 
 

@@ -29,12 +29,15 @@ class Settings:
 
         return load_config(self.config)
 
-    def where(self, config: "Config | None" = None) -> Path:
-        """The path of the store: the option, the environment, the configuration, the default."""
-        from session_memory.collect.config import default_store
+    def where(self, config: "Config | None" = None) -> str:
+        """The path or address of the store, a password included: not to be shown.
 
-        told = self.store or default_store(config or self.configuration())
-        return Path(told).expanduser()
+        The option, else the environment, else the configuration, else the default.
+        """
+        from session_memory.collect.config import default_store
+        from session_memory.store.address import expanded
+
+        return expanded(self.store or default_store(config or self.configuration()))
 
     @contextmanager
     def opened(self, config: "Config | None" = None, *, create: bool = False) -> "Iterator[Store]":

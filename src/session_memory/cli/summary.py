@@ -65,7 +65,7 @@ def _remarks(outcome: "Outcome") -> Iterator[str]:
 def _kept(store: "Store") -> str:
     raw, _ = store.raw.stored_bytes()
     here = store.db.bytes_on_disk()
-    text = f"The store {short_path(store.db.path)} takes {size(here)} for {size(raw)} of logs"
+    text = f"The store {short_path(store.db.name)} takes {size(here)} for {size(raw)} of logs"
     return f"{text} ({here / raw:.0%})." if raw >= TELLING else f"{text}."
 
 

@@ -10,9 +10,19 @@ from itertools import combinations, islice
 
 import msgspec
 
-from session_memory.adapters.base import LOG, Record
+from session_memory.adapters.base import LOGS, Record
 from session_memory.adapters.registry import adapter
-from session_memory.collect.ingest import DomainOf, Ingest, SessionWriting, key_of, name_parent
+from session_memory.collect.ingest import (
+    DomainOf,
+    Ingest,
+    SessionWriting,
+    base_of,
+    is_told,
+    key_of,
+    name_parent,
+    told_parent,
+    usage_in,
+)
 from session_memory.collect.raw_source import stored_records
 from session_memory.collect.settle import State
 from session_memory.store.events import record_key
@@ -46,11 +56,24 @@ def derive_closure(store: Store, session_id: int) -> list[int]:
     """The session and all that share a record with it, directly or through others."""
     found, waiting = {session_id}, [session_id]
     while waiting:
-        for other in store.sessions.sharing_with(waiting.pop()):
+        session = waiting.pop()
+        for other in (*store.sessions.sharing_with(session), *_begun_with(store, session)):
             if other not in found:
                 found.add(other)
                 waiting.append(other)
     return sorted(found)
+
+
+def _begun_with(store: Store, session_id: int) -> Iterator[int]:
+    """Sessions that begin with this one's history by reference, and the one it begins with."""
+    row = store.sessions.row_by_id(session_id)
+    base = base_of(row)
+    origin = store.sessions.row(base[0]) if base is not None else None
+    if origin is not None:
+        yield origin.id
+    for fork in store.sessions.forks_of(row.uid):
+        if base_of(fork) is not None:
+            yield fork.id
 
 
 class Derivation:
@@ -60,14 +83,16 @@ class Derivation:
         self._store = store
         self._rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
         self._sources = [
-            [source for source in store.sources.read_by(row.id) if source.role == LOG]
+            [source for source in store.sources.read_by(row.id) if source.role in LOGS]
             for row in self._rows
         ]
+        self._index = {row.uid: index for index, row in enumerate(self._rows)}
         self._ingest = Ingest(store, now, domain_of)
         self._held: dict[bytes, int] = {}
         self._first_seen: dict[bytes, int] = {}
         self._used: dict[str, int] = {}
         self._translated: dict[int, list[tuple[SourceRow, Record]]] = {}
+        self._have_turns = False
 
     def strangers(self) -> set[int]:
         """Sessions outside the cluster that hold something of it.
@@ -86,19 +111,45 @@ class Derivation:
             self._store.sessions.drop_derived(row.id)
         inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
         self._assign_usage(owners)
+        if self._have_turns:
+            self._ingest.balance(self._rows)
         self._name_parents(inherits_from)
         self._remember_sharing()
 
-    def _records(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
-        native = self._rows[index].native_id
+    def _records(
+        self, index: int, above: tuple[int, ...] = ()
+    ) -> Iterator[tuple[SourceRow, Record]]:
+        """What the session begins with, then its own; ``above`` ends a circle of forks."""
+        row = self._rows[index]
+        uid, end = base_of(row) or ("", 0)
+        origin = self._index.get(uid)
+        if origin is not None and origin not in (*above, index):
+            for source, record in self._standing(origin, (*above, index)):
+                if record.ordinal is not None and record.ordinal < end and record.native_id:
+                    yield source, record
+        native = row.native_id
         for source in self._sources[index]:
             for record in stored_records(self._store, source):
                 if record.session == native and record.problem is None:
                     yield source, record
 
+    def _standing(self, index: int, above: tuple[int, ...]) -> Iterator[tuple[SourceRow, Record]]:
+        """What a session holds without what a second file of its own took back."""
+        records = self._records(index, above)
+        if len(self._sources[index]) < 2:
+            return records
+        kept: list[tuple[SourceRow, Record]] = []
+        for source, record in records:
+            base = record.base
+            if base is not None and base.session == record.session:
+                kept = [held for held in kept if (held[1].ordinal or 0) < base.ordinal]
+            kept.append((source, record))
+        return iter(kept)
+
     def _survey(self) -> None:
         """Which session holds which records and responses."""
         held_bytes = sum(source.kept for sources in self._sources for source in sources)
+        held_bytes *= 1 + sum(base_of(row) is not None for row in self._rows)
         for index in range(len(self._rows)):
             mask, records = 1 << index, self._records(index)
             if held_bytes <= HELD_IN_MEMORY:
@@ -109,9 +160,8 @@ class Derivation:
                     key = record_key(record.native_id)
                     self._held[key] = self._held.get(key, 0) | mask
                     self._first_seen.setdefault(key, NEVER if record.ts is None else record.ts)
-                if record.usage is not None:
-                    usage_id = record.usage.usage_id
-                    self._used[usage_id] = self._used.get(usage_id, 0) | mask
+                for used in usage_in(record):
+                    self._used[used.usage_id] = self._used.get(used.usage_id, 0) | mask
 
     def _write(self, index: int, owners: "Owners") -> int | None:
         """Settle and store one session; says which session its last copied record belongs to."""
@@ -143,6 +193,7 @@ class Derivation:
             return None
         if writing.settling.state.branched:
             writing.mark_branches()
+        self._have_turns |= writing.has_turns
         row.own_records = sum(1 for mask in self._held.values() if mask == 1 << index)
         if len(self._rows) == 1:
             row.own_records = writing.named_records
@@ -232,14 +283,9 @@ class Owners:
 
     def _named_parents(self, holders: list[int]) -> list[int]:
         uids = {self._rows[index].uid: index for index in holders}
-        children = {index for index in holders if self._explicit_parent(index) in uids}
-        named = {uids[self._explicit_parent(index)] for index in children}
-        return sorted(named - children) or sorted(named)
-
-    def _explicit_parent(self, index: int) -> str:
-        """Only what the log itself says; a parent we inferred must not prove itself."""
-        row = self._rows[index]
-        return row.parent_uid or "" if row.relation == "subagent" else ""
+        parents = {index: uids.get(told_parent(self._rows[index]) or "") for index in holders}
+        named = {parent for parent in parents.values() if parent is not None}
+        return sorted(index for index in named if parents[index] is None) or sorted(named)
 
 
 def rebuild(
@@ -330,5 +376,5 @@ def _reset(row: SessionRow) -> None:
     row.started_at = row.ended_at = None
     for name in BUCKETS:
         setattr(row, name, 0)
-    if row.relation != "subagent":
+    if not is_told(row):
         row.parent_uid = row.relation = None

@@ -60,8 +60,16 @@ def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
         glob = config.source(root.flavor).glob
         for ref in adapter(root.flavor).discover(root.path):
             path = str(ref.path)
-            if path in seen or config.excludes(path):
-                continue
-            seen.add(path)
-            if glob == "*" or fnmatchcase(path, glob):
-                yield Discovered(root.flavor, ref)
+            if path not in seen and not config.excludes(path):
+                seen.add(path)
+                if _fits(path, glob):
+                    yield Discovered(root.flavor, ref)
+
+
+def is_wanted(config: Config, flavor: str, path: str) -> bool:
+    """Whether the configuration lets a source of ``flavor`` be read."""
+    return not config.excludes(path) and _fits(path, config.source(flavor).glob)
+
+
+def _fits(path: str, glob: str) -> bool:
+    return glob == "*" or fnmatchcase(path, glob)

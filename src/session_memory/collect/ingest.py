@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.base import DOCUMENT, NativeUsage, Record
-from session_memory.collect.settle import Settling, State, branches
+from session_memory.adapters.base import DOCUMENT, TIMELINE, NativeUsage, Record
+from session_memory.collect import inclusive
+from session_memory.collect.settle import Settling, State, StoredResult, branches
 from session_memory.core.ids import make_uid
 from session_memory.core.text import escaped, one_line
 from session_memory.store.database import Row
@@ -30,6 +31,7 @@ DomainOf = Callable[[str | None, str | None], str | None]
 
 KNOWN_IN_MEMORY = 300_000
 NEVER = 1 << 62
+DEEPEST = 100
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(State).decode
@@ -77,6 +79,8 @@ class Ingest:
         self._now = now
         self._domain_of = domain_of
         self._known = known
+        self.counts: dict[str, int] = {}
+        """Each session that was written to, with the number of events it had before."""
 
     def add(self, source: SourceRow, records: list[Record]) -> set[str]:
         """All records of one stretch of a source, in their order; the sessions they belong to."""
@@ -99,16 +103,18 @@ class Ingest:
             return
         if records[0].unfit_name is not None:
             self._note_unfit_name(row, source, records[0])
-        if row.stale:
-            self._store.sessions.link_source(row.id, source.id)
-            return
         if row.relation is None:
             # Before anything else: whose copy a record is depends on who names whom as parent.
-            self.place_subagent(row, records[0].parent_session)
+            self.note_origin(row, records)
+        if row.stale:
+            self._store.sessions.save(row)
+            self._store.sessions.link_source(row.id, source.id)
+            return
         writing = SessionWriting(self._store, row, source)
         origin: SessionRow | None = None
         try:
-            self._refuse_out_of_order(row, source)
+            self._refuse_out_of_order(row, source, records)
+            self._refuse_what_others_begin_with(row, records)
             writing.check(records, self._known)
         except Entangled as entangled:
             origin = self._plain_origin(row, writing, entangled)
@@ -164,6 +170,7 @@ class Ingest:
                 discovered_at=self._now,
                 state=_encode(State()),
             )
+        self.counts.setdefault(uid, row.event_count)
         return row
 
     def _note_unfit_name(self, row: SessionRow, source: SourceRow, record: Record) -> None:
@@ -176,8 +183,10 @@ class Ingest:
         found = [(record.offset, 0, "unusable session id", detail)]
         self._store.problems.add(source.id, found, self._now)
 
-    def _refuse_out_of_order(self, row: SessionRow, source: SourceRow) -> None:
-        if not row.id:
+    def _refuse_out_of_order(
+        self, row: SessionRow, source: SourceRow, records: list[Record]
+    ) -> None:
+        if not row.id or not any(record.events for record in records):
             return
         others = [other for other in self._store.sessions.source_ids(row.id) if other != source.id]
         if not others:
@@ -187,45 +196,99 @@ class Ingest:
         if any(log.role != DOCUMENT and reading_order(log) > here for log in logs):
             raise Entangled(set())
 
-    def apply_facts(self, row: SessionRow, source: SourceRow, record: Record) -> None:
-        """What a document says about a session, kept apart from what its log says.
+    def _refuse_what_others_begin_with(self, row: SessionRow, records: list[Record]) -> None:
+        """A fork may begin with our records without repeating them, or we with another's."""
+        sessions = self._store.sessions
+        base = base_of(row)
+        if base is not None and not row.has_shared:
+            origin = sessions.row(base[0])
+            if origin is not None:
+                raise Entangled({origin.id})
+        ordinals = [record.ordinal for record in records if record.ordinal is not None]
+        if not ordinals:
+            return
+        forks = sessions.forks_of(row.uid)
+        bases = ((fork.id, base_of(fork)) for fork in forks)
+        begun = {fork for fork, base in bases if base is not None and min(ordinals) < base[1]}
+        if begun:
+            raise Entangled(begun)
 
-        Of two documents the same one always speaks, in its newest generation, whichever was found
-        first.
-        """
-        place = [source_uid(source.host, source.path, 0), source.generation]
-        if record.facts is None or _facts(row).get("place", ["", 0]) > place:
+    def apply_facts(self, row: SessionRow, source: SourceRow, record: Record) -> None:
+        """What a document says about a session, kept apart from what its log says."""
+        if record.facts is None:
             return
         told = {name: value for name, value in record.facts.items() if value is not None}
-        row.facts = json.dumps({**told, "place": place}, sort_keys=True)
-        row.title = _decode(row.state).title(record.facts.get("agent_name"))
-        self.place_subagent(row, record.parent_session)
+        if record.parent_session:
+            told["below"] = record.parent_session
+        speaker = f"document {source_uid(source.host, source.path, 0)}"
+        _note_facts(row, speaker, {**told, "generation": source.generation})
+        self._show(row, _decode(row.state))
+        self.place(row, record.parent_session)
         self._store.sessions.save(row)
+        self._place_children(row)
+
+    def note_origin(self, row: SessionRow, records: Iterable[Record]) -> None:
+        """What the log itself says about where the session came from: its first word on it."""
+        told = next((r for r in records if r.parent_session or r.relation), None)
+        if told is None:
+            return
+        relation = told.relation or "subagent"
+        is_orphan = told.parent_session is None
+        facts = {
+            "relation": relation if is_orphan or relation != "subagent" else None,
+            "parent": None if relation == "subagent" else told.parent_session,
+            "spawn_call_id": told.spawn_call_id,
+            "spawn_depth": told.spawn_depth,
+            "base": None if told.base is None else [told.base.session, told.base.ordinal],
+        }
+        said = {name: value for name, value in facts.items() if value is not None}
+        if said:
+            _note_facts(row, "a log", said)
+        self.place(row, told.parent_session)
+
+    def _show(self, row: SessionRow, state: State) -> None:
+        """The session's own facts: the log's word first, then the documents'."""
+        facts = facts_of(row)
+        row.cwd = state.cwd or facts.get("cwd")
+        row.git_branch = state.git_branch or facts.get("git_branch")
+        row.model = state.model or facts.get("model")
+        row.agent_version = state.agent_version or facts.get("agent_version")
+        row.repo = repo_of(row.cwd)
+        row.domain = self._domain_of(row.repo, row.cwd)
+        row.title = facts.get("custom_title") or state.title(
+            facts.get("agent_name") or facts.get("title")
+        )
 
     def finish(self, row: SessionRow, writing: "SessionWriting") -> None:
         """Carry the settled state over to the session's row, and store both."""
         state = writing.settling.settled_state()
-        facts = _facts(row)
-        row.cwd, row.git_branch, row.model = state.cwd, state.git_branch, state.model
-        row.repo = repo_of(state.cwd)
-        row.domain = self._domain_of(row.repo, state.cwd)
+        self._show(row, state)
         if state.first_ts is not None:
             row.started_at, row.ended_at = state.first_ts, state.last_ts
         elif writing.held_from is not None:
             # Nothing of its own has a time: what it holds of others must do.
             row.started_at, row.ended_at = writing.held_from, writing.held_to
-        row.agent_version = state.agent_version
-        row.title = state.title(facts.get("agent_name"))
         row.turns, row.retries = state.turns, state.retries
         row.wall_clock_ms, row.event_count = state.wall_clock_ms, state.event_count
         row.state = _encode(state)
         row.revision += 1
         row.ingested_at = self._now
+        row.stale |= writing.settling.is_upset
         writing.count_usage()
         self._store.sessions.save(row)
         writing.flush()
         for child, call in writing.links:
             self._link(row, child, call)
+        self._place_children(row)
+        if writing.has_turns:
+            self.balance([row])
+
+    def balance(self, rows: list[SessionRow]) -> None:
+        """Take subagents out of turns that count them in, here and wherever these are counted."""
+        inclusive.balance(self._store, {row.id for row in rows})
+        for row in rows:
+            for name, figure in zip(BUCKETS, self._store.usage.sums(row.id), strict=True):
+                setattr(row, name, figure)
 
     def _link(self, parent: SessionRow, child: str, call: str) -> None:
         uid = make_uid(parent.flavor, child)
@@ -237,24 +300,67 @@ class Ingest:
 
     def place_again(self, row: SessionRow) -> None:
         """After its parent's log was read (again): what that says about the call may be new."""
-        self.place_subagent(row, (row.parent_uid or "").partition(":")[2])
+        self.place(row, (row.parent_uid or "").partition(":")[2])
 
-    def place_subagent(self, row: SessionRow, parent: str | None) -> None:
-        """Its own document names its parent and call best, then the parent's log, then its path."""
-        if not parent:
+    def place(self, row: SessionRow, parent: str | None) -> None:
+        """Whose subagent or fork a session is, by its documents, its log, or its place."""
+        facts, before = facts_of(row), (row.parent_uid, row.relation)
+        parent = parent or facts.get("below")
+        if not parent and facts.get("relation") == "subagent":
+            parent = self._linked_to(row)
+        relation = facts.get("relation", "subagent")
+        if relation == "subagent" and not parent and "relation" in facts:
+            # It says what it is and not whose; the parent's own log may still tell.
+            row.relation = relation
+        elif relation != "subagent" and facts.get("parent"):
+            uid = make_uid(row.flavor, facts["parent"])
+            # A log may claim that a session started itself; nobody is their own parent.
+            if uid != row.uid:
+                row.parent_uid, row.relation = uid, relation
+        elif parent:
+            self._place_subagent(row, facts, parent)
+        if (row.parent_uid, row.relation) == before:
             return
-        facts, before = _facts(row), row.parent_uid
-        # A log may claim that a session started itself; nobody is their own parent.
+        # What is a copy of whose, and who it is that prompts, was settled without knowing this.
+        became_subagent = row.relation == "subagent" and before[1] != "subagent"
+        if row.has_shared or (became_subagent and row.turns):
+            row.stale = 1
+
+    def _linked_to(self, row: SessionRow) -> str | None:
+        """A parent's log may name it where its own documents do not."""
+        links = [uid for uid, _ in self._store.sessions.links_to(row.uid) if uid != row.uid]
+        return links[0].partition(":")[2] if links else None
+
+    def _place_subagent(self, row: SessionRow, facts: dict[str, Any], parent: str) -> None:
+        """Its own document names its parent and call best, then the parent's log, then its path."""
         links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
         named = make_uid(row.flavor, facts.get("parent") or row.native_id)
         told = links[0][0] if links else make_uid(row.flavor, parent)
-        row.relation = "subagent"
-        row.parent_uid = told if named == row.uid else named
+        uid = told if named == row.uid else named
+        if uid == row.uid:
+            return
+        row.relation, row.parent_uid = "subagent", uid
         row.spawn_call_id = facts.get("spawn_call_id") or (links[0][1] if links else None)
-        nested = row.parent_uid.count(":") > 1
-        row.spawn_depth = facts.get("spawn_depth") or (2 if nested else 1)
-        if row.has_shared and row.parent_uid != before:
-            row.stale = 1
+        row.spawn_depth = facts.get("spawn_depth") or self._depth_below(uid)
+
+    def _depth_below(self, uid: str) -> int:
+        parent = self._store.sessions.row(uid)
+        if parent is not None and parent.relation == "subagent":
+            return min(parent.spawn_depth + 1, DEEPEST)
+        return 2 if uid.count(":") > 1 else 1
+
+    def _place_children(self, row: SessionRow) -> None:
+        """How deep a subagent is depends on how deep its parent is."""
+        if row.relation != "subagent":
+            return
+        for uid in self._store.sessions.subagents(row.uid):
+            child = self._store.sessions.row(uid)
+            if child is not None and child.spawn_depth < DEEPEST:
+                depth = child.spawn_depth
+                self.place_again(child)
+                if child.spawn_depth != depth:
+                    self._store.sessions.save(child)
+                    self._place_children(child)
 
 
 class SessionWriting:
@@ -267,8 +373,14 @@ class SessionWriting:
         self._stem = _stem(source)
         self._flavor = source.flavor
         # Not methods of ours: with the collector off, a cycle would keep all we ever held.
-        look_up = partial(_seq_of, store, row), partial(_is_left, store, row)
-        self.settling = Settling(_decode(row.state), *look_up)
+        self.settling = Settling(
+            _decode(row.state),
+            partial(_seq_of, store, row),
+            partial(_is_left, store, row),
+            partial(_result_of, store, row),
+            is_subagent=row.relation == "subagent",
+        )
+        self.settling.reads_timeline = source.role == TIMELINE
         self.links: list[tuple[str, str]] = []
         self._stored: set[bytes] = set()
         self.foreign: set[bytes] = set()
@@ -277,6 +389,7 @@ class SessionWriting:
         self._begin()
         self._usage_rows: dict[str, tuple[int, tuple[int, ...]]] = {}
         self.named_records = 0
+        self.has_turns = False
         self.held_from: int | None = None
         self.held_to: int | None = None
 
@@ -288,10 +401,12 @@ class SessionWriting:
         self._shared_usage: list[UsageRow] = []
         self._better_usage: list[tuple[int, UsageRow]] = []
         self._moved_usage: list[tuple[int, int]] = []
+        self._turns: list[tuple[int, NativeUsage]] = []
 
     def read_from(self, source: SourceRow) -> None:
         """Go on with another source of the same session."""
         self._source, self._stem = source, _stem(source)
+        self.settling.reads_timeline = source.role == TIMELINE
 
     def identify(self, records: Iterable[Record]) -> None:
         """Name each record for ever: its native id, else its file, place and content."""
@@ -299,7 +414,13 @@ class SessionWriting:
             if record.native_id is not None:
                 record.key = record_key(record.native_id)
             else:
-                record.key = place_key(f"{self._stem}@{record.offset}-{record.check:08x}")
+                record.key = place_key(
+                    f"{self._name_of(record.session)}@{record.offset}-{record.check:08x}"
+                )
+
+    def _name_of(self, session: str) -> str:
+        """The file's own name where that names the session; some agents name all files alike."""
+        return self._stem if self._stem.endswith(session) else f"{session}/{self._stem}"
 
     # ------------------------------------------------------------ is it the plain case?
 
@@ -313,7 +434,7 @@ class SessionWriting:
         has_others = bool(sources) and sources != [self._source.id]
         if has_others:
             named += [r.key for r in records if r.events and not r.native_id]
-        responses = {record.usage.usage_id for record in records if record.usage is not None}
+        responses = {used.usage_id for record in records for used in usage_in(record)}
         if known is not None and known.is_new(named, responses) and not has_others:
             return
         others = self._other_holders(named) | self._other_counters(records, responses)
@@ -344,10 +465,10 @@ class SessionWriting:
                 outputs[usage_id] = buckets[1]
                 others.add(session_id)
         for record in records if outputs else ():
-            usage = record.usage
-            if usage is not None and usage.output_tokens > outputs.get(usage.usage_id, NEVER):
-                # Our copy of the response is the fuller one: whose it is takes a second look.
-                others.add(0)
+            for used in usage_in(record):
+                if used.output_tokens > outputs.get(used.usage_id, NEVER):
+                    # Our copy of the response is the fuller one: whose it is takes a second look.
+                    others.add(0)
         self._counted_elsewhere = set(outputs)
         return others
 
@@ -362,15 +483,16 @@ class SessionWriting:
     def settle(self, records: list[Record], owned: Callable[[bytes], bool] | None = None) -> None:
         """Settle records; what is not ``owned`` becomes a copy of the owner's event."""
         settling, stored, source_id = self.settling, self._stored, self._source.id
-        usage = self._usage
+        usage, native = self._usage, self._row.native_id
         for record in records:
-            if record.link is not None:
+            named = record.native_id and record.events
+            mine = record.session == native and (not owned or not named or owned(record.key))
+            if record.link is not None and mine:
                 self.links.append((record.link.child, record.link.call_id))
             if record.events and record.key in stored:
                 # Its usage is stored as well, at the place where it stood first.
                 self._repeats.extend(_places(record, source_id))
                 continue
-            mine = owned is None or not (record.native_id and record.events) or owned(record.key)
             rows = settling.settle(record, source_id, mine)
             if not mine:
                 self._copies.extend(rows)
@@ -381,13 +503,12 @@ class SessionWriting:
                 if owned is not None and record.ts is not None:
                     self.held_from = min(self.held_from or record.ts, record.ts)
                     self.held_to = max(self.held_to or record.ts, record.ts)
-            if record.usage is not None:
-                known = usage.get(record.usage.usage_id)
-                seq = settling.state.next_seq - 1
-                if known is None or record.usage.output_tokens >= known[0].output_tokens:
-                    usage[record.usage.usage_id] = (record.usage, record.ts, seq)
+            for used in usage_in(record):
+                known, seq = usage.get(used.usage_id), settling.answered
+                if known is None or used.output_tokens >= known[0].output_tokens:
+                    usage[used.usage_id] = (used, record.ts, seq)
                 else:
-                    usage[record.usage.usage_id] = (known[0], known[1], seq)
+                    usage[used.usage_id] = (known[0], known[1], seq)
 
     def find_own_usage(self) -> None:
         """Which of the responses at hand this session has stored before."""
@@ -428,9 +549,12 @@ class SessionWriting:
             store.usage.replace(row_id, better)
         for row_id, seq in self._moved_usage:
             store.usage.move(row_id, seq)
+        self.has_turns |= inclusive.note(store, row, self._turns)
+        store.events.undo(row.id, settling.undone)
         if settling.turned_back:
             self.mark_branches()
         settling.rows, settling.amended, settling.turned_back = {}, {}, False
+        settling.undone = []
         self._begin()
 
     def count_usage(self) -> None:
@@ -440,6 +564,8 @@ class SessionWriting:
         """
         gained = (0,) * len(BUCKETS)
         for usage_id, (native, ts, seq) in self._usage.items():
+            if native.includes_subagents:
+                self._turns.append((key_of(self._flavor, usage_id), native))
             if usage_id in self._counted_elsewhere:
                 self._shared_usage.append(self._usage_row(native, ts, seq))
                 continue
@@ -474,6 +600,11 @@ def _seq_of(store: Store, row: SessionRow, native_id: str) -> int | None:
 
 def _is_left(store: Store, row: SessionRow, seq: int) -> bool:
     return store.events.branch_of(row.id, seq) is not None
+
+
+def _result_of(store: Store, row: SessionRow, call_id: str) -> StoredResult | None:
+    found = store.events.result_of(row.id, call_id) if row.id else None
+    return None if found is None else StoredResult(*found)
 
 
 def _stem(source: SourceRow) -> str:
@@ -513,17 +644,56 @@ def _places(record: Record, source_id: int) -> list[EventRow]:
     ]
 
 
-def _facts(row: SessionRow) -> dict[str, Any]:
-    return {} if row.facts == "{}" else json.loads(row.facts)
+def usage_in(record: Record) -> tuple[NativeUsage, ...]:
+    """Every usage a record tells of; nearly always none or one."""
+    if record.usage is None:
+        return ()
+    return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
+
+
+def facts_of(row: SessionRow) -> dict[str, Any]:
+    """What documents and the log itself say about a session, the documents' word first.
+
+    Each speaks for itself, in its newest version; where two say different things, always the same
+    one wins, whichever was found first.
+    """
+    if row.facts == "{}":
+        return {}
+    told: dict[str, Any] = {}
+    for _, facts in sorted(json.loads(row.facts).items()):
+        told.update(facts)
+    return told
+
+
+def _note_facts(row: SessionRow, speaker: str, told: dict[str, Any]) -> None:
+    known = {} if row.facts == "{}" else json.loads(row.facts)
+    if known.get(speaker, {}).get("generation", 0) <= told.get("generation", 0):
+        known[speaker] = told
+        row.facts = json.dumps(known, sort_keys=True)
 
 
 def name_parent(row: SessionRow, owner: SessionRow) -> None:
     """A copy of another session's history is a fork of it, unless it says what it is."""
-    if row.relation == "subagent":
+    if is_told(row):
         return
     row.parent_uid = owner.uid
     # Version 1 began a new file, with the history copied, on every resume.
     row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
+
+
+def is_told(row: SessionRow) -> bool:
+    """Whether logs or documents say where it came from; what we inferred must not prove itself."""
+    return row.relation == "subagent" or "relation" in facts_of(row)
+
+
+def told_parent(row: SessionRow) -> str | None:
+    return row.parent_uid if is_told(row) else None
+
+
+def base_of(row: SessionRow) -> tuple[str, int] | None:
+    """The session whose history this one begins with without repeating it, and up to where."""
+    base = facts_of(row).get("base") if row.relation == "fork" else None
+    return None if base is None else (make_uid(row.flavor, base[0]), base[1])
 
 
 def key_of(flavor: str, identity: str) -> int:

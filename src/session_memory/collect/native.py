@@ -3,7 +3,9 @@
 import io
 import os
 import stat as modes
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,6 +15,7 @@ import msgspec
 from session_memory.adapters.base import SourceRef
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
 
 SEGMENT = 4 * 1024 * 1024
 TAIL = 4096
@@ -20,6 +23,9 @@ MANY_LINES = 4000
 WINDOW = 64 * 1024
 # A line this long is not parsed as a whole; jsonl.MAX_LINE is the same figure.
 LONGEST_LINE = 64 * 1024 * 1024
+# A log compresses five to thirty fold; what claims a thousand is no log.
+MOST_RATIO = 1000
+MOST_UNPACKED = 8 * 1024**3
 
 
 class Stat(msgspec.Struct, frozen=True):
@@ -111,6 +117,27 @@ def opened(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError(f"{path} is no regular file")
     return os.fdopen(descriptor, "rb")
+
+
+@contextmanager
+def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
+    """The file itself, or what a compressed one holds: on disk, without a name, and bounded."""
+    if path.suffix != ".zst":
+        yield file
+        return
+    most = min(max(os.fstat(file.fileno()).st_size * MOST_RATIO, SEGMENT), MOST_UNPACKED)
+    with tempfile.TemporaryFile() as plain:
+        try:
+            packed = zstd.open(file, "rb")
+            while data := packed.read(SEGMENT):
+                if plain.tell() + len(data) > most:
+                    raise OSError(f"{path.name} holds more than {most:,} bytes, unpacked")
+                plain.write(data)
+        except (zstd.ZstdError, EOFError) as error:
+            raise OSError(f"{path.name} cannot be unpacked: {error}") from error
+        plain.flush()
+        plain.seek(0)
+        yield plain
 
 
 def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.base import CallOutcome, NativeEvent, NativeUsage, Record
 from session_memory.adapters.detectors import call_key, test_result
-from session_memory.core.text import one_line
-from session_memory.store.events import EventRow
+from session_memory.core.text import SUMMARY, one_line
+from session_memory.store.events import EventRow, event_uid
 
 OPEN_CALLS = 256
 FAILED_TOOLS = 16
@@ -21,6 +21,10 @@ RECENT_RESPONSES = 3
 PARALLEL_RESPONSES = 8
 HIDDEN_RECORDS = 8
 PENDING_SUMMARIES = 32
+# A second log is read as a whole before the first, so all its outcomes may have to wait.
+PENDING_OUTCOMES = 100_000
+PROMPTS_TO_GO_BACK_TO = 200
+ANSWERS = 64
 IDLE_MS = 30 * 60 * 1000
 TITLE = 80
 # Tools through which the agent asks a person; the result is that person's decision.
@@ -42,6 +46,35 @@ class Response(msgspec.Struct, array_like=True, gc=False):
     id: str
     seq: int
     output: int
+
+
+class Prompt(msgspec.Struct, array_like=True, gc=False):
+    """A prompt on the session's path, and what came before it."""
+
+    seq: int
+    parent: int | None
+    uid: str
+    ordinal: int | None = None
+
+
+class Message(msgspec.Struct, array_like=True, gc=False):
+    """The last event and where its record ends; more of it may follow there."""
+
+    seq: int
+    source_id: int
+    place: int
+    end: int
+    text: str
+
+
+class StoredResult(msgspec.Struct, gc=False):
+    """As much of an earlier result as a late outcome may change."""
+
+    seq: int
+    kind: str
+    marks: str
+    is_error: bool
+    exit_code: int | None
 
 
 class Completion(msgspec.Struct, array_like=True, gc=False):
@@ -83,6 +116,11 @@ class State(msgspec.Struct, array_like=True):
     branched: bool = False
     side_responses: list[Response] = []
     last_prompt: int = 0
+    prompts: list[Prompt] = []
+    prompts_forgotten: int = 0
+    answers: list[int] = []
+    outcomes: dict[str, CallOutcome] = {}
+    message: Message | None = None
 
     def title(self, told: str | None) -> str | None:
         """The name a person gave, else the agent's, else the first thing that was asked."""
@@ -104,7 +142,8 @@ class Settling:
     """Settles the records of one session, in their order; collects rows and amendments.
 
     ``seq_of`` finds the seq of an earlier record's last event by native id; ``is_left`` tells
-    whether a stored event lies on an abandoned branch.
+    whether a stored event lies on an abandoned branch; ``result_of`` finds the stored result of a
+    call. In a subagent's session nobody but its parent prompts.
     """
 
     def __init__(
@@ -112,15 +151,25 @@ class Settling:
         state: State,
         seq_of: Callable[[str], int | None],
         is_left: Callable[[int], bool] = lambda seq: False,
+        result_of: Callable[[str], StoredResult | None] = lambda call_id: None,
+        *,
+        is_subagent: bool = False,
     ) -> None:
         self.state = state
         self.rows: dict[int, EventRow] = {}
         self.amended: dict[int, dict[str, object]] = {}
+        self.undone: list[tuple[int, int, str]] = []
         self.turned_back = False
+        self.is_upset = False
+        self.reads_timeline = False
+        self.answered = 0
         self._seq_of = seq_of
         self._is_left = is_left
+        self._result_of = result_of
+        self._is_subagent = is_subagent
         self._recent: dict[str, int] = {}
         self._asked: dict[str, object] = {}
+        self._results: dict[str, int] = {}
 
     def settled_state(self) -> State:
         """The state to save. A call that is still open takes its key along."""
@@ -137,12 +186,22 @@ class Settling:
     def settle(self, record: Record, source_id: int, owned: bool = True) -> list[EventRow]:
         """The rows of one record. One that is not ``owned`` shapes the state and counts nothing."""
         state = self.state
-        parent = self._parent(record)
+        if record.turns_undone or record.back_to_prompt is not None or record.base is not None:
+            self._go_back(record)
+        parent = state.head if record.follows else self._parent(record)
         self._remember_session(record)
         if record.facts:
             self._remember_titles(record)
+        for outcome in record.outcomes:
+            self._learn(outcome)
+        if record.usage is not None:
+            self.answered = state.next_seq + len(record.events) - 1
+            if not record.events or record.events[0].kind == "completion":
+                self._answered(record)
         if not record.events:
-            if record.native_id:
+            if record.continues:
+                self._continue(record, source_id)
+            elif record.native_id and not record.follows:
                 state.hidden = [*state.hidden, (record.native_id, parent)][-HIDDEN_RECORDS:]
             return []
         if owned:
@@ -180,6 +239,10 @@ class Settling:
             )
             if event.response_id is not None:
                 self._tokens(row, record.usage)
+            elif event.model is not None and owned:
+                state.answers = [*state.answers, seq][-ANSWERS:]
+            if event.is_prompt and record.follows:
+                self._remember_prompt(row, record.ordinal)
             if state.completions:
                 self._see_turn(record, event)
             if event.ends_turn:
@@ -195,6 +258,14 @@ class Settling:
             self._recent[record.native_id] = last
             if not record.is_sidechain:
                 state.head = last
+        if record.follows:
+            end = record.offset + record.length
+            last_row = rows[-1]
+            state.message = (
+                Message(last_row.seq, source_id, record.offset, end, last_row.summary)
+                if owned
+                else None
+            )
         return rows
 
     # ------------------------------------------------------------ the chain
@@ -215,6 +286,49 @@ class Settling:
                 # A branch that was left behind goes on.
                 self.turned_back = True
         return parent
+
+    def _remember_prompt(self, row: EventRow, ordinal: int | None) -> None:
+        state = self.state
+        uid = event_uid(row.record, row.block)
+        state.prompts.append(Prompt(row.seq, row.parent_seq, uid, ordinal))
+        if len(state.prompts) > PROMPTS_TO_GO_BACK_TO:
+            del state.prompts[0]
+            state.prompts_forgotten += 1
+
+    def _go_back(self, record: Record) -> None:
+        """What came after a prompt was undone by the person, with the prompt; it stays, marked."""
+        state = self.state
+        kept = len(state.prompts) - record.turns_undone
+        if record.back_to_prompt is not None:
+            kept = record.back_to_prompt - state.prompts_forgotten
+        elif record.base is not None:
+            # A second file of the session, which goes on from before what the first one ends with.
+            again = record.base.session == record.session
+            later = (
+                p.ordinal is not None and p.ordinal >= record.base.ordinal for p in state.prompts
+            )
+            kept = next((n for n, is_later in enumerate(later) if again and is_later), kept)
+        if kept >= len(state.prompts):
+            return
+        first = state.prompts[max(kept, 0)]
+        del state.prompts[max(kept, 0) :]
+        self.undone.append((first.seq, state.next_seq - 1, first.uid))
+        for seq in range(first.seq, state.next_seq):
+            row = self.rows.get(seq)
+            if row is not None and row.branch is None:
+                row.branch = first.uid
+        state.head = first.parent
+
+    def _continue(self, record: Record, source_id: int) -> None:
+        """More of the last message: its event reaches on to the end of this record."""
+        message = self.state.message
+        if message is None or (message.source_id, message.end) != (source_id, record.offset):
+            return
+        message.end = record.offset + record.length
+        self._amend(message.seq, "length", message.end - message.place)
+        if len(message.text) < SUMMARY:
+            message.text = one_line(message.text + record.text)
+            self._amend(message.seq, "summary", message.text)
 
     def _settle_event(
         self, record: Record, event: NativeEvent, parent: int | None, owned: bool
@@ -272,11 +386,15 @@ class Settling:
 
     def _settle_result(self, record: Record, event: NativeEvent) -> None:
         state = self.state
-        call = state.open_calls.pop(event.call_id, None) if event.call_id else None
+        call_id = event.call_id or ""
+        self._results[call_id] = state.next_seq - 1
+        if call_id in state.outcomes:
+            _tell(event, state.outcomes.pop(call_id))
+        call = state.open_calls.pop(call_id, None) if call_id else None
         if call is None:
             return
         event.tool = call.tool
-        if call.is_shell and event.is_shell and not event.is_error:
+        if call.is_shell and event.is_shell and not event.is_error and event.exit_code is None:
             event.exit_code = 0
         if event.duration_ms is None and record.ts is not None and call.ts is not None:
             event.duration_ms = max(record.ts - call.ts, 0)
@@ -284,7 +402,7 @@ class Settling:
             _judge_test(event)
         if call.tool in DECISION_TOOLS:
             _mark_decision(event, is_plan=call.tool in PLAN_TOOLS)
-        call_id, tool = event.call_id or "", call.tool or ""
+        tool = call.tool or ""
         failed = state.failed.get(tool)
         if event.is_error:
             if failed is None:
@@ -299,8 +417,41 @@ class Settling:
             for name, calls in state.failed.items():
                 state.failed[name] = {key: test for key, test in calls.items() if not test}
 
+    def _learn(self, outcome: CallOutcome) -> None:
+        """A result that is stored already is amended; one that is yet to come will be told."""
+        stored = self._stored_result(outcome.call_id)
+        if stored is None:
+            _bounded(self.state.outcomes, PENDING_OUTCOMES)[outcome.call_id] = outcome
+            return
+        marks = tuple(filter(None, stored.marks.split(",")))
+        event = NativeEvent(stored.kind, "tool", marks=marks, is_error=stored.is_error)
+        event.exit_code = stored.exit_code
+        _tell(event, outcome)
+        # An error changes what later calls are; from another file it must be known before them.
+        self.is_upset |= self.reads_timeline and event.is_error != stored.is_error
+        self._amend(stored.seq, "kind", event.kind)
+        self._amend(stored.seq, "marks", ",".join(event.marks))
+        self._amend(stored.seq, "is_error", event.is_error)
+        self._amend(stored.seq, "exit_code", event.exit_code)
+        if outcome.duration_ms is not None:
+            self._amend(stored.seq, "duration_ms", outcome.duration_ms)
+
+    def _stored_result(self, call_id: str) -> StoredResult | None:
+        if call_id in self.state.open_calls:
+            return None
+        row = self.rows.get(self._results.get(call_id, -1))
+        if row is not None:
+            return StoredResult(row.seq, row.kind, row.marks, row.is_error, row.exit_code)
+        return self._result_of(call_id)
+
     def _settle_prompt(self, event: NativeEvent, owned: bool) -> None:
         state = self.state
+        state.answers = []
+        if self._is_subagent:
+            event.kind, event.marks, event.is_prompt = "lifecycle", (), False
+            if state.first_prompt is None and event.text:
+                state.first_prompt = one_line(event.text, TITLE)
+            return
         working = any(call.seq >= state.last_prompt for call in state.open_calls.values())
         if (state.after_interrupt or working) and event.kind == "user_msg":
             event.kind, event.marks = "human_intervention", ("user_msg", *event.marks)
@@ -330,6 +481,16 @@ class Settling:
             if len(responses) > (PARALLEL_RESPONSES if lane else RECENT_RESPONSES):
                 del responses[0]
         row.tokens = output
+
+    def _answered(self, record: Record) -> None:
+        """What the answers since the last time used, told by a record of its own."""
+        usage, answers = record.usage, self.state.answers
+        if usage is None or not answers:
+            return
+        for seq in answers:
+            self._amend(seq, "response_id", usage.usage_id)
+        self._amend(answers[-1], "tokens", usage.output_tokens)
+        self.answered, self.state.answers = answers[-1], []
 
     def _may_complete(self, row: EventRow, lane: bool) -> None:
         self.state.completions[lane] = Completion(row.seq, row.marks)
@@ -400,6 +561,18 @@ def _bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
     if len(entries) >= most:
         del entries[next(iter(entries))]
     return entries
+
+
+def _tell(event: NativeEvent, outcome: CallOutcome) -> None:
+    """Add to a result what another record says about its call."""
+    if outcome.exit_code is not None:
+        event.exit_code = outcome.exit_code
+    if outcome.duration_ms is not None:
+        event.duration_ms = outcome.duration_ms
+    if outcome.is_error and not event.is_error:
+        event.is_error, event.kind, event.marks = True, "error", ("tool_result", *event.marks)
+    new = (mark for mark in outcome.marks if mark not in (event.kind, *event.marks))
+    event.marks = (*event.marks, *new)
 
 
 def _judge_test(event: NativeEvent) -> None:

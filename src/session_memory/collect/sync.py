@@ -9,7 +9,7 @@ import gc
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +17,20 @@ from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import LOG, SPILL, Cursor, Record, SourceRef, Unlisted
+from session_memory.adapters.base import (
+    LOG,
+    LOGS,
+    SPILL,
+    TIMELINE,
+    Cursor,
+    Record,
+    SourceRef,
+    Unlisted,
+)
 from session_memory.adapters.registry import adapter
 from session_memory.collect.config import Config
 from session_memory.collect.derive import Tally, derive_stale
-from session_memory.collect.discover import Discovered, Root, discover
+from session_memory.collect.discover import Discovered, Root, discover, is_wanted
 from session_memory.collect.ingest import Ingest, Known
 from session_memory.collect.native import (
     SEGMENT,
@@ -34,6 +43,7 @@ from session_memory.collect.native import (
     opened,
     pieces,
     tail_hash,
+    unpacked,
 )
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
@@ -45,10 +55,14 @@ from session_memory.store.store import Store
 # Small enough that a live writer beside us never waits long for the lock.
 BATCH_RECORDS = 1000
 BATCH_BYTES = 1024 * 1024
+# Each of many logs that grew by a line costs a dozen statements, which on a server take their time.
+BATCH_CHUNKS = 50
 # An empty store has nobody to stall: large transactions write every page once.
 FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
+# Bad lines can be as many as there are lines; whoever follows a sync is told of some.
+MOST_NOTED = 100
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -65,10 +79,25 @@ class Report(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
 
 
+class Noted(msgspec.Struct, frozen=True):
+    """A problem as it was met: in which file, where, and why."""
+
+    path: str
+    place: int
+    reason: str
+    detail: str
+
+
 class Outcome(msgspec.Struct, kw_only=True):
-    """The report, and what only a person wants to know."""
+    """The report, and what only a person wants to know.
+
+    ``touched`` are the sessions that were written to, each with the events it had before;
+    ``noted`` are the first of the new problems.
+    """
 
     report: Report
+    touched: dict[str, int] = {}
+    noted: list[Noted] = []
     new_problems: int = 0
     vanished: int = 0
     roots: list[Root] = []
@@ -133,14 +162,52 @@ def sync(
     return run.outcome
 
 
+def sync_paths(
+    store: Store,
+    config: Config,
+    where: list[Root],
+    paths: Collection[Path],
+    *,
+    host: str | None = None,
+) -> tuple[Outcome, list[Path]]:
+    """Read what is new in the sources at ``paths``; what other sources there are costs nothing.
+
+    Also says which of the paths a whole look must explain: no source is known there, or it is
+    gone. ``events`` and ``problems`` are not counted, for that would look at all there are.
+    """
+    started = time.perf_counter()
+    named = {escaped(str(path)): path for path in paths}
+    host = host or config.host or socket.gethostname()
+    run = Sync(store, config, host, Progress(), list(named))
+    with _collector_off():
+        strange = run.look_at(named, {root.flavor for root in where})
+        run.read()
+    run.outcome.report.seconds = round(time.perf_counter() - started, 3)
+    return run.outcome, strange
+
+
 class Sync:
-    def __init__(self, store: Store, config: Config, host: str, progress: Progress) -> None:
+    """One run: over everything, or over the sources at ``paths`` alone."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        host: str,
+        progress: Progress,
+        paths: Collection[str] | None = None,
+    ) -> None:
         self._store = store
         self._config = config
         self._host = escaped(host)
         self._progress = progress
         self._now = now_ms()
-        self._known = store.sources.known(self._host)
+        self._is_whole = paths is None
+        self._known = (
+            store.sources.known(self._host)
+            if paths is None
+            else store.sources.known_at(self._host, paths)
+        )
         self._first_load = store.sources.none()
         self._known_all: Known | None = None
         self._wrote = False
@@ -149,7 +216,6 @@ class Sync:
         self._seen: set[str] = set()
         self._gone: list[SourceRow] = []
         self._packers: dict[str, Packer] = {}
-        self._touched: set[str] = set()
         self.outcome = Outcome(report=Report())
 
     # ------------------------------------------------------------ looking
@@ -167,6 +233,19 @@ class Sync:
         kept = [row for row in self._gone if row.role == LOG and row.ingested_at is not None]
         self.outcome.vanished = len(kept)
 
+    def look_at(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
+        """Look at sources by path, as they were found before; gives back what is none, or gone."""
+        strange = []
+        timelines = {name for name, row in self._known.items() if row.role == TIMELINE}
+        for name, path in sorted(named.items(), key=lambda item: item[0] not in timelines):
+            row = self._known.get(name)
+            if row is None or row.ingested_at is None or _is_gone(str(path)):
+                strange.append(path)
+            elif row.flavor in flavors and is_wanted(self._config, row.flavor, str(path)):
+                ref = SourceRef(path, row.role, row.home_path, row.session, row.agent)
+                self._look_at(Discovered(row.flavor, ref))
+        return strange
+
     def _look_at(self, found: Discovered) -> None:
         report = self.outcome.report
         report.discovered += 1
@@ -177,7 +256,7 @@ class Sync:
             self._fail(flavor, ref, ref.reason)
             return
         counted = False
-        for part in (ref, *ref.companions):
+        for part in sorted((ref, *ref.companions), key=lambda part: part.role != TIMELINE):
             try:
                 task = self._task(flavor, part)
             except OSError as error:
@@ -196,7 +275,7 @@ class Sync:
         if path in self._seen:
             raise OSError("written down, its name is that of another file")
         self._seen.add(path)
-        stat = Stat.of(ref.path.stat())
+        stat = Stat.of(ref.place.stat())
         row = self._known.get(path)
         if row is None:
             return Task(flavor, ref, self._new_row(flavor, ref, 0), stat, True)
@@ -239,8 +318,7 @@ class Sync:
         store, report = self._store, self.outcome.report
         size = sum(max(task.stat.size - task.row.read_to, 0) for task in self._tasks)
         self._progress.begin(len(self._tasks), size)
-        events_before = store.events.count()
-        problems_before = store.problems.count()
+        events_before, problems_before = self._totals()
         with (
             store.db.loading() if self._first_load and self._tasks else nullcontext(),
             _Batches(self._write, self._first_load, store) as writing,
@@ -256,10 +334,17 @@ class Sync:
         with store.transaction() if self._first_load else nullcontext():
             derive_stale(store, self._now, self._config.domain_of)
         self._progress.end()
-        report.events = store.events.count() - events_before
-        report.sessions = len(self._touched)
-        report.problems = store.problems.count()
-        self.outcome.new_problems = max(report.problems - problems_before, 0)
+        events, report.problems = self._totals()
+        report.events = events - events_before
+        report.sessions = len(self.outcome.touched)
+        if self._is_whole:
+            self.outcome.new_problems = max(report.problems - problems_before, 0)
+
+    def _totals(self) -> tuple[int, int]:
+        """Counting takes a look at every row there is, so only a whole run does it."""
+        if not self._is_whole:
+            return 0, 0
+        return self._store.events.count(), self._store.problems.count()
 
     def _read_task(self, task: Task, writing: "_Batches") -> None:
         try:
@@ -274,18 +359,19 @@ class Sync:
 
     def _chunks(self, task: Task) -> Iterator[Chunk]:
         row = task.row
-        with opened(task.ref.path) as file:
+        with opened(task.ref.place) as native, unpacked(native, task.ref.place) as file:
             # What was appended since the first look is read too: the cursor must match this moment.
-            task.stat = Stat.of(os.fstat(file.fileno()))
-            size = task.stat.size
-            change = "grown" if task.is_new else change_of(self._store, row, file, task.stat)
+            task.stat = Stat.of(os.fstat(native.fileno()))
+            size = os.fstat(file.fileno()).st_size
+            content = msgspec.structs.replace(task.stat, size=size)
+            change = "grown" if task.is_new else change_of(self._store, row, file, content)
             if change == "rewritten":
                 self._begin_generation(task)
             elif change == "same":
                 cursor = Cursor(row.read_to, row.cursor_state)
                 yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
                 return
-            if task.ref.role == LOG:
+            if task.ref.role in LOGS:
                 yield from self._log_chunks(task, file, size)
             elif task.ref.role == SPILL:
                 yield from self._spill_chunks(task, file, task.row.kept, size)
@@ -379,6 +465,8 @@ class Sync:
         for chunk in chunks:
             if self._claim(chunk):
                 self._write_chunk(ingest, chunk)
+        for uid, count in ingest.counts.items():
+            self.outcome.touched.setdefault(uid, count)
 
     def _refresh_known(self) -> None:
         """What we hold in memory is all there is only while nobody else has written."""
@@ -406,7 +494,7 @@ class Sync:
     def _write_chunk(self, ingest: Ingest, chunk: Chunk) -> None:
         store, row, records = self._store, chunk.task.row, chunk.records
         is_known = bool(row.id)
-        if row.starts_at is None and row.role == LOG:
+        if row.starts_at is None and row.role in LOGS:
             row.starts_at = next((r.ts for r in records if r.ts is not None), None)
             if is_known and row.starts_at is not None:
                 self._reorder(row)
@@ -429,10 +517,17 @@ class Sync:
             store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
         if is_known:
             store.problems.file_is_well(row.id)
-        if is_known and row.role != LOG:
+        if is_known and row.role not in LOGS:
             store.problems.forget(row.id)
-        store.problems.add(row.id, Tally.problems_of(records), self._now)
-        self._touched.update(ingest.add(row, records))
+        self._note_problems(row, Tally.problems_of(records))
+        ingest.add(row, records)
+
+    def _note_problems(self, row: SourceRow, found: list[tuple[int, int, str, str]]) -> None:
+        new = self._store.problems.add(row.id, found, self._now)
+        self.outcome.new_problems += new
+        if new and len(self.outcome.noted) < MOST_NOTED:
+            some = [Noted(row.path, place, why, detail) for place, _, why, detail in found]
+            self.outcome.noted += some[:MOST_NOTED]
 
     def _reorder(self, row: SourceRow) -> None:
         """A source that turns out to begin at some time may belong before another one."""
@@ -452,14 +547,13 @@ class Sync:
                 row = self._store.sources.by_uid(uid) or fresh
             if not row.id:
                 self._store.sources.save(row)
-            self._store.problems.add(row.id, [(0, 0, UNREADABLE, reason)], self._now)
+            self._note_problems(row, [(0, 0, UNREADABLE, reason)])
 
     def _note_gone(self) -> None:
         """The file is gone, its session stays."""
         for row in self._gone:
             self._store.sources.mark_vanished(row.id)
-            if row.ingested_at is None:
-                self._store.problems.file_is_well(row.id)
+            self._store.problems.file_is_well(row.id)
 
 
 def _is_gone(path: str) -> bool:
@@ -493,7 +587,8 @@ class _Batches:
         self._bytes += chunk.kept - chunk.start
         limit = FIRST_LOAD_BYTES if self._first_load else BATCH_BYTES
         most = FIRST_LOAD_RECORDS if self._first_load else BATCH_RECORDS
-        if self._bytes >= limit or self._records >= most:
+        many = not self._first_load and len(self._chunks) >= BATCH_CHUNKS
+        if self._bytes >= limit or self._records >= most or many:
             self._flush()
 
     def _flush(self) -> None:

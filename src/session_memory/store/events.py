@@ -5,7 +5,7 @@ import msgspec
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import format_time
-from session_memory.store.database import Row, Sqlite
+from session_memory.store.database import Database, Row
 from session_memory.store.names import Names
 
 
@@ -77,8 +77,21 @@ _CHAIN = """
 """
 _BRANCH_OF = "select branch from events where session_id = :session and seq = :seq"
 _SET_BRANCH = "update events set branch = :branch where session_id = :session and seq = :seq"
-_SET_TOKENS = "update events set tokens = :value where session_id = :session and seq = :seq"
-_SET_MARKS = "update events set marks = :value where session_id = :session and seq = :seq"
+_AMEND = "update events set {column} = :value where session_id = :session and seq = :seq"
+_AMENDABLE = frozenset(
+    ("tokens", "marks", "kind", "response_id", "length", "summary")
+    + ("is_error", "exit_code", "duration_ms")
+)
+_NAMED = frozenset(("marks", "kind"))
+_UNDO = """
+    update events set branch = :branch
+    where session_id = :session and seq >= :first and seq <= :last and branch is null
+"""
+_RESULT_OF = """
+    select e.seq, e.kind, e.marks, e.is_error, e.exit_code from events e
+    where e.session_id = :session and e.call_id = :call
+    order by e.seq desc
+"""
 _COUNT = "select count(*) from events"
 _COPY_COLUMNS = ("session_id", "seq", "record", "block", "source_id", "place", "length")
 
@@ -120,6 +133,11 @@ def identity_of(key: bytes) -> str:
     return uuid_text(key) if len(key) == 16 else key.lstrip(key[:1]).decode()
 
 
+def event_uid(record: bytes, block: int) -> str:
+    """An event's identity inside its session, for ever."""
+    return f"{identity_of(record)}:{block}"
+
+
 def _escape(row: EventRow) -> None:
     for name in ("summary", "call_id", "response_id", "path"):
         value = getattr(row, name)
@@ -128,7 +146,7 @@ def _escape(row: EventRow) -> None:
 
 
 class Events:
-    def __init__(self, db: Sqlite, names: Names) -> None:
+    def __init__(self, db: Database, names: Names) -> None:
         self._db = db
         self._names = names
 
@@ -206,14 +224,37 @@ class Events:
         )
 
     def amend(self, session_id: int, changes: dict[int, dict[str, object]]) -> None:
-        """Set the tokens or marks of earlier events, by seq."""
+        """Set columns of earlier events, by seq."""
         for seq, columns in changes.items():
-            where = {"session": session_id, "seq": seq}
-            if "tokens" in columns:
-                self._db.execute(_SET_TOKENS, {**where, "value": columns["tokens"]})
-            if "marks" in columns:
-                marks = self._names.numbers[str(columns["marks"])]
-                self._db.execute(_SET_MARKS, {**where, "value": marks})
+            for column, value in columns.items():
+                if column not in _AMENDABLE:
+                    raise LookupError(column)
+                if column in _NAMED:
+                    value = self._names.numbers[str(value)]
+                elif isinstance(value, str):
+                    value = escaped(value)
+                elif isinstance(value, bool):
+                    value = int(value)
+                where = {"session": session_id, "seq": seq, "value": value}
+                self._db.execute(_AMEND.format(column=column), where)
+
+    def undo(self, session_id: int, undone: list[tuple[int, int, str]]) -> None:
+        """Mark stretches, ``(first, last, branch)``, that a person took back."""
+        for first, last, branch in undone:
+            where = {"session": session_id, "first": first, "last": last, "branch": branch}
+            self._db.execute(_UNDO, where)
+
+    def result_of(
+        self, session_id: int, call_id: str
+    ) -> tuple[int, str, str, bool, int | None] | None:
+        """``(seq, kind, marks, is_error, exit_code)`` of the stored result of a call."""
+        word = self._names.word
+        found = self._db.all(_RESULT_OF, {"session": session_id, "call": escaped(call_id)})
+        for seq, kind, marks, is_error, exit_code in found:
+            kinds = (word(kind) or "", *(word(marks) or "").split(","))
+            if "tool_result" in kinds:
+                return seq, kinds[0], word(marks) or "", bool(is_error), exit_code
+        return None
 
     def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
         """``(record, session_id)`` of those records that are stored already, with their owner."""
@@ -232,7 +273,7 @@ class Events:
                 seq,
                 parent,
                 "user_msg" in (word(kind), *(word(marks) or "").split(",")),
-                f"{identity_of(record)}:{block}",
+                event_uid(record, block),
                 branch,
             )
             for seq, parent, kind, marks, record, block, branch in self._db.all(
@@ -280,7 +321,7 @@ class Events:
             payload_ref=f"{source}@{place}+{length}#{block}",
             tokens=tokens,
             is_sidechain=bool(sidechain),
-            event_uid=f"{identity}:{block}",
+            event_uid=event_uid(record, block),
             marks=tuple(filter(None, (word(marks) or "").split(","))),
             call_id=call,
             response_id=response,

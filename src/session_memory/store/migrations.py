@@ -4,48 +4,50 @@ Only ``packs``, ``dictionaries``, ``sources`` (their identity and cursor) and th
 ``sessions`` hold anything that cannot be derived; every other row is rebuilt from the raw.
 """
 
+import re
+
 from session_memory.core.errors import NewerSchema, StoreError
-from session_memory.store.database import Sqlite
+from session_memory.store.database import Database
 
 # Kinds, roles, tools, models and native kinds repeat on every event: they are stored once in
 # ``names`` and as small integers elsewhere. Times are milliseconds since 1970, UTC.
 _FIRST = """
-create table names (id {id}, name text not null unique){strict};
+create table names (id {id}, name {text} not null{unique_name}){strict};
 
 create table sources (
     id {id},
-    uid text not null unique,
-    host text not null,
-    flavor text not null,
-    role text not null,
-    path text not null,
-    home_path text not null,
-    session text not null,
-    agent text not null,
+    uid {text} not null unique,
+    host {text} not null,
+    flavor {text} not null,
+    role {text} not null,
+    path {text} not null,
+    home_path {text} not null,
+    session {text} not null,
+    agent {text} not null,
     generation {int} not null,
     superseded {int} not null,
     vanished {int} not null,
     adapter_version {int} not null,
     read_to {int} not null,
-    cursor_state text not null,
+    cursor_state {text} not null,
     kept {int} not null,
-    tail_hash text not null,
+    tail_hash {text} not null,
     size {int} not null,
     mtime_ns {int} not null,
     ctime_ns {int} not null,
     inode {int} not null,
     starts_at {int},
     lines {int} not null,
-    bookkeeping text not null,
+    bookkeeping {text} not null,
     lenient {int} not null,
     discovered_at {int} not null,
     ingested_at {int}
 ){strict};
-create index sources_by_session on sources (session);
+create index sources_by_session on sources{by_hash} (session);
 
 create table dictionaries (
     id {id},
-    flavor text not null,
+    flavor {text} not null,
     body {blob} not null
 ){strict};
 
@@ -61,28 +63,28 @@ create unique index packs_by_place on packs (source_id, start);
 
 create table sessions (
     id {id},
-    uid text not null unique,
-    flavor text not null,
-    native_id text not null,
-    native_name text,
-    repo text,
-    domain text,
-    cwd text,
-    git_branch text,
-    model text,
+    uid {text} not null unique,
+    flavor {text} not null,
+    native_id {text} not null,
+    native_name {text},
+    repo {text},
+    domain {text},
+    cwd {text},
+    git_branch {text},
+    model {text},
     started_at {int},
     ended_at {int},
-    outcome text not null,
-    outcome_evidence text not null,
-    task_ref text,
-    title text,
-    parent_uid text,
-    relation text,
-    spawn_call_id text,
+    outcome {text} not null,
+    outcome_evidence {text} not null,
+    task_ref {text},
+    title {text},
+    parent_uid {text},
+    relation {text},
+    spawn_call_id {text},
     spawn_depth {int} not null,
-    agent_version text,
-    host text,
-    facts text not null,
+    agent_version {text},
+    host {text},
+    facts {text} not null,
     input_tokens {int} not null,
     output_tokens {int} not null,
     cache_read_tokens {int} not null,
@@ -105,7 +107,7 @@ create table sessions (
     evicted_at {int},
     state {blob} not null
 ){strict};
-create index sessions_by_parent on sessions (parent_uid);
+create index sessions_by_parent on sessions{by_hash} (parent_uid);
 create index sessions_stale on sessions (id) where stale = 1;
 
 create table session_sources (
@@ -127,16 +129,16 @@ create table events (
     native_kind {int},
     model {int},
     parent_seq {int},
-    branch text,
-    summary text not null,
+    branch {text},
+    summary {text} not null,
     source_id {int} not null references sources (id),
     place {int} not null,
     length {int} not null,
     record {blob} not null,
     block {int} not null,
-    call_id text,
-    response_id text,
-    path text,
+    call_id {text},
+    response_id {text},
+    path {text},
     tokens {int} not null,
     is_sidechain {int} not null,
     is_error {int} not null,
@@ -144,7 +146,7 @@ create table events (
     exit_code {int}
 ){strict};
 create unique index events_in_order on events (session_id, seq);
-create index events_by_record on events (record);
+create index events_by_record on events{by_hash} (record);
 
 create table copies (
     session_id {int} not null references sessions (id),
@@ -156,7 +158,7 @@ create table copies (
     length {int} not null
 ){strict};
 create index copies_by_session on copies (session_id);
-create index copies_by_record on copies (record);
+create index copies_by_record on copies{by_hash} (record);
 
 create table shares (
     session_id {int} not null references sessions (id),
@@ -165,11 +167,11 @@ create table shares (
 create unique index shares_both on shares (session_id, other_id);
 
 create table links (
-    child_uid text not null,
+    child_uid {text} not null,
     parent_id {int} not null references sessions (id),
-    call_id text not null
+    call_id {text} not null
 ){strict};
-create index links_by_child on links (child_uid);
+create index links_by_child on links{by_hash} (child_uid);
 create index links_by_parent on links (parent_id);
 
 create table usage (
@@ -177,7 +179,7 @@ create table usage (
     session_id {int} not null references sessions (id),
     owner_id {int} references sessions (id),
     usage_key {int} not null,
-    usage_id text not null,
+    usage_id {text} not null,
     seq {int} not null,
     ts {int},
     model {int} not null,
@@ -200,8 +202,8 @@ create table problems (
     source_id {int} not null references sources (id),
     place {int} not null,
     length {int} not null,
-    reason text not null,
-    detail text not null,
+    reason {text} not null,
+    detail {text} not null,
     noticed_at {int} not null
 ){strict};
 create unique index problems_by_place on problems (source_id, place, reason);
@@ -225,8 +227,40 @@ create view usage_view as
     join names n on n.id = u.model;
 """
 
-STEPS = (_FIRST,)
+# Agents that log usage per turn count a turn's subagents in; what each turn was logged with is
+# kept beside what it used itself.
+# Facts used to be those of one document; now everybody who speaks of a session is named.
+_SECOND = """
+create table turn_totals (
+    session_id {int} not null references sessions (id),
+    usage_key {int} not null,
+    usage_id {text} not null,
+    input_tokens {int} not null,
+    output_tokens {int} not null,
+    cache_read_tokens {int} not null,
+    cache_write_tokens {int} not null,
+    cache_write_1h_tokens {int} not null,
+    reasoning_tokens {int} not null,
+    web_searches {int} not null
+){strict};
+create index turn_totals_by_session on turn_totals (session_id, usage_key);
+
+create table turn_children (
+    session_id {int} not null references sessions (id),
+    usage_key {int} not null,
+    usage_id {text} not null,
+    place {int} not null,
+    child_uid {text} not null
+){strict};
+create index turn_children_by_session on turn_children (session_id, usage_key);
+create index turn_children_by_child on turn_children{by_hash} (child_uid);
+
+update sessions set facts = '{{"document": ' || facts || '}}' where facts <> '{{}}';
+"""
+
+STEPS = (_FIRST, _SECOND)
 NEWEST = len(STEPS)
+TABLES = tuple(re.findall(r"^create table (\w+)", "".join(STEPS), re.MULTILINE))
 
 _LEDGER = """
 create table if not exists schema_steps (step {int} not null unique, applied_at {int} not null)
@@ -235,34 +269,34 @@ _APPLIED = "select coalesce(max(step), 0) from schema_steps"
 _RECORD = "insert into schema_steps (step, applied_at) values (:step, :now)"
 
 
-def version(db: Sqlite) -> int:
+def version(db: Database) -> int:
     """The number of the last step applied; 0 for an empty database."""
     return int(db.value(_APPLIED)) if db.has_table("schema_steps") else 0
 
 
-def migrate(db: Sqlite, now: int, steps: tuple[str, ...] = STEPS) -> list[int]:
+def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]:
     """Bring the database up to date; refuses one that a newer release has written."""
     have = version(db)
     if have > len(steps):
-        raise NewerSchema(str(db.path), found=have, known=len(steps))
-    if not have and db.is_foreign():
-        hint = "Name another file in SESSION_MEMORY_STORE."
-        raise StoreError(f"{db.path} is a database of another program", hint)
+        raise NewerSchema(db.name, found=have, known=len(steps))
+    if not have and db.is_foreign(TABLES):
+        hint = "Name another place in SESSION_MEMORY_STORE."
+        raise StoreError(f"{db.name} is a database of another program", hint)
     # Only now: a file that is not for us stays as it is, to the byte.
     if not db.is_read_only:
-        db.write_ahead()
+        db.ready()
     if have == len(steps):
         return []
     if have:
-        db.backup(db.path.with_name(f"{db.path.name}.before-step-{have + 1}-{now}"))
+        db.backup_before(have + 1, now)
     applied = []
     with db.transaction():
         # Another process may have migrated while this one waited for the lock.
         db.execute(_LEDGER.format(**db.types))
         for step in range(int(db.value(_APPLIED)) + 1, len(steps) + 1):
-            for statement in steps[step - 1].format(**db.types).split(";\n"):
+            for statement in (steps[step - 1] + db.also.get(step, "")).split(";\n"):
                 if statement.strip():
-                    db.execute(statement)
+                    db.execute(statement.format(**db.types))
             db.execute(_RECORD, {"step": step, "now": now})
             applied.append(step)
     return applied

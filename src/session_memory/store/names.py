@@ -1,7 +1,7 @@
 """Words that repeat on every row (kinds, tools, models), stored once and known by number."""
 
 from session_memory.core.text import escaped
-from session_memory.store.database import Sqlite
+from session_memory.store.database import Database
 
 _LOAD = "select id, name from names"
 _FIND = "select id from names where name = :name"
@@ -11,7 +11,7 @@ _ADD = "insert into names (name) values (:name) returning id"
 class Names:
     """A two-way map that only grows; ``numbers`` may be asked only inside a transaction."""
 
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         self.numbers = _Numbers(db)
         self._words: dict[int, str] = {}
@@ -32,7 +32,7 @@ class Names:
 class _Numbers(dict[str | None, int | None]):
     """Word to number; a word nobody used yet gets the next one, no word none."""
 
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         super().__init__()
         self._db = db
 

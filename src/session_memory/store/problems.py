@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
-from session_memory.store.database import Sqlite
+from session_memory.store.database import Database
 
 UNREADABLE = "unreadable"
 
@@ -29,7 +29,8 @@ _CLEAR_RECORDS = "delete from problems where length > 0"
 _COUNT = "select count(*) from problems"
 _LIST = """
     select s.host, s.path, p.place, p.length, p.reason, p.detail, p.noticed_at
-    from problems p join sources s on s.id = p.source_id order by s.host, s.path, p.place
+    from problems p join sources s on s.id = p.source_id
+    order by s.host, s.path, s.generation, p.place, p.reason
 """
 
 
@@ -40,7 +41,7 @@ def _storable(value: object) -> object:
 class Problems:
     """A problem of length 0 concerns no single line: a file that cannot be read, until it can."""
 
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
 
     def add(self, source_id: int, found: list[tuple[int, int, str, str]], now: int) -> int:

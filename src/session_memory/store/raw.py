@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple
 
 from session_memory.core.errors import StoreDamaged
-from session_memory.store.database import Sqlite
+from session_memory.store.database import Database
 from session_memory.store.zstandard import zstd
 
 PACK_BYTES = 512 * 1024
@@ -80,7 +80,7 @@ END_OF_TIME = 1 << 62
 class Raw:
     """Packs of one store."""
 
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         self.dictionary = lru_cache(maxsize=16)(self._load_dictionary)
 

@@ -8,8 +8,9 @@ import msgspec
 from session_memory.core.schema import Cost, Session
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
-from session_memory.store.database import Row, Sqlite
+from session_memory.store.database import Database, Row
 from session_memory.store.usage import BUCKETS
+from session_memory.store.values import storable
 
 
 class SessionRow(msgspec.Struct, kw_only=True):
@@ -95,6 +96,8 @@ _DROP_DERIVED = tuple(
         ("events", "session_id"),
         ("copies", "session_id"),
         ("links", "parent_id"),
+        ("turn_totals", "session_id"),
+        ("turn_children", "session_id"),
         ("shares", "session_id"),
         ("shares", "other_id"),
     )
@@ -105,8 +108,15 @@ _DROP_DERIVED = tuple(
     where session_id = :session and (owner_id is null or owner_id <> session_id)
     """,
 )
+# A log that several machines hold (a home that is synchronized) is the same whoever came first.
+_HOST = """
+    (select o.host from session_sources x join sources o on o.id = x.source_id
+     where x.session_id = s.id
+     order by o.role <> 'log', o.starts_at is null, o.starts_at, o.path, o.generation, o.host
+     limit 1)
+"""
 _SHOWN = f"""
-    select {", ".join("s." + name for name in COLUMNS[1:-1])},
+    select {", ".join(_HOST if name == "host" else "s." + name for name in COLUMNS[1:-1])},
         (select min(o.path) from session_sources x join sources o on o.id = x.source_id
          where x.session_id = s.id and o.role = 'log'),
         (select coalesce(sum(o.kept), 0) from session_sources x
@@ -125,12 +135,13 @@ EMPTY_STATE = b"\x90"
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
 """
+_FORKS = f"{_SELECT} where parent_uid = :uid and relation = 'fork' order by uid"
 _UIDS = "select uid from sessions order by uid"
 _COUNT = "select count(*) from sessions"
 
 
 class Sessions:
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
 
     # ------------------------------------------------------------ for the writer
@@ -148,12 +159,16 @@ class Sessions:
         found = self._db.one(sql, params)
         return None if found is None else SessionRow(**dict(zip(COLUMNS, found, strict=True)))
 
+    def forks_of(self, uid: str) -> list[SessionRow]:
+        found = self._db.all(_FORKS, {"uid": uid})
+        return [SessionRow(**dict(zip(COLUMNS, row, strict=True))) for row in found]
+
     def save(self, row: SessionRow) -> None:
         """Store the row, new or not."""
         if row.id:
-            self._db.execute(_SAVE, _storable(row))
+            self._db.execute(_SAVE, storable(row))
         else:
-            values = list(_storable(row).values())
+            values = list(storable(row).values())
             row.id = self._db.insert_one("sessions", COLUMNS[1:], values[1:])
 
     def link_source(self, session_id: int, source_id: int) -> None:
@@ -230,13 +245,6 @@ class Sessions:
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
-
-
-def _storable(row: SessionRow) -> dict[str, Any]:
-    return {
-        name: escaped(value) if isinstance(value, str) else value
-        for name, value in msgspec.structs.asdict(row).items()
-    }
 
 
 _MOMENTS = ("started_at", "ended_at", "discovered_at", "ingested_at", "analyzed_at", "evicted_at")

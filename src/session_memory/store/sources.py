@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
-from session_memory.store.database import Sqlite
+from session_memory.store.database import Database, Row
+from session_memory.store.values import storable
 
 
 class SourceRow(msgspec.Struct, kw_only=True):
@@ -47,6 +49,7 @@ _SELECT = f"select {', '.join(COLUMNS)} from sources"
 _KNOWN = f"{_SELECT} where host = :host and superseded = 0"
 _BY_ID = f"{_SELECT} where id = :id"
 _BY_UID = f"{_SELECT} where uid = :uid"
+_BY_UIDS = f"{_SELECT} where uid in ({{keys}})"
 _EXISTS = "select 1 from sources where uid = :uid"
 _EVERY = f"{_SELECT} order by host, path, generation"
 _OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by path, generation"
@@ -60,7 +63,7 @@ _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where
 _MARK_VANISHED = "update sources set vanished = 1 where id = :id"
 _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select read_to, kept, superseded from sources where id = :id"
-_LINES = "select id, lines, bookkeeping from sources where role = 'log'"
+_LINES = "select id, lines, bookkeeping from sources where role in ('log', 'timeline')"
 _EVENT_LINES = """
     select source_id, count(*) from (select distinct source_id, place from events) lines
     group by source_id
@@ -87,12 +90,29 @@ class Account(msgspec.Struct, kw_only=True):
 
 
 class Sources:
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
 
     def known(self, host: str) -> dict[str, SourceRow]:
         """The newest generation of every source of ``host``, by path."""
         return {row.path: row for row in self._rows(_KNOWN, {"host": host})}
+
+    def known_at(self, host: str, paths: Collection[str]) -> dict[str, SourceRow]:
+        """The same for these paths alone, at a cost that the other sources do not add to.
+
+        A path is found by its uid, which counts generations: twice as many are asked for each
+        time, for a document may have been rewritten hundreds of times.
+        """
+        found: dict[str, SourceRow] = {}
+        first, some = 0, 1
+        while paths:
+            asked = range(first, first + some)
+            uids = [source_uid(host, path, number) for path in paths for number in asked]
+            rows = [_row(values) for values in self._db.matching(_BY_UIDS, uids)]
+            found.update((row.path, row) for row in rows if not row.superseded)
+            paths = {row.path for row in rows if row.generation == asked[-1]} - found.keys()
+            first, some = first + some, some * 2
+        return found
 
     def none(self) -> bool:
         return self._db.one("select 1 from sources limit 1") is None
@@ -119,17 +139,15 @@ class Sources:
         return sorted(self._rows(_READ_BY_SESSION, {"session": session_id}), key=reading_order)
 
     def _rows(self, sql: str, params: dict[str, Any]) -> list[SourceRow]:
-        return [
-            SourceRow(**dict(zip(COLUMNS, row, strict=True))) for row in self._db.all(sql, params)
-        ]
+        return [_row(values) for values in self._db.all(sql, params)]
 
     def save(self, row: SourceRow) -> None:
         """Store the row, new or not."""
         if row.id:
-            self._db.execute(_SAVE, msgspec.structs.asdict(row))
+            self._db.execute(_SAVE, storable(row))
         else:
             row.uid = source_uid(row.host, row.path, row.generation)
-            values = msgspec.structs.astuple(row)
+            values = list(storable(row).values())
             row.id = self._db.insert_one("sources", COLUMNS[1:], values[1:])
 
     def mark_vanished(self, source_id: int) -> None:
@@ -169,6 +187,10 @@ class Sources:
         return accounts
 
 
+def _row(values: Row) -> SourceRow:
+    return SourceRow(**dict(zip(COLUMNS, values, strict=True)))
+
+
 def total(accounts: dict[int, Account]) -> Account:
     kinds: Counter[str] = Counter()
     whole = Account()
@@ -180,9 +202,13 @@ def total(accounts: dict[int, Account]) -> Account:
     return whole
 
 
-def reading_order(row: SourceRow) -> tuple[bool, int, str, int]:
-    """By the start of the source, then its path, then its generation; never by our clock."""
-    return (row.starts_at is None, row.starts_at or 0, row.path, row.generation)
+def reading_order(row: SourceRow) -> tuple[bool, bool, int, str, int, str]:
+    """By the start of the source, then path, generation and host; never by our clock.
+
+    What a timeline says about calls is known before the log that holds them.
+    """
+    unknown, start = row.starts_at is None, row.starts_at or 0
+    return (row.role != "timeline", unknown, start, row.path, row.generation, row.host)
 
 
 def source_uid(host: str, path: str, generation: int) -> str:

@@ -6,22 +6,25 @@ from pathlib import Path
 from types import TracebackType
 
 from session_memory.core.time import now_ms
-from session_memory.store.database import Sqlite
+from session_memory.store.copying import copy_everything
+from session_memory.store.database import Database, connect
 from session_memory.store.events import Events
 from session_memory.store.fingerprint import fingerprint
 from session_memory.store.migrations import migrate
 from session_memory.store.names import Names
+from session_memory.store.private import create_private
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
 from session_memory.store.sessions import Sessions
 from session_memory.store.sources import SourceRow, Sources
+from session_memory.store.turns import Turns
 from session_memory.store.usage import Usages
 
 
 class Store:
     """Its parts, each with its SQL beside it, over one database."""
 
-    def __init__(self, db: Sqlite) -> None:
+    def __init__(self, db: Database) -> None:
         self.db = db
         self.names = Names(db)
         self.raw = Raw(db)
@@ -29,6 +32,7 @@ class Store:
         self.sessions = Sessions(db)
         self.events = Events(db, self.names)
         self.usage = Usages(db, self.names)
+        self.turns = Turns(db)
         self.problems = Problems(db)
 
     @contextmanager
@@ -44,7 +48,10 @@ class Store:
 
     def drop_all_derived(self) -> None:
         """Leave the raw, the sources with their cursors, and the sessions with their watermarks."""
-        for table in ("events", "copies", "usage", "links", "shares", "session_sources"):
+        for table in (
+            *("events", "copies", "usage", "turn_totals", "turn_children"),
+            *("links", "shares", "session_sources"),
+        ):
             self.db.execute(f"delete from {table}")
         self.problems.clear_records()
         self.sources.reset_tallies()
@@ -72,8 +79,19 @@ class Store:
 
     def backup(self, target: Path) -> int:
         """A consistent copy into a file that must not exist yet; its size."""
-        self.db.backup(target)
+        if not self.db.backup(target):
+            self._copy_to(target)
         return target.stat().st_size
+
+    def _copy_to(self, target: Path) -> None:
+        create_private(target)
+        try:
+            with open_store(target) as copy:
+                copy_everything(self, copy)
+                copy.compact()
+        except BaseException:
+            target.unlink()
+            raise
 
     def compact(self) -> tuple[int, int]:
         """Give free pages back to the disk: the sizes before and after."""
@@ -97,12 +115,13 @@ class Store:
 
 
 def open_store(where: str | Path, *, durability: str = "full", create: bool = True) -> Store:
-    """Open the store at a path (``:memory:`` for one that vanishes), creating it if need be.
+    """Open the store at a path (``:memory:`` for one that vanishes) or at a ``postgresql://``
+    address, creating its tables if need be.
 
     ``durability="full"`` survives a power cut after every call that returned; ``"normal"`` may
     lose the last calls then, never the file.
     """
-    db = Sqlite(Path(where).expanduser(), durability=durability, create=create)
+    db = connect(where, durability=durability, create=create)
     try:
         migrate(db, now_ms())
     except BaseException:

@@ -5,7 +5,7 @@ import msgspec
 from session_memory.core.schema import Usage
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
-from session_memory.store.database import Row, Sqlite
+from session_memory.store.database import Database, Row
 from session_memory.store.names import Names
 
 BUCKETS = (
@@ -70,7 +70,7 @@ _SUMS = f"""
 
 
 class Usages:
-    def __init__(self, db: Sqlite, names: Names) -> None:
+    def __init__(self, db: Database, names: Names) -> None:
         self._db = db
         self._names = names
 

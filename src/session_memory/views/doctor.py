@@ -16,6 +16,7 @@ from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.doctor import adapter_versions
 from session_memory.store import Store
+from session_memory.store.address import is_postgres, shown
 from session_memory.store.migrations import NEWEST, version
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
@@ -51,14 +52,15 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def examine(
-    config: Config, path: Path, store: Store | None, problem: Check | None, host: str
+    config: Config, where: str, store: Store | None, problem: Check | None, host: str
 ) -> Diagnosis:
     """Look at everything. ``problem`` says why there is no ``store`` to look into."""
+    path = None if is_postgres(where) else Path(where)
     known = store.sources.known(host) if store else {}
     now_s = time.time()
     found = [root_state(root, config, known, now_s) for root in roots(config)]
     checks = [*_logs(found), *_expiry(found)]
-    facts: dict[str, Any] = {"path": str(path), "exists": store is not None}
+    facts: dict[str, Any] = {"path": shown(where), "exists": store is not None}
     if problem is not None:
         checks.append(problem)
     if store is not None:
@@ -134,7 +136,10 @@ def _contents(facts: dict[str, Any]) -> Iterator[Check]:
 OUR_DIRECTORY = ".session-memory"
 
 
-def _permissions(path: Path) -> Iterator[Check]:
+def _permissions(path: Path | None) -> Iterator[Check]:
+    if path is None:
+        # A server's files, and who may read them, are the business of whoever runs it.
+        return
     files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm"))]
     modes = [(file, stat.S_IMODE(file.stat().st_mode)) for file in files if file.exists()]
     if path.parent.name == OUR_DIRECTORY:
@@ -161,7 +166,9 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
         yield Check("rebuild", "warn", text, "Read them anew: session-memory rebuild")
 
 
-def _space(path: Path) -> Iterator[Check]:
+def _space(path: Path | None) -> Iterator[Check]:
+    if path is None:
+        return
     place = next(parent for parent in path.absolute().parents if parent.exists())
     free = shutil.disk_usage(place).free
     status = "bad" if free < NO_SPACE else "warn" if free < LITTLE_SPACE else "ok"

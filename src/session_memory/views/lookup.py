@@ -14,6 +14,8 @@ from session_memory.store import Store
 
 SHORTEST = 4
 SHORT = 8
+# Ids that begin with the time differ late; a UUID is cut at its dashes.
+LENGTHS = (SHORT, 13, 18, 23, 28)
 
 
 def find_session(store: Store, text: str) -> str:
@@ -46,18 +48,18 @@ def short_names(uids: Iterable[str]) -> dict[str, str]:
         alike.setdefault(f"{uid.partition(':')[0]}:{parent}", {})[own] = uid
     names: dict[str, str] = {}
     for alike in families.values():
-        length = _telling_length([parent.partition(":")[2] for parent in alike])
-        for members in alike.values():
-            names.update(_family_names(members, length))
+        parents = [parent.partition(":")[2] for parent in alike]
+        shared_by = {length: Counter(p[:length] for p in parents) for length in LENGTHS}
+        for parent, members in zip(parents, alike.values(), strict=True):
+            names.update(_family_names(members, _telling_length(parent, shared_by)))
     shared = Counter(names.values())
     return {uid: name if shared[name] == 1 else uid for uid, name in names.items()}
 
 
-def _telling_length(parents: list[str]) -> int | None:
-    """How much of each id tells it from the others; None when all of it is needed."""
-    shortest = min(map(len, parents))
-    for length in (SHORT, 12, 18, 24):
-        if length <= shortest and len({parent[:length] for parent in parents}) == len(parents):
+def _telling_length(parent: str, shared_by: dict[int, Counter[str]]) -> int | None:
+    """How much of an id tells it from the others; None when all of it is needed."""
+    for length, heads in shared_by.items():
+        if length <= len(parent) and heads[parent[:length]] == 1:
             return length
     return None
 

@@ -74,11 +74,16 @@ def parse_ref(ref: str) -> tuple[str, int, int]:
 
 
 def decoded(body: bytes) -> Any:
-    """The record as JSON values; as text where it is no JSON, or none that can be written again."""
+    """The record as JSON values; as text where it is no JSON, or none that can be written again.
+
+    A message that the agent wrote in chunks is the list of them.
+    """
+    lines = [line for line in body.split(b"\n") if line.strip()]
     try:
-        return json.loads(body, parse_constant=str)
+        values = [json.loads(line, parse_constant=str) for line in lines or [body]]
     except (ValueError, RecursionError):
         return body.decode("utf-8", "backslashreplace")
+    return values[0] if len(values) == 1 else values
 
 
 def _tail(path: str) -> str:

@@ -18,11 +18,12 @@ DEFAULT_LIMIT = 20
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """What a session must have to be listed; ``None`` asks for nothing.
 
-    ``repo``, ``domain``, ``branch`` and ``flavor`` are names or patterns (``web*``); ``model`` and
-    ``text`` match anywhere. A session lies in a period if any moment of it does.
+    ``repo``, ``domain``, ``branch``, ``flavor`` and ``host`` are names or patterns (``web*``);
+    ``model`` and ``text`` match anywhere. A session lies in a period if any moment of it does.
     """
 
     flavor: str | None = None
+    host: str | None = None
     repo: str | None = None
     domain: str | None = None
     branch: str | None = None
@@ -37,6 +38,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     def admits(self, session: Session) -> bool:
         return (
             _is_like(session.flavor, self.flavor)
+            and _is_like(session.host, self.host)
             and _is_like(session.repo, self.repo)
             and _is_like(session.domain, self.domain)
             and _is_like(session.git_branch, self.branch)
@@ -60,13 +62,16 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionList(msgspec.Struct, frozen=True):
-    """``total`` counts what the filter admits, ``stored`` everything there is."""
+    """``total`` counts what the filter admits, ``stored``, ``flavors`` and ``hosts`` everything
+    there is."""
 
     sessions: list[Session]
     total: int
     stored: int
     names: dict[str, str]
     children: dict[str, int]
+    flavors: dict[str, int]
+    hosts: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
         return {"sessions": [session.to_dict() for session in self.sessions]}
@@ -105,6 +110,8 @@ def list_sessions(
         stored=len(stored),
         names=short_names(session.session_uid for session in stored),
         children=dict(children),
+        flavors=dict(Counter(session.flavor for session in stored)),
+        hosts=dict(Counter(session.host or "" for session in stored)),
     )
 
 

@@ -23,7 +23,7 @@ __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes",
 
 FLAVOR = "claude"
 # Raise it whenever the same bytes give other events: stores then offer a rebuild from the raw.
-VERSION = 1
+VERSION = 2
 # Well below what collect hands over at once, or the wait would never end.
 LONGEST_WAIT = 1024 * 1024
 MOST_WAITING = 500

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import DOCUMENT, SPILL, SourceRef, Unlisted
+from session_memory.adapters.gathered import is_an_agents
 
 _SNIFFED = 65536
 
@@ -39,7 +40,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
             return
     if root.name == "projects" and root.parent.name in (".claude", "claude"):
         yield from _sources(root, ".claude/projects")
-    else:
+    elif not is_an_agents(root):
         yield from _loose(root)
 
 
@@ -117,11 +118,19 @@ _KNOWN_TYPES = (
 )
 
 
+# Agents that write lines much like these, and the field that gives each away.
+_OTHERS = (b'"projectHash":', b'"provenance":', b'"sessionUpdate":', b'"producer":"copilot')
+_TELLING_LINES = 3
+
+
 def recognizes(head: bytes) -> bool:
-    """Claude lines name their session and their place in the chain; no other agent's do."""
+    """Claude lines name their session and their place in the chain; few other agents' do."""
     compact = head.replace(b'": "', b'":"')
-    return any(field in compact for field in _KNOWN_FIELDS) and any(
-        kind in compact for kind in _KNOWN_TYPES
+    first = compact.split(b"\n", _TELLING_LINES)[:_TELLING_LINES]
+    return (
+        any(field in compact for field in _KNOWN_FIELDS)
+        and any(kind in compact for kind in _KNOWN_TYPES)
+        and not any(other in line for line in first for other in _OTHERS)
     )
 
 

@@ -14,7 +14,8 @@ EXAMPLE = """\
 # Session Memory reads this from ~/.session-memory/config.toml, or from the file that
 # SESSION_MEMORY_CONFIG names. Everything is optional: take away the # of what you want to set.
 
-# Where the store is; SESSION_MEMORY_STORE and --store win over this.
+# Where the store is: a file, or a database of a PostgreSQL server (postgresql://me@host/name).
+# SESSION_MEMORY_STORE and --store win over this.
 #store = "~/.session-memory/memory.db"
 
 # What this machine is called in the store; by default its host name. Set it once: sources are
@@ -57,6 +58,7 @@ def command(settings: Settings, example: bool, only_path: bool) -> None:
     """Show the settings in effect."""
     from session_memory.collect.config import config_path, config_values
     from session_memory.collect.discover import roots
+    from session_memory.store.address import shown
 
     if example:
         click.echo(EXAMPLE, nl=False)
@@ -66,7 +68,8 @@ def command(settings: Settings, example: bool, only_path: bool) -> None:
         print_json({"path": str(path)}) if settings.as_json else click.echo(safe(str(path)))
         return
     config = settings.configuration()
-    values, store = config_values(config), str(settings.where(config))
+    values, store = config_values(config), shown(settings.where(config))
+    values["store"] = shown(config.store)
     places = roots(config)
     if settings.as_json:
         told = {"path": str(path), "exists": path.exists(), "store": store}

@@ -48,7 +48,7 @@ def command(settings: Settings) -> None:
             import msgspec
 
             sync = msgspec.to_builtins(outcome.report)
-            print_json({"demo": True, "store": settings.store, "sync": sync, **listing.to_dict()})
+            print_json({"demo": True, "store": _shown(settings), "sync": sync, **listing.to_dict()})
             return
         click.secho(demo_notice(), fg="yellow")
         if not settings.quiet:
@@ -73,12 +73,18 @@ def _demo_store(settings: Settings) -> "Iterator[Store]":
         return
     with open_store(settings.store) as store:
         if any(row.host != DEMO_HOST for row in store.sources.every()):
-            raise NotEmpty(settings.store)
+            raise NotEmpty(store.db.name)
         yield store
+
+
+def _shown(settings: Settings) -> str | None:
+    from session_memory.store.address import shown
+
+    return None if settings.store is None else shown(settings.store)
 
 
 def _next(settings: Settings) -> str:
     if settings.store is None:
         keep = "session-memory demo --store demo.db"
         return f"The store is gone again. Keep one to look around in: {keep}"
-    return f"Next: session-memory show 91d4f0a7 --store {settings.store}"
+    return f"Next: session-memory show 91d4f0a7 --store {_shown(settings)}"

@@ -59,15 +59,15 @@ def _examine(settings: Settings) -> "Diagnosis":
     from session_memory.views.doctor import Check, examine
 
     config = settings.configuration()
-    path, host = settings.where(config), escaped(config.host or socket.gethostname())
+    where, host = settings.where(config), escaped(config.host or socket.gethostname())
     try:
         with settings.opened(config) as store:
-            return examine(config, path, store, None, host)
+            return examine(config, where, store, None, host)
     except StoreNotFound as error:
-        problem = Check("store", "warn", str(error), "Create it: session-memory sync")
+        problem = Check("store", "warn", str(error), error.hint)
     except SessionMemoryError as error:
         problem = Check("store", "bad", str(error), error.hint)
-    return examine(config, path, None, problem, host)
+    return examine(config, where, None, problem, host)
 
 
 def _lines(diagnosis: "Diagnosis", quiet: bool) -> Iterator[str]:

@@ -42,6 +42,7 @@ class Period(click.ParamType[int]):
     json_shape='{"sessions": [SESSION, …]}, each with all its fields.',
 )
 @click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
+@click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
 @click.option("--domain", metavar="NAME", help="Only this domain of the configuration.")
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")

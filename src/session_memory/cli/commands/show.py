@@ -4,7 +4,7 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, print_lines, terminal_width
+from session_memory.cli.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.settings import Settings
 
 
@@ -55,3 +55,17 @@ def command(
             return
         tree = Tree(store, wanted, terminal_width(), open_children=not no_children)
         print_lines(tree.lines(view))
+    if kinds and not view.events:
+        remark(settings, _nothing_of(kinds))
+
+
+def _nothing_of(kinds: tuple[str, ...]) -> str:
+    """An unknown kind may be a newer adapter's, so it is no error; it may also be a slip."""
+    from difflib import get_close_matches
+
+    from session_memory.core.schema import KINDS
+
+    slips = [get_close_matches(kind, KINDS, n=1) for kind in kinds if kind not in KINDS]
+    meant = [near for found in slips for near in found]
+    hint = f" Did you mean {', '.join(meant)}?" if meant else ""
+    return f"No event is of kind {', '.join(kinds)}.{hint}"

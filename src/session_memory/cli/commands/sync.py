@@ -66,11 +66,16 @@ def command(
 
 
 def _store(settings: Settings, config: "Config", dry_run: bool) -> "Store":
+    from session_memory.core.errors import StoreNotFound
     from session_memory.store import open_store
 
-    where = settings.where(config)
-    # A dry run must not leave a store behind.
-    return open_store(":memory:" if dry_run and not where.exists() else where)
+    try:
+        return open_store(settings.where(config), create=not dry_run)
+    except StoreNotFound:
+        if not dry_run:
+            raise
+        # A dry run must not leave a store behind.
+        return open_store(":memory:")
 
 
 def run(

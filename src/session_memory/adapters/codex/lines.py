@@ -1,0 +1,269 @@
+"""The shape of a Codex line, as far as we read it, and how one is decoded.
+
+A line is looked at twice: once for its kind, once for the fields that kind has. Everything else
+in it (instructions, world states, the output of commands said a second time) is skipped over and
+never becomes a Python object. What the strict way refuses goes the lenient way, which drops the
+offending field and says so.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from session_memory.adapters.lenient import decode_leniently
+
+P = TypeVar("P")
+
+NOTHING = Raw(b"")
+LONG_LINE = 2 * 1024 * 1024
+MOST_PARTS = 500_000
+
+
+class KindOfItem(msgspec.Struct, gc=False):
+    type: str = ""
+
+
+class KindOfPayload(msgspec.Struct, gc=False):
+    type: str = ""
+    item: KindOfItem | None = None
+
+
+class Kind(msgspec.Struct, gc=False):
+    """What a line is. Without a payload it is a bare one, as the first generation wrote them."""
+
+    type: str = ""
+    record_type: str = ""
+    id: str | None = None
+    timestamp: str | None = None
+    payload: KindOfPayload | None = None
+
+    @property
+    def is_header(self) -> bool:
+        """The first line of a log of bare lines has no type at all."""
+        bare = not self.type and not self.record_type and self.payload is None
+        return bare and bool(self.id and self.timestamp)
+
+
+class Line(msgspec.Struct, Generic[P], gc=False):
+    payload: P
+    timestamp: str | None = None
+    ordinal: int | None = None
+
+
+class Part(msgspec.Struct, gc=False):
+    """A part of a message: text, or something named by its type."""
+
+    type: str | None = None
+    text: str | None = None
+
+
+Content = str | list[Part] | None
+
+
+class Git(msgspec.Struct, gc=False):
+    branch: str | None = None
+
+
+class HistoryBase(msgspec.Struct, gc=False):
+    thread_id: str | None = None
+    end_ordinal_exclusive: int | None = None
+
+
+class SessionMeta(msgspec.Struct, gc=False):
+    id: str | None = None
+    session_id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    originator: str | None = None
+    cli_version: str | None = None
+    source: Any = None
+    thread_source: str | None = None
+    forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    agent_nickname: str | None = None
+    history_mode: str | None = None
+    history_base: HistoryBase | None = None
+    subagent_history_start_ordinal: int | None = None
+    git: Git | None = None
+
+
+class Settings(msgspec.Struct, gc=False):
+    """What holds for a turn, in ``turn_context`` and in ``thread_settings_applied``."""
+
+    turn_id: str | None = None
+    cwd: str | None = None
+    model: str | None = None
+    approval_policy: Any = None
+    sandbox_policy: Any = None
+    collaboration_mode: Any = None
+
+
+class Provenance(msgspec.Struct, gc=False):
+    content_item_kinds: list[str] | None = None
+
+
+class Message(msgspec.Struct, gc=False):
+    role: str | None = None
+    id: str | None = None
+    content: Content = None
+    provenance: Provenance | None = msgspec.field(
+        default=None, name="internal_chat_message_metadata_passthrough"
+    )
+
+
+class Reasoning(msgspec.Struct, gc=False):
+    id: str | None = None
+    summary: Content = None
+    content: Content = None
+    encrypted_content: Raw = NOTHING
+
+
+class Call(msgspec.Struct, gc=False):
+    """A call of any kind: each kind says what was asked in a field of its own."""
+
+    id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    arguments: Any = None
+    input: Any = None
+    action: Any = None
+    query: str | None = None
+    revised_prompt: str | None = None
+    status: str | None = None
+
+
+class Output(msgspec.Struct, gc=False):
+    call_id: str | None = None
+    output: Any = None
+    status: str | None = None
+
+
+class Tokens(msgspec.Struct, gc=False):
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+    total_tokens: int | None = None
+
+
+class TokenInfo(msgspec.Struct, gc=False):
+    total_token_usage: Tokens | None = None
+    last_token_usage: Tokens | None = None
+
+
+class TokenCount(msgspec.Struct, gc=False):
+    info: TokenInfo | None = None
+
+
+class UsageRecord(msgspec.Struct, gc=False):
+    response_id: str | None = None
+    model: str | None = None
+    service_tier: str | None = None
+    usage: Tokens | None = None
+
+
+class Said(msgspec.Struct, gc=False):
+    """An event that says something: a twin of a message, an error, a name, a goal."""
+
+    message: Any = None
+    text: Any = None
+    kind: str | None = None
+    thread_name: str | None = None
+    user_facing_hint: str | None = None
+    summary: Any = None
+    images: list[Raw] | None = None
+    local_images: list[Raw] | None = None
+
+
+class TurnRecord(msgspec.Struct, gc=False):
+    turn_id: str | None = None
+    reason: str | None = None
+    duration_ms: float | None = None
+    last_agent_message: str | None = None
+    error: Any = None
+    num_turns: int | None = None
+
+
+class Applied(msgspec.Struct, gc=False):
+    thread_settings: Settings | None = None
+
+
+class Ended(msgspec.Struct, gc=False):
+    """The agent's own account of a call, beside what the model was given."""
+
+    call_id: str | None = None
+    exit_code: int | None = None
+    success: bool | None = None
+    status: Any = None
+    duration: Any = None
+    result: Any = None
+    new_thread_id: str | None = None
+
+
+class Item(msgspec.Struct, gc=False):
+    """A finished item of a turn; of the tools among them ``id`` is the id of the call."""
+
+    type: str = ""
+    id: str | None = None
+    content: Content = None
+    text: str | None = None
+    summary_text: list[str] | None = None
+    raw_content: list[str] | None = None
+    status: str | None = None
+    exit_code: int | None = None
+    success: bool | None = None
+    duration: Any = None
+    tool: str | None = None
+    kind: str | None = None
+    receiver_thread_ids: list[str] | None = None
+    agent_thread_id: str | None = None
+    user_facing_hint: str | None = None
+
+
+class Completed(msgspec.Struct, gc=False):
+    turn_id: str | None = None
+    item: Item = msgspec.field(default_factory=Item)
+
+
+_kind = msgspec.json.Decoder(Kind).decode
+
+
+def decode_kind(line: bytes) -> tuple[Kind, bool]:
+    """What the line is, and whether that had to be read leniently."""
+    if len(line) > LONG_LINE and _has_too_many_parts(line):
+        raise ValueError(f"more than {MOST_PARTS:,} parts")
+    return _decode(line, _kind)
+
+
+def decoder(shape: type[P]) -> tuple[Callable[[bytes], Any], Callable[[bytes], Any]]:
+    """How to decode a line with such a payload, and such a line without its envelope."""
+    return msgspec.json.Decoder(Line[shape]).decode, msgspec.json.Decoder(shape).decode  # type: ignore[valid-type]
+
+
+def decode_as(line: bytes, strict: Callable[[bytes], P]) -> tuple[P, bool]:
+    return _decode(line, strict)
+
+
+def _decode(line: bytes, strict: Callable[[bytes], P]) -> tuple[P, bool]:
+    try:
+        return strict(line), False
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode_leniently(line, strict), True
+
+
+_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
+
+
+def _has_too_many_parts(line: bytes) -> bool:
+    """A line of many tiny parts would take, decoded, thirty times its size; commas outside of
+    texts tell."""
+    if line.count(b",") <= MOST_PARTS:
+        return False
+    commas = (found for found in _TEXT_OR_COMMA.finditer(line) if found.end() - found.start() == 1)
+    return next(islice(commas, MOST_PARTS, None), None) is not None

@@ -1,0 +1,164 @@
+"""What people and models said.
+
+All of it stands in a log twice, as an item for the model and as an event for people to see.
+Whichever comes first gives the event and the other one is bookkeeping, so that nothing is told
+twice and nothing is lost where one of them is missing.
+"""
+
+from session_memory.adapters.base import NativeEvent, Record
+from session_memory.adapters.codex.lines import Completed, Message, Reasoning, Said
+from session_memory.adapters.codex.prompts import injected_as, is_injected_kind, persons_words
+from session_memory.adapters.codex.reading import ANSWER, PROMPT, THOUGHT, Reading, text_of, texts
+from session_memory.adapters.codex.state import EVENT, ITEM
+from session_memory.core.text import one_line
+
+TWIN = "twin"
+
+
+def message(reading: Reading, native: Message, record: Record) -> None:
+    match native.role:
+        case "user":
+            _user_item(reading, native, record)
+        case "assistant":
+            _answer(reading, record, text_of(native.content), ITEM, native.id)
+        case _:
+            summary = one_line(text_of(native.content))
+            record.events.append(NativeEvent("lifecycle", "system", summary))
+
+
+def between_agents(reading: Reading, native: Message, record: Record) -> None:
+    """What another agent sent: the task of a subagent, or a subagent's answer."""
+    record.events.append(NativeEvent("lifecycle", "user", one_line(text_of(native.content))))
+
+
+# ---------------------------------------------------------------- prompts
+
+
+def _user_item(reading: Reading, native: Message, record: Record) -> None:
+    parts = texts(native.content)
+    if instead := _injected(native, parts):
+        _inject(reading, record, "\n".join(parts), instead)
+    elif reading.is_twin(ITEM, PROMPT, "".join(parts)):
+        record.bookkeeping = TWIN
+    else:
+        _prompt(reading, record, "\n".join(part for part in parts if not injected_as(part)))
+
+
+def _injected(native: Message, parts: list[str]) -> str:
+    """What the message is when it is no person's: newer versions say so, older ones show it."""
+    kinds = native.provenance.content_item_kinds if native.provenance else None
+    known = [kind for kind in kinds or () if kind != "unknown"]
+    if known and not any(kind.startswith("user.") for kind in known):
+        return known[0]
+    found = [injected_as(part) for part in parts] or ["empty"]
+    return found[0] if all(found) else ""
+
+
+def _inject(reading: Reading, record: Record, text: str, instead: str) -> None:
+    event = NativeEvent("lifecycle", "user", one_line(text), f"user/{one_line(instead)}")
+    record.events.append(event)
+    reading.named(record, PROMPT, text)
+    reading.state.see_user(text)
+
+
+def user_message(reading: Reading, native: Said, record: Record) -> None:
+    text = native.message if isinstance(native.message, str) else ""
+    if native.kind and is_injected_kind(native.kind):
+        _inject(reading, record, text, native.kind)
+        return
+    has_images = bool(native.images or native.local_images)
+    _shown(reading, record, text, text or ("[image]" if has_images else ""))
+
+
+def user_message_item(reading: Reading, native: Completed, record: Record) -> None:
+    parts = texts(native.item.content)
+    _shown(reading, record, "".join(parts), "\n".join(parts))
+
+
+def _shown(reading: Reading, record: Record, words: str, text: str) -> None:
+    # A review shows what it was asked for to those who asked, and that twice in 0.128.0.
+    again = reading.state.in_review and reading.has_told(EVENT, PROMPT, words)
+    if again or reading.is_twin(EVENT, PROMPT, words):
+        record.bookkeeping = TWIN
+    else:
+        _prompt(reading, record, text)
+
+
+def _prompt(reading: Reading, record: Record, text: str) -> None:
+    state, words = reading.state, persons_words(text)
+    event = NativeEvent("user_msg", "user", one_line(words), is_prompt=True, text=words)
+    if not state.is_person:
+        event.kind, event.is_prompt = "lifecycle", False
+        event.native_kind = "user/subagent_prompt"
+    elif state.in_turn and state.answered_in_turn:
+        event.kind, event.marks = "human_intervention", ("user_msg",)
+    reading.named(record, PROMPT, text)
+    record.events.append(event)
+    state.see_user(text)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def agent_message(reading: Reading, native: Said, record: Record) -> None:
+    text = native.message if isinstance(native.message, str) else ""
+    _answer(reading, record, text, EVENT, None)
+
+
+def agent_message_item(reading: Reading, native: Completed, record: Record) -> None:
+    _answer(reading, record, text_of(native.item.content), EVENT, native.item.id)
+
+
+def _answer(reading: Reading, record: Record, text: str, side: int, item_id: str | None) -> None:
+    if reading.is_twin(side, ANSWER, text, item_id):
+        reading.answered()
+        record.bookkeeping = TWIN
+        return
+    reading.named(record, ANSWER, text)
+    event = NativeEvent("assistant_msg", "assistant", one_line(text))
+    event.ends_turn = not reading.state.has_turns
+    reading.by_model(record, event)
+
+
+# ---------------------------------------------------------------- thoughts
+
+
+def reasoning(reading: Reading, native: Reasoning, record: Record) -> None:
+    parts = [*texts(native.summary), *texts(native.content)]
+    sealed = native.id or bytes(native.encrypted_content)
+    _thought(reading, record, parts, ITEM, native.id, sealed)
+
+
+def agent_reasoning(reading: Reading, native: Said, record: Record) -> None:
+    text = native.text if isinstance(native.text, str) else ""
+    _thought(reading, record, [text], EVENT, None, b"")
+
+
+def reasoning_item(reading: Reading, native: Completed, record: Record) -> None:
+    item = native.item
+    parts = [*(item.summary_text or ()), *(item.raw_content or ())]
+    _thought(reading, record, parts, EVENT, item.id, item.id or b"")
+
+
+def _thought(
+    reading: Reading,
+    record: Record,
+    parts: list[str],
+    side: int,
+    item_id: str | None,
+    sealed: str | bytes,
+) -> None:
+    """Thoughts are shown part by part and kept as a whole; many are sealed and show nothing."""
+    parts = [part for part in parts if part]
+    if item_id and reading.state.is_paginated:
+        is_twin = reading.is_twin(side, THOUGHT, "", item_id)
+    else:
+        fresh = [part for part in parts if not reading.is_twin(side, THOUGHT, part)]
+        is_twin, parts = bool(parts) and not fresh, fresh
+    if is_twin:
+        reading.answered()
+        record.bookkeeping = TWIN
+        return
+    text = "\n".join(parts)
+    reading.named(record, THOUGHT, text or sealed)
+    reading.by_model(record, NativeEvent("thinking", "assistant", one_line(text)))

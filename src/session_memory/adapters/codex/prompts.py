@@ -1,0 +1,54 @@
+"""What a message with the role of the user really is: a person's words, or something injected.
+
+Evidence: docs/formats/codex.md, "Prompts".
+"""
+
+import re
+
+_TAGS = (
+    *("environment_context", "user_instructions", "turn_aborted", "subagent_notification"),
+    *("skill", "user_action", "user_shell_command", "recommended_plugins", "hook_prompt"),
+    *("codex_internal_context", "goal_context", "codex_delegation", "image_resize_notice"),
+)
+_TAGGED = re.compile(rf"<({'|'.join(_TAGS)}|external_\w+)[\s>]")
+# Whatever else stands whole in a tag with an underscore; nobody types that.
+_WRAPPED = re.compile(r"<([a-z]\w*_\w+)(?: [^>]*)?>")
+_OPENINGS = {
+    "# AGENTS.md instructions": "agents_md",
+    "Another language model started to solve this problem": "compact_summary",
+    "Warning: apply_patch was requested via ": "warning",
+    "Warning: The maximum number of unified exec processes": "warning",
+    "Warning: Your account was flagged": "warning",
+}
+_OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
+# Editors put what is open or selected in front of what was typed.
+_EDITOR = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
+_INJECTED_KINDS = ("user_instructions", "environment_context")
+
+
+def injected_as(text: str) -> str:
+    """What a text is when no person wrote it; empty when one may have."""
+    text = text.strip()
+    if text.startswith("<"):
+        if tagged := _TAGGED.match(text):
+            return tagged[1]
+        wrapped = _WRAPPED.match(text)
+        return wrapped[1] if wrapped and text.endswith(f"</{wrapped[1]}>") else ""
+    if opening := _OPENING.match(text):
+        return _OPENINGS[opening[0]]
+    if text.startswith(_EDITOR) and not _REQUEST.search(text):
+        return "editor_context"
+    return ""
+
+
+def is_injected_kind(kind: str | None) -> bool:
+    """Early versions say of an event of the user what it is."""
+    return kind in _INJECTED_KINDS
+
+
+def persons_words(text: str) -> str:
+    """What was typed, without what an editor put in front of it."""
+    if text.lstrip().startswith(_EDITOR) and (request := _REQUEST.search(text)):
+        return text[request.end() :].strip() or text
+    return text

@@ -1,0 +1,226 @@
+"""What the lines of a log need to know about those before them, and how records get their names.
+
+The state travels in the cursor, so it is small whatever the log holds. Names never depend on
+where a line stands: a fork of the second generation copies lines into another file, and a copy
+must have the name of what it copies, while a line of the fork's own must not.
+"""
+
+import re
+from hashlib import blake2b
+
+import msgspec
+
+SAID = 128
+CALLED = 32
+TWINS = 32
+OPEN_CALLS = 64
+TURNS_LEFT = 16
+THREADS = 16
+LONGEST_NAME = 80
+# The two sides that tell the same: an event for people to see, an item for the model to read.
+EVENT = 1
+ITEM = -1
+# Copied lines are written in one go; between them and a person's next words lies a pause.
+PAUSE_MS = 1000
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+class State(msgspec.Struct, array_like=True):
+    """``origin`` is the thread whose lines are being copied, empty among a session's own."""
+
+    thread: str = ""
+    rollout: str = ""
+    began: int = 0
+    is_paginated: bool = False
+    is_person: bool = True
+    inherited_until: int = 0
+    ordinal: int = -1
+    origin: str = ""
+    is_origin_person: bool = True
+    copied_at: int = 0
+    turn: str = ""
+    chain: str = ""
+    turns_left: dict[str, int] = {}
+    begun: dict[str, int] = {}
+    in_turn: bool = False
+    has_turns: bool = False
+    in_review: bool = False
+    answered_in_turn: bool = False
+    model: str | None = None
+    modes: dict[str, str] = {}
+    total: list[int] | None = None
+    has_usage_records: bool = False
+    has_answered: bool = False
+    lone: str = ""
+    script: str = ""
+    said: dict[str, int] = {}
+    said_in_all: int = 0
+    called: dict[str, int] = {}
+    twins: dict[str, int] = {}
+    open_calls: dict[str, str] = {}
+    knows_records: bool = False
+
+    @property
+    def scope(self) -> str:
+        """What names are unique within: the turn, whose id no other has. Before turns had ids, the
+        thread and everything said so far in the user's name; a fork that goes on in other words,
+        or is told its surroundings again, leaves it there."""
+        if self.turn and not (self.is_origin_person if self.origin else self.is_person):
+            # A review works in the very turn in which it was asked for.
+            return f"{self.origin or self.thread}/{self._turn}"
+        return self._turn or self.chain
+
+    @property
+    def _turn(self) -> str:
+        """One that was left and goes on is another: what was said in it is forgotten by then."""
+        times = self.turns_left.get(self.turn)
+        return f"{self.turn}+{times}" if times else self.turn
+
+    # ------------------------------------------------------------ where we are
+
+    def begin_thread(self, thread: str, began: int, rollout: str) -> None:
+        self.thread, self.began, self.rollout = thread, began, rollout
+        self.begin(thread)
+
+    def begin_fork(self, origin: str) -> None:
+        """A migrated log holds its parent's lines without the meta that said so."""
+        if self.chain == self.thread and not self.turn:
+            self.begin(origin)
+
+    def begin_copy(self, origin: str, is_person: bool, ts: int | None) -> None:
+        self.origin, self.is_origin_person, self.copied_at = origin, is_person, ts or 0
+        self.begin(origin)
+
+    def begin(self, thread: str) -> None:
+        """Lines of a thread from its first one on; should they begin twice, under other names."""
+        if self.chain == thread and not self.turn:
+            return
+        times = self.begun.pop(thread, 0)
+        bounded(self.begun, THREADS)[thread] = times + 1
+        self._enter("", f"{thread}+{times}" if times else thread)
+
+    def begin_turn(self, turn: str | None) -> None:
+        """Only an id that can be nobody else's: where turns had none, a migration counts them."""
+        if turn and turn != self.turn and _UUID.fullmatch(turn):
+            if self.origin and time_of(turn) >= self.began > 0:
+                self.origin = ""
+            self._enter(turn, self.chain)
+
+    @property
+    def is_in_own_turn(self) -> bool:
+        return bool(self.turn) and time_of(self.turn) >= self.began > 0
+
+    def see_time(self, ts: int | None) -> None:
+        """A pause ends a copy."""
+        if self.origin and ts is not None:
+            if ts - self.copied_at > PAUSE_MS and ts >= self.began:
+                self.end_copy()
+            self.copied_at = ts
+
+    def end_copy(self) -> None:
+        self.origin = ""
+        # A fork of a fork copies this without the pause, so without turns nothing may change here.
+        self._enter("", digest(self.thread + self.chain) if self.turn else self.chain)
+
+    def see_user(self, text: str) -> None:
+        self._enter(self.turn, digest(self.chain + text))
+
+    def _enter(self, turn: str, chain: str) -> None:
+        before = self.scope
+        if self.turn and self.turn != turn:
+            times = self.turns_left.pop(self.turn, 0)
+            bounded(self.turns_left, TURNS_LEFT)[self.turn] = times + 1
+        self.turn, self.chain = turn, chain
+        if self.scope != before:
+            self.said, self.called, self.said_in_all = {}, {}, 0
+
+    # ------------------------------------------------------------ names
+
+    def name_by_ordinal(self, ordinal: int) -> str | None:
+        """The place in the thread's history, for what stands before its first turn; none where
+        that is given out twice."""
+        is_new, self.ordinal = ordinal > self.ordinal, max(self.ordinal, ordinal)
+        if self.has_turns or not is_new:
+            return None
+        return f"{self.rollout or self.thread or self.chain}#{ordinal}"
+
+    def name_of_call(self, kind: str, call_id: str) -> str:
+        key = kind + short(call_id)
+        times = self.called.pop(key, 0)
+        bounded(self.called, CALLED)[key] = times + 1
+        return f"{self.scope}/{key}.{times}" if times else f"{self.scope}/{key}"
+
+    def name_of_text(self, kind: str, text: str | bytes) -> str:
+        """The same text said twice in a turn is two records: the second one is the second."""
+        whole = digest(text)
+        key = kind + whole[:12]
+        times = self.said.pop(key, 0)
+        # Once texts were forgotten, only counting all of them is sure to tell two apart.
+        forgot = f"~{self.said_in_all}" if self.said_in_all > SAID else ""
+        bounded(self.said, SAID)[key] = times + 1
+        self.said_in_all += 1
+        return f"{self.scope}/{kind}{whole}{f'.{times}' if times else ''}{forgot}"
+
+    # ------------------------------------------------------------ twins
+
+    def is_twin(self, side: int, key: str) -> bool:
+        """Whether the other side (of opposite sign) has told this before and waits for its twin.
+
+        Else this side has told it first, and waits.
+        """
+        waiting = self.twins.pop(key, 0)
+        if waiting + side:
+            bounded(self.twins, TWINS)[key] = waiting + side
+        return waiting * side < 0
+
+    def forget_twins(self, last: int) -> None:
+        for _ in range(min(last, len(self.twins))):
+            self.twins.popitem()
+
+    def open_call(self, call_id: str, answers: str) -> None:
+        bounded(self.open_calls, OPEN_CALLS)[short(call_id)] = answers
+
+    def is_open(self, call_id: str) -> bool:
+        return short(call_id) in self.open_calls
+
+    def close_call(self, call_id: str) -> str:
+        return self.open_calls.pop(short(call_id), "")
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(State).decode
+
+
+def saved(state: State) -> str:
+    return _encode(state).decode()
+
+
+def restored(text: str) -> State:
+    return _decode(text) if text else State()
+
+
+def bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
+    """Room for one more: the oldest entry goes when there are too many."""
+    if len(entries) >= most:
+        del entries[next(iter(entries))]
+    return entries
+
+
+def digest(text: str | bytes) -> str:
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return blake2b(data, digest_size=12).hexdigest()
+
+
+def short(name: str) -> str:
+    """A name as it is, unless it is too long to be remembered."""
+    return name if len(name) <= LONGEST_NAME else digest(name)
+
+
+def time_of(uuid: str) -> int:
+    """When an id of version 7 was made, in milliseconds; 0 for any other id."""
+    if len(uuid) != 36 or uuid[14] != "7":
+        return 0
+    try:
+        return int(uuid[:8] + uuid[9:13], 16)
+    except ValueError:
+        return 0

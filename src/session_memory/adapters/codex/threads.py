@@ -1,0 +1,100 @@
+"""Whose lines these are: the session of a log, and the one it was forked from or started by."""
+
+from session_memory.adapters.base import Base, NativeEvent, Record, SourceRef
+from session_memory.adapters.codex.lines import HistoryBase, SessionMeta
+from session_memory.adapters.codex.reading import Reading, fit, time
+from session_memory.adapters.codex.state import short, time_of
+from session_memory.core.text import one_line
+
+DEEPEST = 1000
+MOST_ORDINAL = 1 << 62
+
+
+def session_meta(reading: Reading, native: SessionMeta, record: Record) -> None:
+    said = f"{native.originator or 'codex'} {native.cli_version or ''}".strip()
+    reading.named(record, "m", f"{native.id} {native.timestamp}")
+    if native.forked_from_id and not reading.state.origin:
+        reading.state.begin_fork(short(native.forked_from_id))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said)))
+
+
+def place(reading: Reading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:
+    """The first meta names the session, and is said again whenever that is resumed. One with
+    another id begins a copy of that thread's lines."""
+    state, thread = reading.state, short(meta.id or reading.ref.session) or "unnamed"
+    if not state.thread:
+        began = time_of(thread) or time(meta.timestamp) or 0
+        state.begin_thread(thread, began, _rollout(reading.ref))
+        state.is_paginated = has_ordinals or meta.history_mode == "paginated"
+        # Whoever says how it keeps its history also says per response what that used.
+        state.knows_records = meta.history_mode is not None
+        state.inherited_until = max(meta.subagent_history_start_ordinal or 0, 0)
+        _place_own(reading, meta, record)
+    elif thread != state.thread:
+        state.begin_copy(thread, not _is_subagent(meta), record.ts)
+        if state.is_person:
+            record.parent_session, record.relation = fit(thread), "fork"
+        return
+    elif state.origin:
+        state.end_copy()
+    record.cwd, record.agent_version = meta.cwd, meta.cli_version
+    record.git_branch = meta.git.branch if meta.git else None
+
+
+def _place_own(reading: Reading, meta: SessionMeta, record: Record) -> None:
+    record.session = reading.session
+    name = meta.id or reading.ref.session
+    if name and record.session != name:
+        record.unfit_name = name
+    reading.state.is_person = not _is_subagent(meta)
+    if not reading.state.is_person:
+        parent, record.spawn_depth = _spawned_by(meta)
+        record.parent_session = fit(parent) if parent else None
+        record.relation = "subagent"
+    elif meta.forked_from_id and meta.forked_from_id != meta.id:
+        record.parent_session, record.relation = fit(meta.forked_from_id), "fork"
+    record.base = _base(meta, meta.history_base)
+    if not reading.state.is_person or meta.agent_nickname:
+        record.facts = {"agent_name": meta.agent_nickname or _kind_of(meta)}
+
+
+def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
+    """The base names the file that holds the history; that may be called otherwise than the
+    thread, which the fork names too."""
+    if base is None or not base.thread_id or base.end_ordinal_exclusive is None:
+        return None
+    if not 0 <= base.end_ordinal_exclusive < MOST_ORDINAL:
+        return None
+    return Base(fit(meta.forked_from_id or base.thread_id), base.end_ordinal_exclusive)
+
+
+def _rollout(ref: SourceRef) -> str:
+    """After a revert a thread goes on in another file, whose name ends in an id of its own."""
+    name = ref.path.name.partition(".")[0]
+    return short(name.rpartition("_")[2]) if name.startswith("rollout-") and "_" in name else ""
+
+
+def _is_subagent(meta: SessionMeta) -> bool:
+    match meta.source:
+        case {"subagent": _} | {"internal": _}:
+            return True
+    return meta.thread_source in ("subagent", "memory_consolidation")
+
+
+def _kind_of(meta: SessionMeta) -> str:
+    """What a subagent is for, when it has no name of its own."""
+    match meta.source:
+        case {"subagent": str(kind) | {"other": str(kind)}} | {"internal": str(kind)}:
+            return kind
+    return meta.thread_source or "subagent"
+
+
+def _spawned_by(meta: SessionMeta) -> tuple[str | None, int | None]:
+    parent, depth = meta.parent_thread_id, None
+    match meta.source:
+        case {"subagent": {"thread_spawn": {"parent_thread_id": str(named), "depth": int(deep)}}}:
+            parent = parent or named
+            depth = deep if 0 < deep < DEEPEST else None
+    if not parent and meta.session_id != meta.id:
+        parent = meta.session_id
+    return parent, depth

@@ -1,0 +1,83 @@
+"""What model responses used, out of the two ways in which Codex writes it down.
+
+Newer logs say it per response (``token_usage_record``). Older ones repeat a running total of the
+thread; there a response is the difference to the total before. Evidence and traps:
+docs/formats/codex.md, "Usage".
+"""
+
+from session_memory.adapters.base import NativeUsage
+from session_memory.adapters.codex.lines import TokenCount, Tokens
+from session_memory.adapters.codex.state import State
+
+MOST_TOKENS = 1 << 40
+UNKNOWN_MODEL = "unknown"
+
+Counts = tuple[int, int, int, int, int]
+
+
+def counts(tokens: Tokens | None) -> Counts:
+    """Input, read from the cache, written to it, output, reasoning; what cannot be is nothing."""
+    if tokens is None:
+        return 0, 0, 0, 0, 0
+    found = (
+        tokens.input_tokens or 0,
+        tokens.cached_input_tokens or 0,
+        tokens.cache_write_input_tokens or 0,
+        tokens.output_tokens or 0,
+        tokens.reasoning_output_tokens or 0,
+    )
+    if min(found) < 0 or max(found) > MOST_TOKENS:
+        found = tuple(n if 0 <= n <= MOST_TOKENS else 0 for n in found)  # type: ignore[assignment]
+    return found
+
+
+def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) -> NativeUsage:
+    """Disjoint buckets: input holds what was read from the cache, and what was written to it."""
+    given, read, written, output, reasoning = used
+    apart = bool(written) and total == given + written + output
+    return NativeUsage(
+        usage_id,
+        model or UNKNOWN_MODEL,
+        max(given - read - (0 if apart else written), 0),
+        output,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=min(reasoning, output),
+    )
+
+
+def from_total(state: State, native: TokenCount) -> NativeUsage | None:
+    """The response a running total stands for; nothing when it only repeats what was known.
+
+    Totals are said again at the end of a turn, on a new limit and on resuming. A fork goes on
+    from its parent's total or starts anew; a full context sets it to zero; what stands beside it
+    as the last response is an estimate after a compaction.
+    """
+    if native.info is None or state.has_usage_records:
+        return None
+    total = counts(native.info.total_token_usage)
+    last = counts(native.info.last_token_usage)
+    before, state.total = state.total, list(total)
+    if state.origin and state.knows_records:
+        # A copy of the parent's totals, whose own log says it per response.
+        return None
+    if before is None:
+        used = last if total == last or state.has_answered else None
+    elif total == last:
+        used = last if list(total) != before else None
+    else:
+        used = _difference(total, before)
+    if used is None or not any(used):
+        return None
+    state.has_answered = False
+    usage_id = f"{state.scope}/{'.'.join(map(str, total))}"
+    return to_usage(usage_id, state.model, used, None)
+
+
+def _difference(total: Counts, before: list[int]) -> Counts | None:
+    if any(now < then for now, then in zip(total, before, strict=True)):
+        return None
+    given, read, written, output, reasoning = (
+        now - then for now, then in zip(total, before, strict=True)
+    )
+    return given, read, written, output, reasoning

@@ -1,0 +1,216 @@
+"""One line of a Codex log into one record. The tables below *are* the format."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from session_memory.adapters.base import Record
+from session_memory.adapters.codex import messages, threads, tools, turns
+from session_memory.adapters.codex.lines import (
+    Applied,
+    Call,
+    Completed,
+    Ended,
+    Kind,
+    Message,
+    Output,
+    Reasoning,
+    Said,
+    SessionMeta,
+    Settings,
+    TokenCount,
+    TurnRecord,
+    UsageRecord,
+    decode_as,
+    decode_kind,
+    decoder,
+)
+from session_memory.adapters.codex.reading import Reading, Translate, time
+from session_memory.core.text import escaped, one_line
+
+_DETAIL = 120
+
+_ENDED = frozenset(
+    {
+        *("exec_command_begin", "exec_command_end", "exec_command_output_delta"),
+        *("patch_apply_begin", "patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end"),
+        *("web_search_begin", "web_search_end", "view_image_tool_call", "terminal_interaction"),
+        *("dynamic_tool_call_request", "dynamic_tool_call_response"),
+        *("image_generation_begin", "image_generation_end"),
+        *("collab_agent_spawn_begin", "collab_agent_spawn_end"),
+        *("collab_agent_interaction_begin", "collab_agent_interaction_end"),
+        *("collab_waiting_begin", "collab_waiting_end", "collab_close_begin", "collab_close_end"),
+        *("collab_resume_begin", "collab_resume_end", "sub_agent_activity"),
+    }
+)
+_TOOL_ITEMS = frozenset(
+    {
+        *("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"),
+        *("CollabAgentToolCall", "SubAgentActivity", "WebSearch", "ImageView", "ImageGeneration"),
+    }
+)
+# Counts of tokens, second accounts of calls, settings that did not change, the twin of what was
+# told, a parent's history repeated for a subagent's model: the raw keeps them, reports count them.
+BOOKKEEPING = (
+    frozenset(
+        {
+            *("state", "token_count", "token_usage_record", "task_started", "item_started"),
+            *("turn_context", "thread_settings_applied", messages.TWIN, "inherited"),
+        }
+    )
+    | _ENDED
+    | _TOOL_ITEMS
+)
+_CALLS = (
+    *("function_call", "custom_tool_call", "local_shell_call"),
+    *("web_search_call", "tool_search_call", "image_generation_call"),
+)
+
+Entry = tuple[Translate, type[Any]]
+
+_RESPONSE_ITEMS: dict[str, Entry] = {
+    "message": (messages.message, Message),
+    "agent_message": (messages.between_agents, Message),
+    "reasoning": (messages.reasoning, Reasoning),
+    "function_call_output": (tools.output, Output),
+    "custom_tool_call_output": (tools.output, Output),
+    "local_shell_call_output": (tools.output, Output),
+    "tool_search_output": (tools.output, Output),
+    **{kind: (tools.call_of(kind), Call) for kind in _CALLS},
+}
+_EVENTS: dict[str, Entry] = {
+    "user_message": (messages.user_message, Said),
+    "agent_message": (messages.agent_message, Said),
+    "agent_reasoning": (messages.agent_reasoning, Said),
+    "agent_reasoning_raw_content": (messages.agent_reasoning, Said),
+    "token_count": (turns.token_count, TokenCount),
+    "task_started": (turns.task_started, TurnRecord),
+    "task_complete": (turns.task_complete, TurnRecord),
+    "turn_started": (turns.task_started, TurnRecord),
+    "turn_complete": (turns.task_complete, TurnRecord),
+    "turn_aborted": (turns.turn_aborted, TurnRecord),
+    "thread_rolled_back": (turns.rolled_back, TurnRecord),
+    "thread_settings_applied": (turns.settings_applied, Applied),
+    "thread_name_updated": (turns.name_updated, Said),
+    "entered_review_mode": (turns.review_of(True), Said),
+    "exited_review_mode": (turns.review_of(False), Said),
+    "error": (turns.error, Said),
+    "stream_error": (turns.stream_error, Said),
+    "item_started": (turns.bookkeeping_of("item_started"), Said),
+    **{kind: (tools.ended_of(kind), Ended) for kind in _ENDED},
+}
+_ITEMS: dict[str, Entry] = {
+    "UserMessage": (messages.user_message_item, Completed),
+    "AgentMessage": (messages.agent_message_item, Completed),
+    "Reasoning": (messages.reasoning_item, Completed),
+    "Plan": (turns.plan_item, Completed),
+    **dict.fromkeys(_TOOL_ITEMS, (tools.tool_item, Completed)),
+}
+_LINES: dict[str, Entry] = {
+    "session_meta": (threads.session_meta, SessionMeta),
+    "turn_context": (turns.turn_context, Settings),
+    "token_usage_record": (turns.usage_record, UsageRecord),
+}
+# What is to be known of a parent's history: whose turn it is, and what had been used.
+_TELLING_WHERE = (TurnRecord, Settings, TokenCount)
+_UNKNOWN: Entry = (turns.unknown, Said)
+_STATE: Entry = (turns.bookkeeping_of("state"), Said)
+_OTHER_ITEM: Entry = (turns.other_item, Completed)
+_DECODERS = {
+    shape: decoder(shape)
+    for entries in (_RESPONSE_ITEMS, _EVENTS, _ITEMS, _LINES)
+    for _, shape in entries.values()
+}
+
+
+def from_line(reading: Reading, offset: int, length: int, line: bytes | None) -> Record:
+    """The record of one line; a line that cannot be read is a record with a problem."""
+    if line is None:
+        return Record(offset, length, reading.session, problem="line too long")
+    try:
+        kind, lenient = decode_kind(line)
+        native_kind, translate, strict, is_bare = _entry_of(kind)
+        native, dropped = decode_as(line, strict)
+    except ValueError as error:
+        detail = one_line(escaped(str(error)), _DETAIL)
+        session = reading.session
+        return Record(offset, length, session, problem="malformed line", problem_detail=detail)
+    record = Record(offset, length, reading.session, lenient=lenient or dropped)
+    reading.line = line
+    if is_bare:
+        record.ts = time(kind.timestamp) if kind.is_header else None
+        _fill(reading, record, native, translate, None)
+    else:
+        record.ts = time(native.timestamp)
+        _fill(reading, record, native.payload, translate, native.ordinal)
+    for event in record.events:
+        event.native_kind = event.native_kind or native_kind
+    return record
+
+
+def _fill(
+    reading: Reading, record: Record, payload: Any, translate: Translate, ordinal: int | None
+) -> None:
+    state = reading.state
+    reading.after, state.lone = state.lone, ""
+    if ordinal is not None and not 0 <= ordinal < threads.MOST_ORDINAL:
+        ordinal = None
+    before_own = ordinal is not None and ordinal < state.inherited_until
+    if before_own and not state.is_in_own_turn and not isinstance(payload, _TELLING_WHERE):
+        record.bookkeeping = "inherited"
+        return
+    state.see_time(record.ts)
+    if isinstance(payload, SessionMeta):
+        threads.place(reading, payload, record, ordinal is not None)
+    if ordinal is not None:
+        record.ordinal = ordinal
+        record.native_id = state.name_by_ordinal(ordinal)
+    translate(reading, payload, record)
+    if before_own and not state.is_in_own_turn:
+        _inherit(record)
+    elif record.events:
+        reading.named(record, "o", reading.content)
+        record.follows = True
+
+
+def _inherit(record: Record) -> None:
+    """A parent's history, copied for the model of a subagent; the parent's own log tells it."""
+    record.events, record.usage, record.native_id = [], None, None
+    record.bookkeeping = "inherited"
+
+
+Found = tuple[str, Translate, Callable[[bytes], Any], bool]
+
+
+def _entry_of(kind: Kind) -> Found:
+    """The native kind of a line, who translates it, how it is decoded, and whether it is bare."""
+    payload = kind.payload
+    if payload is None:
+        return _bare(kind.type, kind.is_header, bool(kind.record_type))
+    return _enveloped(kind.type, payload.type, payload.item.type if payload.item else "")
+
+
+@lru_cache(maxsize=1024)
+def _enveloped(type: str, within: str, item: str) -> Found:
+    native_kind, entry = within, _UNKNOWN
+    match type:
+        case "response_item":
+            entry = _RESPONSE_ITEMS.get(within, _UNKNOWN)
+        case "event_msg" if within == "item_completed":
+            native_kind, entry = f"item/{item}", _ITEMS.get(item, _OTHER_ITEM)
+        case "event_msg":
+            entry = _EVENTS.get(within, _UNKNOWN)
+        case _:
+            native_kind, entry = type, _LINES.get(type, _UNKNOWN)
+    return one_line(native_kind) or "untyped", entry[0], _DECODERS[entry[1]][0], False
+
+
+@lru_cache(maxsize=1024)
+def _bare(type: str, is_header: bool, is_state: bool) -> Found:
+    """A line of the first generation: an item of the model without an envelope."""
+    native_kind, entry = type, _RESPONSE_ITEMS.get(type, _UNKNOWN)
+    if is_header:
+        native_kind, entry = "header", _LINES["session_meta"]
+    elif is_state:
+        native_kind, entry = "state", _STATE
+    return one_line(native_kind) or "untyped", entry[0], _DECODERS[entry[1]][1], True

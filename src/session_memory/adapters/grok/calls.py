@@ -1,0 +1,263 @@
+"""Calls, their results, and the subagents and background commands they start."""
+
+import re
+from typing import Any
+
+from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
+from session_memory.adapters.detectors import is_edit_tool, is_test_run, shell_edit, shell_text
+from session_memory.adapters.grok.lines import (
+    Item,
+    RawOutput,
+    Task,
+    Update,
+    UpdateMeta,
+    decode_output,
+    decode_value,
+    text_of_bytes,
+)
+from session_memory.adapters.grok.messages import lifecycle, text_of
+from session_memory.adapters.grok.names import fit
+from session_memory.adapters.grok.state import State
+from session_memory.core.text import one_line
+
+# Beginning and end of an output, enough for a summary and for a test's last words.
+LONGEST_TEXT = 256 * 1024
+LONGEST_ACCOUNT = 64 * 1024
+ASKING_TOOLS = frozenset({"ask_user_question", "exit_plan_mode"})
+# Calls that the model did not make: a person typed the command.
+TYPED = "bash-mode-"
+SPAWNING_TOOLS = frozenset({"spawn_subagent", "task"})
+REFUSED = "User rejected the execution"
+REFUSED_BY_A_PERSON = (
+    REFUSED,
+    "User cancelled the execution",
+    "The user elected to avoid running",
+    "Tool execution was halted by the harness (user_cancel)",
+)
+_EDITING = frozenset({"edit", "write"})
+_PATHS = ("file_path", "target_file", "path", "filePath", "notebook_path", "target_directory")
+_TELLING = ("description", "pattern", "query", "url", "prompt", "command", "name")
+_OUTPUTS = frozenset({"output", "content", "text", "message", "summary", "error"})
+_STARTED = re.compile(r"Subagent started in background\.\s+subagent_id: (\S{1,200})\s")
+_EXIT = re.compile(r"\Aexit: -?\d+\n?")
+
+
+def call(update: Update, record: Record, state: State, saying: str) -> None:
+    call_id = update.call_id
+    if not call_id or call_id in state.calls or call_id in state.answered:
+        record.bookkeeping = "tool_call"
+        return
+    if call_id.startswith(TYPED):
+        lifecycle(update, record, update.title)
+        return
+    told = (update.meta or UpdateMeta()).tool
+    tool = (told and told.name) or update.title or update.tool_kind or "unknown"
+    arguments = decode_value(update.raw_input)
+    event = _call_event(call_id, tool, told.kind if told else None, arguments)
+    event.model = state.model
+    about = arguments.get("description") if isinstance(arguments, dict) else None
+    state.opens(call_id, tool, about if isinstance(about, str) else "")
+    state.is_answering = True
+    record.events.append(event)
+    if update.status in ("completed", "failed"):
+        # A call of the provider's own tools may be told only when it is over.
+        record.events.append(_result_event(update, record, state, call_id))
+
+
+def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) -> NativeEvent:
+    command = shell_text(tool, arguments)
+    kinds, path, summary = ["tool_call"], None, ""
+    if isinstance(arguments, dict):
+        path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
+        summary = "" if path else _most_telling(arguments)
+    if command is not None:
+        summary, edited = command, shell_edit(command)
+        if edited is not None:
+            kinds.insert(0, "edit")
+            path = edited or None
+        if is_test_run(command):
+            kinds.insert(0, "test_run")
+    elif is_edit_tool(tool, arguments) or tool_kind in _EDITING:
+        kinds.insert(0, "edit")
+    return NativeEvent(
+        kinds[0],
+        "assistant",
+        one_line(summary),
+        "tool_call",
+        marks=tuple(kinds[1:]),
+        tool=one_line(tool),
+        call_id=call_id,
+        path=path,
+        arguments=arguments,
+        is_shell=command is not None,
+    )
+
+
+def _most_telling(arguments: dict[str, Any]) -> str:
+    """The argument a person would quote to say which call it was."""
+    for name in _TELLING:
+        if isinstance(value := arguments.get(name), str) and value:
+            return value
+    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
+
+
+def call_update(update: Update, record: Record, state: State, saying: str) -> None:
+    """Only the last word on a call is its result; what comes before dresses it up."""
+    call_id = update.call_id
+    record.bookkeeping = "tool_call_update"
+    if not call_id:
+        return
+    is_over = update.status in ("completed", "failed")
+    if not is_over and b'"backgrounded"' not in bytes(memoryview(update.raw_output)[-4096:]):
+        return
+    if call_id in state.answered:
+        return
+    output = decode_output(update.raw_output)
+    if call_id.startswith(TYPED):
+        if is_over:
+            record.bookkeeping = None
+            lifecycle(update, record, _result_text(update, output))
+            record.events[0].exit_code = _exit_code(output.exit_code)
+        return
+    if is_over or output.signal == "backgrounded":
+        record.bookkeeping = None
+        record.events.append(_result_event(update, record, state, call_id, output))
+
+
+def _result_event(
+    update: Update, record: Record, state: State, call_id: str, output: RawOutput | None = None
+) -> NativeEvent:
+    output = output or decode_output(update.raw_output)
+    tool = state.calls.get(call_id, ("", ""))[0]
+    state.answers(call_id)
+    text = _result_text(update, output)
+    in_background = output.signal == "backgrounded" or output.type == "BackgroundTaskStarted"
+    # Other tools have an exit status too: a search that found nothing has not failed.
+    exit_code = _exit_code(output.exit_code) if output.type in ("Bash", None) else None
+    if in_background:
+        exit_code = None
+    failed = update.status == "failed" or bool(exit_code) or bool(output.timed_out)
+    refused = failed and text.startswith(REFUSED_BY_A_PERSON)
+    marks = ["tool_result"] if failed else []
+    state.is_refused |= failed and text.startswith(REFUSED)
+    if refused:
+        marks.append("human_intervention")
+    if tool in ASKING_TOOLS and not failed:
+        marks.append("decision")
+    child = output.subagent_id
+    if child is None and tool in SPAWNING_TOOLS and (told := _STARTED.match(text)):
+        child = told[1]
+    if child:
+        record.link = ChildLink(fit(child), call_id)
+    return NativeEvent(
+        "error" if failed else "tool_result",
+        "tool",
+        one_line(text),
+        "tool_call_update",
+        marks=tuple(marks),
+        call_id=call_id,
+        is_error=failed,
+        exit_code=exit_code,
+        text=text,
+        is_shell=not in_background,
+        is_interrupt=refused,
+    )
+
+
+def _exit_code(code: int | None) -> int | None:
+    return code if code is not None and -(1 << 31) <= code < 1 << 31 else None
+
+
+def _result_text(update: Update, output: RawOutput) -> str:
+    """What is shown first, else what the model was given, else the bytes themselves."""
+    shown = ""
+    if isinstance(update.content, list):
+        shown = "\n".join(filter(None, map(_item_text, update.content[:1000])))
+    elif update.content is not None:
+        shown = text_of(update.content)
+    return (
+        shown
+        or _EXIT.sub("", output.for_prompt or "")
+        or text_of_bytes(output.output, LONGEST_TEXT)
+        or ("" if output.for_prompt else _account(update) or update.title or "")
+    )
+
+
+def _item_text(item: Item) -> str:
+    return text_of(item.content) if item.content is not None else item.path or ""
+
+
+def _account(update: Update) -> str:
+    """The most telling text in a tool's own account, where nothing else says what came of it."""
+    if len(memoryview(update.raw_output)) > LONGEST_ACCOUNT:
+        return ""
+    waiting, others = [("", decode_value(update.raw_output))], []
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, str) and value:
+            if name in _OUTPUTS:
+                return value
+            others.append(value)
+        elif isinstance(value, dict):
+            waiting += [pair for pair in reversed(value.items()) if pair[0] != "type"]
+        elif isinstance(value, list):
+            waiting += [(name, item) for item in reversed(value[:20])]
+    return others[0] if others else ""
+
+
+# ---------------------------------------------------------------- subagents and tasks
+
+
+def spawned(update: Update, record: Record, state: State, saying: str) -> None:
+    if update.child:
+        child = fit(update.child)
+        state.starts_child(child, update.parent_prompt_id)
+        calls = [
+            call_id
+            for call_id, (tool, about) in state.calls.items()
+            if tool in SPAWNING_TOOLS and about == (update.description or "")[:200]
+        ]
+        if len(calls) == 1:
+            record.link = ChildLink(child, calls[0])
+    lifecycle(update, record, update.description)
+
+
+def finished(update: Update, record: Record, state: State, saying: str) -> None:
+    if update.child:
+        state.ends_child(fit(update.child))
+    lifecycle(update, record, f"{update.status or 'ended'}: {update.output or update.error or ''}")
+
+
+def backgrounded(update: Update, record: Record, state: State, saying: str) -> None:
+    if update.task_id and update.task_call_id:
+        state.runs_on(update.task_id, update.task_call_id)
+    lifecycle(update, record, update.command)
+
+
+def task_completed(update: Update, record: Record, state: State, saying: str) -> None:
+    """A command in the background has ended; its call was answered when it began."""
+    task = update.task or Task()
+    lifecycle(update, record, task.display_command or task.command)
+    code = record.events[0].exit_code = _exit_code(task.exit_code)
+    call_id = state.tasks.pop(task.task_id or "", None)
+    failed = bool(code) and not task.explicitly_killed
+    if call_id in state.calls:
+        # The turn was broken off meanwhile, so nobody was told that it went into the background.
+        state.answers(call_id)
+        record.events.append(_ended(call_id, code, failed))
+    elif call_id and code is not None:
+        record.outcomes = [CallOutcome(call_id, is_error=failed or None, exit_code=code)]
+
+
+def _ended(call_id: str, code: int | None, failed: bool) -> NativeEvent:
+    return NativeEvent(
+        "error" if failed else "tool_result",
+        "tool",
+        "ended in the background",
+        "task_completed",
+        marks=("tool_result",) if failed else (),
+        call_id=call_id,
+        is_error=failed,
+        exit_code=code,
+        is_shell=False,
+    )

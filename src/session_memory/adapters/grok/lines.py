@@ -1,0 +1,265 @@
+"""The shape of a line of ``updates.jsonl`` and of ``events.jsonl``, as far as we read them.
+
+The strict way is fast and covers nearly everything; what it refuses goes the lenient way, which
+drops the offending field and says so. Tool output in the form of byte values is never turned into
+Python numbers: it stays a piece of the line until a text is wanted.
+"""
+
+import re
+from itertools import islice
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from session_memory.adapters.lenient import decode_leniently
+
+NOTHING = Raw(b"")
+LONG_LINE = 2 * 1024 * 1024
+MOST_PARTS = 500_000
+
+
+class TextMeta(msgspec.Struct, gc=False):
+    bash_command: str | None = None
+    display_text: str | None = msgspec.field(default=None, name="displayText")
+
+
+class Text(msgspec.Struct, gc=False):
+    """A block of content: text, or something named by its type."""
+
+    type: str | None = None
+    text: str | None = None
+    meta: TextMeta | None = msgspec.field(default=None, name="_meta")
+
+
+class Item(msgspec.Struct, gc=False):
+    """A part of a call's result: content, or a diff of a file."""
+
+    type: str | None = None
+    content: Text | None = None
+    path: str | None = None
+
+
+class Tool(msgspec.Struct, gc=False):
+    name: str | None = None
+    kind: str | None = None
+
+
+class UpdateMeta(msgspec.Struct, gc=False):
+    """What the agent adds to an update itself."""
+
+    prompt_index: int | None = msgspec.field(default=None, name="promptIndex")
+    model: str | None = msgspec.field(default=None, name="modelId")
+    is_host_turn: bool | None = msgspec.field(default=None, name="hostTurn")
+    is_hidden: bool | None = msgspec.field(default=None, name="hideFromScrollback")
+    is_interjection: bool | None = msgspec.field(default=None, name="interjection")
+    tool: Tool | None = msgspec.field(default=None, name="x.ai/tool")
+
+
+class Tokens(msgspec.Struct, gc=False):
+    input: int | None = msgspec.field(default=None, name="inputTokens")
+    output: int | None = msgspec.field(default=None, name="outputTokens")
+    cache_read: int | None = msgspec.field(default=None, name="cachedReadTokens")
+    cache_write: int | None = msgspec.field(default=None, name="cacheCreationTokens")
+    reasoning: int | None = msgspec.field(default=None, name="reasoningTokens")
+
+
+class TurnUsage(Tokens, gc=False):
+    """What a turn used, all its model calls and its subagents together."""
+
+    by_model: dict[str, Tokens] | None = msgspec.field(default=None, name="modelUsage")
+
+
+class Task(msgspec.Struct, gc=False):
+    task_id: str | None = None
+    command: str | None = None
+    display_command: str | None = None
+    exit_code: int | None = None
+    explicitly_killed: bool | None = None
+
+
+class Update(msgspec.Struct, gc=False):
+    """Every kind of update has its own fields; those of different kinds do not get in each
+    other's way."""
+
+    kind: str = msgspec.field(default="", name="sessionUpdate")
+    content: Text | list[Item] | str | None = None
+    meta: UpdateMeta | None = msgspec.field(default=None, name="_meta")
+    call_id: str | None = msgspec.field(default=None, name="toolCallId")
+    title: str | None = None
+    tool_kind: str | None = msgspec.field(default=None, name="kind")
+    status: str | None = None
+    raw_input: Raw = msgspec.field(default=NOTHING, name="rawInput")
+    raw_output: Raw = msgspec.field(default=NOTHING, name="rawOutput")
+    mode: str | None = msgspec.field(default=None, name="currentModeId")
+    prompt_id: str | None = None
+    stop_reason: str | None = None
+    agent_result: str | None = None
+    usage: TurnUsage | None = None
+    elapsed_ms: float | None = None
+    child: str | None = msgspec.field(default=None, name="child_session_id")
+    parent_prompt_id: str | None = None
+    description: str | None = None
+    output: str | None = None
+    task_call_id: str | None = msgspec.field(default=None, name="tool_call_id")
+    task_id: str | None = None
+    task: Task | None = msgspec.field(default=None, name="task_snapshot")
+    command: str | None = None
+    target_prompt_index: int | None = None
+    model_id: str | None = None
+    new_model_id: str | None = None
+    type: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    error: str | None = None
+    attempt: float | None = None
+    session_summary: str | None = None
+    summary: str | None = None
+    summary_preview: str | None = None
+    objective: str | None = None
+    name: str | None = None
+    event_name: str | None = None
+    event_text: str | None = None
+    prompt: str | None = None
+
+
+class LineMeta(msgspec.Struct, gc=False):
+    event_id: str | None = msgspec.field(default=None, name="eventId")
+    ms: float | None = msgspec.field(default=None, name="agentTimestampMs")
+    cancelled_by: str | None = msgspec.field(default=None, name="cancellationCategory")
+
+
+class Params(msgspec.Struct, gc=False):
+    session: str | None = msgspec.field(default=None, name="sessionId")
+    update: Update | None = None
+    meta: LineMeta | None = msgspec.field(default=None, name="_meta")
+
+
+class Line(Params, gc=False):
+    """One line; before there was an envelope, the parameters stood in the line itself."""
+
+    timestamp: float | None = None
+    method: str | None = None
+    params: Params | None = None
+
+
+class RawOutput(msgspec.Struct, gc=False):
+    """A tool's own account of its result, beside the content that is shown."""
+
+    type: str | None = None
+    output: Raw = NOTHING
+    for_prompt: str | None = msgspec.field(default=None, name="output_for_prompt")
+    exit_code: int | None = None
+    signal: str | None = None
+    timed_out: bool | None = None
+    subagent_id: str | None = None
+
+
+class Moment(msgspec.Struct, gc=False):
+    """A line of ``events.jsonl``."""
+
+    type: str = ""
+    ts: str | None = None
+    session: str | None = msgspec.field(default=None, name="session_id")
+    model: str | None = msgspec.field(default=None, name="model_id")
+    yolo_mode: bool | None = None
+    tool: str | None = msgspec.field(default=None, name="tool_name")
+    call_id: str | None = msgspec.field(default=None, name="tool_call_id")
+    duration_ms: float | None = None
+    outcome: str | None = None
+    source: str | None = None
+    decision: str | None = None
+    wait_ms: float | None = None
+    enabled: bool | None = None
+    reason: str | None = None
+    server: str | None = msgspec.field(default=None, name="server_name")
+    error: str | None = None
+    error_message: str | None = None
+
+
+_line = msgspec.json.Decoder(Line).decode
+_moment = msgspec.json.Decoder(Moment).decode
+_output = msgspec.json.Decoder(RawOutput).decode
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def decode_line(line: bytes) -> tuple[Line, bool]:
+    """The line, and whether it had to be read leniently. ``ValueError`` for what is no record."""
+    if len(line) > LONG_LINE and _has_too_many_parts(line):
+        raise ValueError(f"more than {MOST_PARTS:,} parts")
+    try:
+        return _line(line), False
+    except _REFUSED:
+        return decode_leniently(_without_byte_values(line), _line), True
+
+
+def decode_moment(line: bytes) -> tuple[Moment, bool]:
+    if len(line) > LONG_LINE and _has_too_many_parts(line):
+        raise ValueError(f"more than {MOST_PARTS:,} parts")
+    try:
+        return _moment(line), False
+    except _REFUSED:
+        return decode_leniently(line, _moment), True
+
+
+def decode_output(raw: Raw) -> RawOutput:
+    """What can be known of a tool's own account; an odd one says nothing."""
+    if bytes(memoryview(raw)[:1]) != b"{":
+        return RawOutput()
+    try:
+        return _output(raw)
+    except _REFUSED:
+        pass
+    try:
+        return decode_leniently(_without_byte_values(bytes(raw)), _output)
+    except ValueError:
+        return RawOutput()
+
+
+def decode_value(raw: Raw) -> Any:
+    """Any JSON value, ``None`` when it is none that can be held."""
+    body = bytes(raw)
+    if not body or (len(body) > LONG_LINE and _commas_beyond(body)):
+        return None
+    try:
+        return msgspec.json.decode(body)
+    except _REFUSED:
+        return None
+
+
+# A plain run of characters: repeating a group would remember every turn of it.
+_BYTE_VALUES = re.compile(rb"\[[\d,\s]{64,}+\]")
+_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
+
+
+def _without_byte_values(line: bytes) -> bytes:
+    return _BYTE_VALUES.sub(b"[]", line) if len(line) > 4096 else line
+
+
+def _has_too_many_parts(line: bytes) -> bool:
+    """Long lines are one long text, or its byte values. One of many tiny parts would take,
+    decoded, thirty times its size; commas outside of both tell."""
+    return line.count(b",") > MOST_PARTS and _commas_beyond(_without_byte_values(line))
+
+
+def _commas_beyond(body: bytes) -> bool:
+    commas = (found for found in _TEXT_OR_COMMA.finditer(body) if found.end() - found.start() == 1)
+    return next(islice(commas, MOST_PARTS, None), None) is not None
+
+
+def text_of_bytes(raw: Raw, most: int) -> str:
+    """The text that an array of byte values spells; of a long one the beginning and the end."""
+    view = memoryview(raw)
+    if bytes(view[:1]) != b"[":
+        return ""
+    # Each value takes two to four characters of the line.
+    if len(view) <= most * 4:
+        body = bytes(view)
+    else:
+        head, tail = bytes(view[: most * 2]), bytes(view[-most * 2 :])
+        body = head.rpartition(b",")[0] + b"," + tail.partition(b",")[2]
+    values = body.strip(b"[] \n").split(b",")
+    try:
+        return bytes(map(int, filter(None, values))).decode("utf-8", "replace")
+    except ValueError:
+        return ""

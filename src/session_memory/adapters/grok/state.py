@@ -1,0 +1,117 @@
+"""What the next line of a log must know of the ones before it, small enough to save with the
+cursor after every line."""
+
+import msgspec
+
+OPEN_CALLS = 256
+ANSWERED_CALLS = 64
+CHILDREN = 256
+TASKS = 64
+DETOURS = 128
+
+
+class State(msgspec.Struct, array_like=True):
+    """Where the reader of one ``updates.jsonl`` stands.
+
+    ``saying`` is the kind of chunk that the last line was; ``calls`` the open calls with their
+    tools, ``tasks`` those that went into the background. A turn ``is_woken`` when no person began
+    it, ``is_refused`` when a person said no to one of its calls. ``children`` are the running
+    subagents with the turn that started them, ``counted_in`` those whose spend the running turn
+    has taken up. ``detours`` says from which turn on the number of prompts on the path differs
+    from the agent's own count, and by how much.
+    """
+
+    saying: str = ""
+    turn: int | None = None
+    is_marked: bool = False
+    is_running: bool = False
+    is_answering: bool = False
+    is_woken: bool = False
+    is_refused: bool = False
+    asked: int = 0
+    detours: list[tuple[int, int]] = []
+    model: str | None = None
+    mode: str = "default"
+    calls: dict[str, tuple[str, str]] = {}
+    answered: list[str] = []
+    children: dict[str, str] = {}
+    counted_in: list[tuple[str, str]] = []
+    closed: str = ""
+    closed_with: list[str] = []
+    tasks: dict[str, str] = {}
+
+    # ------------------------------------------------------------ calls
+
+    def opens(self, call_id: str, tool: str, about: str) -> None:
+        _bounded(self.calls, OPEN_CALLS)[call_id] = (tool, about[:200])
+
+    def answers(self, call_id: str) -> None:
+        self.calls.pop(call_id, None)
+        self.answered = [*self.answered, call_id][-ANSWERED_CALLS:]
+
+    def runs_on(self, task: str, call_id: str) -> None:
+        """A call goes on in the background, under a name of its own."""
+        _bounded(self.tasks, TASKS)[task] = call_id
+
+    # ------------------------------------------------------------ prompts
+
+    def begins(self, turn: int | None, *, is_prompt: bool) -> None:
+        """A turn of the agent's own count; not every one begins with a person's prompt."""
+        self.turn = turn
+        place = self.asked if turn is None else turn
+        shift = self.asked - place
+        if shift != self._shift_at(place):
+            self.detours = [*self.detours, (place, shift)][-DETOURS:]
+        self.asked += is_prompt
+        self.is_running, self.is_woken = True, not is_prompt
+        self.is_answering = self.is_refused = False
+
+    def goes_back(self, turn: int) -> int:
+        """Which prompt on the path, counted from 0, the agent's turn ``turn`` began with."""
+        place = max(turn + self._shift_at(turn), 0)
+        self.asked = min(self.asked, place)
+        self.detours = [detour for detour in self.detours if detour[0] <= turn]
+        self.turn, self.is_running = None, False
+        return place
+
+    def _shift_at(self, turn: int) -> int:
+        return next((shift for start, shift in reversed(self.detours) if start <= turn), 0)
+
+    # ------------------------------------------------------------ subagents
+
+    def starts_child(self, child: str, turn: str | None) -> None:
+        if turn and turn != self.closed:
+            _bounded(self.children, CHILDREN)[child] = turn
+
+    def ends_child(self, child: str) -> None:
+        """Only the turn that started it takes up what it spent, and only while it runs."""
+        turn = self.children.pop(child, None)
+        if turn and turn != self.closed:
+            self.counted_in = [*self.counted_in, (turn, child)][-CHILDREN:]
+
+    def closes(self, turn: str) -> tuple[str, ...]:
+        """The subagents that the figures of a turn contain."""
+        if turn != self.closed:
+            self.closed_with = [child for owner, child in self.counted_in if owner == turn]
+            self.counted_in = [pair for pair in self.counted_in if pair[0] != turn]
+            self.closed = turn
+        self.is_running = False
+        return tuple(self.closed_with)
+
+
+def _bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
+    if len(entries) >= most:
+        del entries[next(iter(entries))]
+    return entries
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(State).decode
+
+
+def saved(state: State) -> str:
+    return _encode(state).decode()
+
+
+def restored(text: str) -> State:
+    return _decode(text) if text else State()

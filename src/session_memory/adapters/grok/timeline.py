@@ -1,0 +1,136 @@
+"""One line of ``events.jsonl``: how calls ended and who allowed them.
+
+Nearly everything here is the same turn that ``updates.jsonl`` tells in words, so it gives no
+events of its own, only what that one leaves out.
+"""
+
+from zlib import crc32
+
+import msgspec
+
+from session_memory.adapters.base import CallOutcome, NativeEvent, Record, SourceRef
+from session_memory.adapters.grok.lines import Moment, decode_moment
+from session_memory.adapters.grok.names import MOST_MS, fit
+from session_memory.core.text import one_line
+from session_memory.core.time import parse_time
+
+BOOKKEEPING = frozenset(
+    {
+        "first_token",
+        "interjected",
+        "loop_started",
+        "permission_requested",
+        "permission_resolved",
+        "phase_changed",
+        "tool_completed",
+        "tool_started",
+        "turn_ended",
+        "turn_started",
+    }
+)
+# Rules answer at once; nobody reads a question and answers it faster than this.
+PERSONS_WAIT_MS = 500
+MOST_GRANTS = 64
+FAILED = frozenset(
+    {
+        *("error", "hook_denied", "invalid_tool", "cancelled"),
+        *("permission_rejected", "permission_cancelled", "followup"),
+    }
+)
+REFUSED = frozenset({"permission_rejected", "permission_cancelled", "followup"})
+_DETAIL = 120
+
+
+class State(msgspec.Struct, array_like=True):
+    """Answers to permission questions that no finished call has taken up yet, by tool."""
+
+    is_yolo: bool = False
+    answers: list[tuple[str, bool]] = []
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(State).decode
+
+
+def saved(state: State) -> str:
+    return _encode(state).decode()
+
+
+def restored(text: str) -> State:
+    return _decode(text) if text else State()
+
+
+def from_moment(
+    ref: SourceRef, state: State, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line; ``state`` moves on with it."""
+    record = Record(offset, length, fit(ref.session))
+    if line is None:
+        record.problem = "line too long"
+        return record
+    try:
+        moment, record.lenient = decode_moment(line)
+    except ValueError as error:
+        record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
+        return record
+    record.check = crc32(line)
+    record.ts = _time(moment.ts)
+    match moment.type:
+        case "turn_started":
+            state.is_yolo, state.answers = bool(moment.yolo_mode), []
+        case "permission_resolved":
+            _answered(moment, state)
+        case "tool_completed" if moment.call_id and moment.source is None:
+            record.outcomes = [_outcome(moment, moment.call_id, state)]
+        case "yolo_toggled":
+            _toggled(moment, record, state)
+    if moment.type in BOOKKEEPING:
+        record.bookkeeping = moment.type
+    elif not record.events:
+        _lifecycle(moment, record)
+    return record
+
+
+def _time(text: str | None) -> int | None:
+    try:
+        return parse_time(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def _answered(moment: Moment, state: State) -> None:
+    by_person = (moment.wait_ms or 0) > PERSONS_WAIT_MS and not state.is_yolo
+    answer = ((moment.tool or "")[:100], by_person and moment.decision == "allow")
+    state.answers = [*state.answers, answer][-MOST_GRANTS:]
+
+
+def _outcome(moment: Moment, call_id: str, state: State) -> CallOutcome:
+    """Questions name the tool and not the call; calls of one tool are answered in their order."""
+    granted = False
+    for place, (tool, by_person) in enumerate(state.answers):
+        if tool == (moment.tool or "")[:100]:
+            granted = by_person
+            state.answers = state.answers[:place] + state.answers[place + 1 :]
+            break
+    spent = moment.duration_ms
+    marks = ("decision",) if granted else ()
+    if moment.outcome in REFUSED:
+        marks = (*marks, "human_intervention")
+    return CallOutcome(
+        call_id,
+        is_error=True if moment.outcome in FAILED else None,
+        duration_ms=int(spent) if spent is not None and 0 <= spent < MOST_MS else None,
+        marks=marks,
+    )
+
+
+def _toggled(moment: Moment, record: Record, state: State) -> None:
+    state.is_yolo = bool(moment.enabled)
+    said = "every call allowed" if moment.enabled else "calls need permission again"
+    record.events.append(NativeEvent("decision", "user", said, "yolo_toggled"))
+
+
+def _lifecycle(moment: Moment, record: Record) -> None:
+    said = moment.error_message or moment.error or moment.reason or moment.server or moment.tool
+    kind = one_line(moment.type) or "untyped"
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said or ""), kind))

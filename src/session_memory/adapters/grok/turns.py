@@ -1,0 +1,140 @@
+"""Ends of turns: what they used, who ended them, and going back behind them."""
+
+from uuid import UUID
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.grok.lines import Tokens, Update
+from session_memory.adapters.grok.names import MOST_MS
+from session_memory.adapters.grok.state import State
+from session_memory.core.text import escaped, one_line
+
+# What no turn can come to: sums over such figures would fit no column.
+MOST_TOKENS = 1 << 40
+MOST_MODELS = 64
+ENDED_BY_A_PERSON = frozenset({"cancelled", "interrupted"})
+CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permissionrejected"})
+ENDED_BADLY = frozenset({"error", "rate_limit"})
+
+
+def turn_completed(update: Update, record: Record, state: State, cancelled_by: str | None) -> None:
+    reason = update.stop_reason or "unknown"
+    turn = update.prompt_id or ""
+    children = state.closes(turn)
+    spent = update.elapsed_ms
+    event = NativeEvent(
+        "completion",
+        "system",
+        one_line(f"turn ended: {reason} {update.agent_result or ''}".rstrip()),
+        f"turn_completed/{one_line(reason, 40)}",
+        duration_ms=int(spent) if spent is not None and 0 <= spent < MOST_MS else None,
+    )
+    if _ended_by_a_person(reason, cancelled_by, state):
+        event.marks, event.is_interrupt = ("human_intervention",), True
+    elif reason in ENDED_BADLY:
+        event.marks, event.is_error = ("error",), True
+    record.events.append(event)
+    if reason in ENDED_BY_A_PERSON or reason in ENDED_BADLY:
+        record.events += _aborted(state, reason)
+    if turn and update.usage is not None:
+        used = _usages(turn, update, record, state, children)
+        if used:
+            record.usage, record.more_usage = used[0], used[1:]
+
+
+def _ended_by_a_person(reason: str, cancelled_by: str | None, state: State) -> bool:
+    """What a person did counts once: a refusal was told by its call. A turn that the agent began
+    by itself just ends with the program, and limits and hooks are no persons."""
+    if reason == "interrupted":
+        return not state.is_woken
+    if reason != "cancelled" or state.is_refused:
+        return False
+    return cancelled_by is None or cancelled_by.lower().replace("_", "") in CANCELLED_BY_A_PERSON
+
+
+def _aborted(state: State, reason: str) -> list[NativeEvent]:
+    """Calls that were running when the turn was broken off: nothing else will tell their end.
+
+    Those that run on in the background have an end of their own.
+    """
+    running = set(state.tasks.values())
+    over = [call_id for call_id in state.calls if call_id not in running]
+    aborted = [
+        NativeEvent(
+            "error",
+            "tool",
+            f"aborted: turn {one_line(reason, 40)}",
+            "turn_completed/aborted",
+            marks=("tool_result",),
+            call_id=call_id,
+            is_error=True,
+            is_shell=False,
+        )
+        for call_id in over
+    ]
+    for call_id in over:
+        state.answers(call_id)
+    return aborted
+
+
+def _usages(
+    turn: str, update: Update, record: Record, state: State, children: tuple[str, ...]
+) -> list[NativeUsage]:
+    """One for each model that answered in the turn; its subagents are counted in."""
+    used = update.usage
+    if used is None:
+        return []
+    usage_id = _usage_id(turn, record)
+    by_model = list((used.by_model or {}).items())[:MOST_MODELS]
+    if not by_model and any((used.input, used.output)):
+        by_model = [(state.model or "unknown", used)]
+    return [
+        to_usage(usage_id if not number else f"{usage_id}/{model}", model, tokens, children)
+        for number, (model, tokens) in enumerate(by_model)
+    ]
+
+
+def _usage_id(turn: str, record: Record) -> str:
+    """A turn's id is the same in a copy. One that is no UUID may be given again elsewhere."""
+    try:
+        UUID(turn)
+    except ValueError:
+        origin = (record.native_id or "").rpartition("@")[0].rpartition("-")[0]
+        return escaped(f"{origin}/{turn}")
+    return turn
+
+
+def to_usage(usage_id: str, model: str, used: Tokens, children: tuple[str, ...]) -> NativeUsage:
+    """Disjoint buckets: the agent's input contains what was cached, its output the reasoning."""
+    whole, output, read, written, reasoning = (
+        count if count is not None and 0 <= count <= MOST_TOKENS else 0
+        for count in (used.input, used.output, used.cache_read, used.cache_write, used.reasoning)
+    )
+    return NativeUsage(
+        usage_id,
+        escaped(model) or "unknown",
+        max(whole - read - written, 0),
+        output,
+        read,
+        written,
+        reasoning_tokens=min(reasoning, output),
+        includes_subagents=True,
+        subagents=children,
+    )
+
+
+def rewind(update: Update, record: Record, state: State, saying: str) -> None:
+    turn = update.target_prompt_index
+    said = "went back" if turn is None else f"went back to prompt {turn}"
+    record.events.append(NativeEvent("human_intervention", "user", said, "rewind_marker"))
+    if turn is not None and 0 <= turn < 1 << 31:
+        record.back_to_prompt = state.goes_back(turn)
+
+
+def retry(update: Update, record: Record, state: State, saying: str) -> None:
+    said = update.reason or update.message or update.error or ""
+    native_kind = f"{update.kind}/{one_line(update.type, 40)}" if update.type else update.kind
+    event = NativeEvent("error", "system", one_line(said), native_kind, is_error=True)
+    if update.type == "retrying" or update.kind == "auto_recovery_started":
+        event.marks = ("retry",)
+        event.summary = one_line(f"{said}, attempt {update.attempt or 1:g}")
+    record.events.append(event)

@@ -1,0 +1,125 @@
+"""What a watch tells: one value for each thing that happened, ready to be written as JSON.
+
+Fields are added, never renamed: programs read these lines.
+"""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.discover import Root
+from session_memory.core.time import format_time
+from session_memory.store.sessions import SessionRow
+
+
+class Happening(msgspec.Struct, kw_only=True, tag_field="event"):
+    """``at`` is our clock, in milliseconds."""
+
+    at: int
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return {**told, "at": format_time(self.at)}
+
+
+class Started(Happening, tag="started"):
+    """``polling`` says why there are no events to go by; empty where there are."""
+
+    store: str
+    host: str
+    roots: list[Root]
+    polling: str
+
+
+class Synced(Happening, tag="synced"):
+    """One batch is in the store. ``whole``: everything was looked at, not only what changed."""
+
+    whole: bool
+    sources: int
+    sessions: int
+    events: int
+    bytes: int
+    problems: int
+    vanished: int
+    seconds: float
+
+    @property
+    def is_news(self) -> bool:
+        return any((self.sessions, self.bytes, self.problems, self.vanished))
+
+
+class SessionChanged(Happening, tag="session"):
+    """A session has grown, or is new; ``last_event_at`` is the time its log gives."""
+
+    session_uid: str
+    flavor: str
+    is_new: bool
+    new_events: int
+    events: int
+    input_tokens: int
+    output_tokens: int
+    cache_tokens: int
+    repo: str | None
+    git_branch: str | None
+    model: str | None
+    title: str | None
+    parent_uid: str | None
+    last_event_at: str | None
+
+    @classmethod
+    def of(cls, row: SessionRow, before: int, at: int) -> "SessionChanged":
+        return cls(
+            at=at,
+            session_uid=row.uid,
+            flavor=row.flavor,
+            is_new=not before,
+            new_events=row.event_count - before,
+            events=row.event_count,
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            cache_tokens=row.cache_read_tokens + row.cache_write_tokens,
+            repo=row.repo,
+            git_branch=row.git_branch,
+            model=row.model,
+            title=row.title,
+            parent_uid=row.parent_uid,
+            last_event_at=None if row.ended_at is None else format_time(row.ended_at),
+        )
+
+
+class ProblemNoted(Happening, tag="problem"):
+    """Something could not be read: in which file, at which byte, and why."""
+
+    path: str
+    place: int
+    reason: str
+    detail: str
+
+
+class Trouble(Happening, tag="error"):
+    """Something outside the logs went wrong; it is tried again after ``retry_in`` seconds."""
+
+    kind: str
+    message: str
+    hint: str | None
+    retry_in: float | None
+
+
+class Idle(Happening, tag="idle"):
+    """Nothing happened for a moment. Only who watches along sees it; it is never written."""
+
+
+class Stopped(Happening, tag="stopped"):
+    """The end, with what came together over the whole time."""
+
+    batches: int = 0
+    sources: int = 0
+    sessions: int = 0
+    events: int = 0
+    bytes: int = 0
+    problems: int = 0
+
+    def add(self, synced: Synced) -> None:
+        self.batches += synced.is_news
+        for name in ("sources", "events", "bytes", "problems"):
+            setattr(self, name, getattr(self, name) + getattr(synced, name))

@@ -1,0 +1,34 @@
+"""Which variables of the environment decide where agents keep their logs."""
+
+import os
+from collections.abc import Iterator, Mapping
+
+from session_memory.adapters.registry import adapter, flavors
+from session_memory.collect.config import home
+
+
+def deciding_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Those that are set, except the home directory itself.
+
+    Only the adapters know their names, so we listen to what they ask for.
+    """
+    heard = _Listening(environ)
+    for flavor in flavors():
+        adapter(flavor).roots(heard, home(environ))
+    return {name: environ[name] for name in sorted(heard.names - {"HOME"}) if name in environ}
+
+
+class _Listening(Mapping[str, str]):
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return self._environ[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environ)
+
+    def __len__(self) -> int:
+        return len(self._environ)

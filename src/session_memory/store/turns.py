@@ -1,0 +1,108 @@
+"""Turns as their agent logged them, with what their subagents used counted in.
+
+``usage`` holds what a turn used itself; what it was worked out from stands here, so that it can
+be worked out again when a subagent's session comes, goes, or turns out to be another's.
+"""
+
+from session_memory.store.database import Database, Row
+from session_memory.store.usage import BUCKETS
+
+_BUCKETS = ", ".join(BUCKETS)
+_LOGGED_BUCKETS = ", ".join(f"t.{name}" for name in BUCKETS)
+_TOTALS = ("session_id", "usage_key", "usage_id", *BUCKETS)
+_CHILDREN = ("session_id", "usage_key", "usage_id", "place", "child_uid")
+_OUTPUT = """
+    select output_tokens from turn_totals
+    where session_id = :session and usage_key = :key and usage_id = :id
+"""
+_FORGET = tuple(
+    f"delete from {table} where session_id = :session and usage_key = :key and usage_id = :id"
+    for table in ("turn_totals", "turn_children")
+)
+_OF_SESSION = f"""
+    select u.id, u.owner_id, u.model, u.seq, t.usage_key, t.usage_id, {_LOGGED_BUCKETS},
+        {", ".join(f"u.{name}" for name in BUCKETS)}
+    from turn_totals t
+    join usage u on u.usage_key = t.usage_key and u.usage_id = t.usage_id
+        and u.session_id = t.session_id
+    where t.session_id = :session order by u.id
+"""
+_CHILDREN_OF = """
+    select c.child_uid from turn_children c
+    where c.session_id = :session and c.usage_key = :key and c.usage_id = :id order by c.place
+"""
+_SPENT = f"""
+    select u.model, {", ".join(f"sum(t.{name})" for name in BUCKETS)}
+    from sessions s
+    join turn_totals t on t.session_id = s.id
+    join usage u on u.usage_key = t.usage_key and u.usage_id = t.usage_id
+        and u.session_id = t.session_id
+    where s.uid = :uid and u.owner_id = s.id
+    group by u.model
+"""
+_CONTAINING = """
+    select distinct c.session_id from turn_children c
+    join sessions s on s.uid = c.child_uid where s.id = :session
+"""
+_SET_OWN = f"""
+    update usage set {", ".join(f"{name} = :{name}" for name in BUCKETS)} where id = :id
+"""
+_SET_TOKENS = """
+    update events set tokens = :tokens
+    where session_id = :session and seq = (
+        select seq from events
+        where session_id = :session and seq <= :seq and response_id = :response
+        order by seq desc limit 1
+    )
+"""
+
+
+class Turns:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def note(
+        self, session_id: int, key: int, usage_id: str, figures: Row, children: list[str]
+    ) -> None:
+        """Keep a turn as it was logged; logged again, the fuller account stays."""
+        place = {"session": session_id, "key": key, "id": usage_id}
+        known = self._db.value(_OUTPUT, place)
+        if known is not None and known > figures[1]:
+            return
+        if known is not None:
+            for statement in _FORGET:
+                self._db.execute(statement, place)
+        self._db.insert("turn_totals", _TOTALS, [(session_id, key, usage_id, *figures)])
+        self._db.insert(
+            "turn_children",
+            _CHILDREN,
+            [(session_id, key, usage_id, place, uid) for place, uid in enumerate(children)],
+        )
+
+    def of(self, session_id: int) -> list[Row]:
+        """``(usage row, owner, model, seq, key, usage_id, *logged, *stored)`` of each turn."""
+        return self._db.all(_OF_SESSION, {"session": session_id})
+
+    def children(self, session_id: int, key: int, usage_id: str) -> list[str]:
+        """The subagents whose spend a turn's logged figures contain, in the order they ended."""
+        found = self._db.all(_CHILDREN_OF, {"session": session_id, "key": key, "id": usage_id})
+        return [uid for (uid,) in found]
+
+    def spent(self, uid: str) -> dict[int, tuple[int, ...]]:
+        """What a session's own turns used with all below them, by model."""
+        rows = self._db.all(_SPENT, {"uid": uid})
+        return {model: tuple(map(int, figures)) for model, *figures in rows}
+
+    def containing(self, session_id: int) -> list[int]:
+        """The sessions with a turn whose figures contain this one's."""
+        return [found for (found,) in self._db.all(_CONTAINING, {"session": session_id})]
+
+    def set_own(self, usage_row_id: int, figures: Row) -> None:
+        """What a turn used itself."""
+        values = dict(zip(BUCKETS, figures, strict=True))
+        self._db.execute(_SET_OWN, {**values, "id": usage_row_id})
+
+    def set_tokens(self, session_id: int, seq: int, usage_id: str, tokens: int) -> None:
+        """The same on the turn's last answer, where the session owns that."""
+        place = {"session": session_id, "seq": seq, "response": usage_id}
+        self._db.execute(_SET_TOKENS, {**place, "tokens": tokens})

@@ -1,0 +1,95 @@
+"""Agents side by side: in one home, in one store, and none taken for another."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from session_memory.adapters.registry import adapter, flavors
+from session_memory.testing.collecting import check_sound, collect, collected, contents
+
+DATA = Path(__file__).parent.parent / "data"
+AGENTS = ("claude", "codex", "grok")
+SHARED = Path(os.environ.get("SESSION_MEMORY_SHARED") or Path(__file__).parents[3] / "shared")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """One home in which all three have worked."""
+    for agent in AGENTS:
+        shutil.copytree(DATA / agent / "subagent" / "home", tmp_path / "home", dirs_exist_ok=True)
+    return tmp_path / "home"
+
+
+def test_all_three_come_with_the_package() -> None:
+    assert flavors()[:3] == AGENTS
+
+
+def test_every_agent_in_a_home_is_collected_with_its_subagents(home: Path) -> None:
+    with collected(home) as store:
+        check_sound(store)
+        sessions = {session.session_uid: session for session in store.sessions.every()}
+    for agent in AGENTS:
+        own = [session for session in sessions.values() if session.flavor == agent]
+        parents = {session.parent_uid for session in own if session.relation == "subagent"}
+        assert len(own) == 3, agent
+        assert parents == {s.session_uid for s in own if s.relation is None}, agent
+
+
+def test_one_store_of_all_is_what_a_store_of_each_would_be(home: Path) -> None:
+    with collected(home) as store:
+        together = set(contents(store))
+    apart: set[str] = set()
+    for agent in AGENTS:
+        with collected(home, flavor=agent) as store:
+            apart |= set(contents(store))
+    assert together == apart
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_no_agent_takes_the_logs_of_another_for_its_own(agent: str, tmp_path: Path) -> None:
+    for number, other in enumerate(other for other in AGENTS if other != agent):
+        theirs = DATA / other / "basic" / "home"
+        assert list(adapter(agent).discover(theirs)) == []
+        for place, path in enumerate(sorted(theirs.rglob("*.jsonl"))):
+            target = tmp_path / f"{number}-{place}" / path.name
+            target.parent.mkdir()
+            shutil.copy2(path, target)
+    assert list(adapter(agent).discover(tmp_path)) == []
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_no_agent_takes_what_others_wrote_for_its_own(agent: str) -> None:
+    """Of agents that have no adapter yet: their logs must wait for one."""
+    others = [p for p in SHARED.glob("samples/agents/*/*/home") if not _is_of(AGENTS, p)]
+    others += [p for p in SHARED.glob("samples/public/*") if p.name not in AGENTS and p.is_dir()]
+    for home in others:
+        assert list(adapter(agent).discover(home)) == [], home
+
+
+def _is_of(agents: tuple[str, ...], home: Path) -> bool:
+    return home.parent.parent.name.partition("-")[0] in agents
+
+
+def test_gathered_logs_of_all_agents_are_told_apart(home: Path, tmp_path: Path) -> None:
+    names = {"claude": "*.jsonl", "codex": "rollout-*.jsonl", "grok": "updates.jsonl"}
+    with collected(home) as store:
+        expected = set(store.sessions.uids())
+    gathered = tmp_path / "gathered"
+    for agent, pattern in names.items():
+        for place, path in enumerate(sorted((home / f".{agent}").rglob(pattern))):
+            folder = path.parent.name if agent == "grok" else str(place)
+            (gathered / agent / folder).mkdir(parents=True)
+            shutil.copy2(path, gathered / agent / folder / path.name)
+    with collected(gathered) as store:
+        found = set(store.sessions.uids())
+    assert {uid.partition(":")[0] for uid in found} == set(AGENTS)
+    assert {uid for uid in found if not uid.startswith("claude:")} <= expected
+
+
+def test_an_agent_that_is_left_out_is_left_alone(home: Path) -> None:
+    with collected(home, flavor="codex") as store:
+        assert {session.flavor for session in store.sessions.every()} == {"codex"}
+        collect(store, home)
+        assert {session.flavor for session in store.sessions.every()} == set(AGENTS)
