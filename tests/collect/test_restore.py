@@ -172,10 +172,32 @@ def test_a_place_outside_the_target_is_refused(
 
 def test_two_files_for_one_place_are_refused(logs: ClaudeHome, tmp_path: Path) -> None:
     with collected(logs.path) as store:
-        collect(store, logs.path, host="another machine")
+        logs.logs[0].prompt("only there")
+        collect(store, logs.write(), host="another machine")
         refused(store, tmp_path / "again", "both belong")
         restore_native(store, None, tmp_path / "again", host="another machine")
     assert files_below(tmp_path / "again") == files_below(logs.path)
+
+
+def test_the_same_file_of_two_machines_is_written_once(logs: ClaudeHome, tmp_path: Path) -> None:
+    with collected(logs.path) as store:
+        collect(store, logs.path, host="another machine")
+        restore_native(store, None, tmp_path / "again")
+    assert files_below(tmp_path / "again") == files_below(logs.path)
+
+
+def test_a_log_that_lies_in_the_agents_archive_is_not_missing(
+    logs: ClaudeHome, tmp_path: Path
+) -> None:
+    with collected(logs.path) as store:
+        paths = {Path(row.path) for row in store.sources.every()}
+        for path in paths:
+            path.rename(path.with_suffix(".moved"))
+        below = [logs.path / ".claude"]
+        found = restore_native(store, None, only_missing=True, below=below, present=paths)
+        assert found == []
+        with pytest.raises(UnsafePath, match="archive"):
+            restore_native(store, None, below=below, present=paths)
 
 
 def test_a_path_from_elsewhere_is_never_written_to(logs: ClaudeHome, tmp_path: Path) -> None:

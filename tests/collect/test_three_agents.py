@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from session_memory.adapters.registry import adapter, flavors
-from session_memory.testing.collecting import check_sound, collect, collected, contents
+from session_memory.collect.check import verify
+from session_memory.testing.collecting import (
+    check_sound,
+    collect,
+    collected,
+    contents,
+    new_store,
+)
 
 DATA = Path(__file__).parent.parent / "data"
 AGENTS = ("claude", "codex", "grok")
@@ -93,3 +100,18 @@ def test_an_agent_that_is_left_out_is_left_alone(home: Path) -> None:
         assert {session.flavor for session in store.sessions.every()} == {"codex"}
         collect(store, home)
         assert {session.flavor for session in store.sessions.every()} == set(AGENTS)
+
+
+def test_a_sample_of_any_size_proves_a_sound_store_sound(home: Path) -> None:
+    """A turn that was logged with its subagents can be derived only with them beside it."""
+    with collected(home) as store:
+        for size in range(1, 10):
+            assert verify(store, sample=size).findings == []
+
+
+def test_a_sync_reports_its_own_events_and_not_those_of_others(home: Path) -> None:
+    with new_store() as store:
+        first = collect(store, home, flavor="codex").report
+        second = collect(store, home, flavor="grok").report
+        assert first.events + second.events == store.events.count()
+        assert collect(store, home, flavor="grok").report.events == 0

@@ -200,7 +200,7 @@ class LiveView(Teller):
 
 def _cells(active: Active, now: float) -> tuple[str, ...]:
     session = active.session
-    tokens = session.input_tokens + session.cache_tokens
+    tokens = session.input_tokens
     return (
         local(session.to_dict()["at"], CLOCK),
         session.flavor,

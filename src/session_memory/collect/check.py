@@ -10,6 +10,7 @@ from session_memory.core.errors import StoreDamaged
 from session_memory.core.time import now_ms
 from session_memory.store.fingerprint import session_parts
 from session_memory.store.raw import Pack
+from session_memory.store.sessions import SessionRow
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
 
@@ -110,11 +111,25 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
         uids.append(member.uid)
         for source_id in store.sessions.source_ids(session_id):
             scratch.adopt_source(store, source_id)
-        for parent_uid, _ in store.sessions.links_to(member.uid):
-            parent = store.sessions.row(parent_uid)
-            for source_id in store.sessions.source_ids(parent.id) if parent else ():
+        for relative in _relatives(store, member):
+            for source_id in store.sessions.source_ids(relative.id):
                 scratch.adopt_source(store, source_id)
     return uids
+
+
+def _relatives(store: Store, row: SessionRow) -> Iterator[SessionRow]:
+    """Whose logs say something about a session: those it came from, which tell its call and how
+    deep it is, and its subagents, whose usage its own turns may have been logged with."""
+    named = {uid for uid, _ in store.sessions.links_to(row.uid)}
+    above, seen = row.parent_uid, {row.uid}
+    while above is not None and above not in seen:
+        seen.add(above)
+        parent = store.sessions.row(above)
+        above = parent.parent_uid if parent else None
+    for uid in sorted((seen | named | set(store.sessions.subagents(row.uid))) - {row.uid}):
+        relative = store.sessions.row(uid)
+        if relative is not None:
+            yield relative
 
 
 def _comparable(store: Store, uid: str) -> Iterator[object]:

@@ -108,6 +108,7 @@ class Derivation:
     def run(self) -> None:
         owners = Owners(self._rows, self._held, self._first_seen)
         for row in self._rows:
+            self._store.events.drop(row.id)
             self._store.sessions.drop_derived(row.id)
         inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
         self._assign_usage(owners)

@@ -66,6 +66,13 @@ def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
                     yield Discovered(root.flavor, ref)
 
 
+def present_paths(config: Config, where: list[Root]) -> set[Path]:
+    """Every source that the agents have now, by the path it is known by."""
+    found = (each.ref for each in discover(config, where))
+    refs = [ref for ref in found if isinstance(ref, SourceRef)]
+    return {part.path for ref in refs for part in (ref, *ref.companions)}
+
+
 def is_wanted(config: Config, flavor: str, path: str) -> bool:
     """Whether the configuration lets a source of ``flavor`` be read."""
     return not config.excludes(path) and _fits(path, config.source(flavor).glob)

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -25,6 +26,7 @@ def restore_native(
     *,
     only_missing: bool = False,
     below: Iterable[Path] = (),
+    present: Collection[Path] = (),
 ) -> list[Restored]:
     """Write the files of sessions, subagents included, back: all when ``uids`` is ``None``.
 
@@ -32,14 +34,17 @@ def restore_native(
     where the agent looks for it, which must lie ``below`` one of the agents' roots: a path may
     have come from somebody else's export. Nothing is overwritten and no link is followed;
     everything is checked before the first byte is written. ``only_missing`` leaves out files that
-    exist.
+    exist; ``present`` are those that exist elsewhere now, in the agent's archive say. The same
+    file of two machines is written once.
     """
     rows = _chosen(store, uids, host)
     allowed = [root.absolute() for root in below]
     targets = [(row, _target(row, to, allowed)) for row in rows]
+    taken = frozenset(present) if to is None else frozenset()
     if only_missing:
-        targets = [(row, path) for row, path in targets if not path.exists()]
-    _refuse_clashes(targets)
+        targets = [(row, path) for row, path in targets if not (path in taken or path.exists())]
+    targets = _each_once(store, targets)
+    _refuse_clashes(targets, taken)
     written = []
     for row, path in targets:
         base = to or next((root for root in allowed if root in path.parents), None)
@@ -97,11 +102,41 @@ def _as_named(text: str) -> str:
     return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
-def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]]) -> None:
+def _each_once(store: Store, targets: list[tuple[SourceRow, Path]]) -> list[tuple[SourceRow, Path]]:
+    """Without what is the same, byte for byte, as something else that belongs there."""
+    kept: dict[Path, tuple[SourceRow, Path]] = {}
+    others = []
+    for row, path in targets:
+        first = kept.setdefault(path, (row, path))[0]
+        if first is not row and not _is_same(store, first, row):
+            others.append((row, path))
+    return [*kept.values(), *others]
+
+
+def _is_same(store: Store, one: SourceRow, other: SourceRow) -> bool:
+    if one.kept != other.kept or one.tail_hash != other.tail_hash:
+        return False
+    return _digest(store, one) == _digest(store, other)
+
+
+def _digest(store: Store, row: SourceRow) -> bytes:
+    digest = sha256()
+    for piece in store.raw.pieces(row.id):
+        digest.update(piece)
+    return digest.digest()
+
+
+def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[Path]) -> None:
     seen: dict[Path, SourceRow] = {}
     for row, path in targets:
+        if path in taken and not path.exists():
+            raise UnsafePath(
+                f"{path} lies in the agent's archive, or compressed, already",
+                "Restore into an empty directory: --to DIR",
+            )
         if path.exists() or path.is_symlink():
-            raise UnsafePath(f"{path} exists already", "Restore into an empty directory: --to DIR")
+            hint = "Leave it as it is with --only-missing, or restore elsewhere with --to DIR."
+            raise UnsafePath(f"{path} exists already", hint)
         if path in seen:
             raise UnsafePath(
                 f"{row.path} and {seen[path].path} both belong at {path}",

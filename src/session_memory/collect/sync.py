@@ -318,33 +318,25 @@ class Sync:
         store, report = self._store, self.outcome.report
         size = sum(max(task.stat.size - task.row.read_to, 0) for task in self._tasks)
         self._progress.begin(len(self._tasks), size)
-        events_before, problems_before = self._totals()
-        with (
-            store.db.loading() if self._first_load and self._tasks else nullcontext(),
-            _Batches(self._write, self._first_load, store) as writing,
-        ):
-            for task in self._tasks:
-                self._read_task(task, writing)
-        if self._failures or self._gone:
-            with store.transaction():
-                self._note_failures()
-                self._note_gone()
-        # Also what an interrupted sync left undone. Nobody else reads a store that was empty: one
-        # transaction for all of it.
-        with store.transaction() if self._first_load else nullcontext():
-            derive_stale(store, self._now, self._config.domain_of)
+        events_before, problems_before = store.events.gained, store.problems.gained
+        with store.db.loading() if self._first_load and self._tasks else nullcontext():
+            with _Batches(self._write, self._first_load, store) as writing:
+                for task in self._tasks:
+                    self._read_task(task, writing)
+            if self._failures or self._gone:
+                with store.transaction():
+                    self._note_failures()
+                    self._note_gone()
+            # Also what an interrupted sync left undone. Nobody else reads a store that was empty:
+            # one transaction for all of it.
+            with store.transaction() if self._first_load else nullcontext():
+                derive_stale(store, self._now, self._config.domain_of)
         self._progress.end()
-        events, report.problems = self._totals()
-        report.events = events - events_before
+        report.events = store.events.gained - events_before
         report.sessions = len(self.outcome.touched)
+        self.outcome.new_problems = store.problems.gained - problems_before
         if self._is_whole:
-            self.outcome.new_problems = max(report.problems - problems_before, 0)
-
-    def _totals(self) -> tuple[int, int]:
-        """Counting takes a look at every row there is, so only a whole run does it."""
-        if not self._is_whole:
-            return 0, 0
-        return self._store.events.count(), self._store.problems.count()
+            report.problems = store.problems.count()
 
     def _read_task(self, task: Task, writing: "_Batches") -> None:
         try:
@@ -524,7 +516,6 @@ class Sync:
 
     def _note_problems(self, row: SourceRow, found: list[tuple[int, int, str, str]]) -> None:
         new = self._store.problems.add(row.id, found, self._now)
-        self.outcome.new_problems += new
         if new and len(self.outcome.noted) < MOST_NOTED:
             some = [Noted(row.path, place, why, detail) for place, _, why, detail in found]
             self.outcome.noted += some[:MOST_NOTED]

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader, NumericLoader
 
 from session_memory.core.errors import SessionMemoryError
-from session_memory.store.address import shown
+from session_memory.store.address import has_bare_at, shown
 from session_memory.store.database import BUSY_S, forks
 from session_memory.store.refusals import bad_address, refused
 from session_memory.store.waiting import Waiting
@@ -121,6 +121,8 @@ class Connections:
         return self._connected()
 
     def _connected(self) -> Connection:
+        if has_bare_at(self._url):
+            raise bad_address(self.name)
         try:
             told: dict[str, Any] = dict(conninfo_to_dict(self._url))
         except psycopg.Error:

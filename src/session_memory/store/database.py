@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from session_memory.core.errors import StoreError
-from session_memory.store.address import is_postgres
+from session_memory.store.address import is_no_path, is_postgres, spelled
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -129,7 +129,12 @@ class Database(Protocol):
 
 def connect(where: str | Path, *, durability: str = "full", create: bool = True) -> Database:
     """The database at a path or a ``postgresql://`` address."""
-    kind, place = ("Postgres", str(where)) if is_postgres(where) else ("Sqlite", Path(where))
+    if is_no_path(where):
+        # Without its words: whatever it is, a password may stand in it.
+        hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
+        raise StoreError("that is neither a file nor the address of a PostgreSQL database", hint)
+    is_server = is_postgres(where)
+    kind, place = ("Postgres", spelled(str(where))) if is_server else ("Sqlite", Path(where))
     try:
         driver = getattr(import_module(f"session_memory.store.{kind.lower()}"), kind)
     except ImportError as error:

@@ -93,6 +93,8 @@ _RESULT_OF = """
     order by e.seq desc
 """
 _COUNT = "select count(*) from events"
+_COUNT_OF = "select count(*) from events where session_id = :session"
+_DROP = "delete from events where session_id = :session"
 _COPY_COLUMNS = ("session_id", "seq", "record", "block", "source_id", "place", "length")
 
 
@@ -149,6 +151,8 @@ class Events:
     def __init__(self, db: Database, names: Names) -> None:
         self._db = db
         self._names = names
+        self.gained = 0
+        """How many more there are by what was written through this object."""
 
     def add(self, session_id: int, rows: "list[EventRow]") -> None:
         for row in rows:
@@ -166,6 +170,12 @@ class Events:
             for row in rows:
                 _escape(row)
             self._insert(session_id, rows)
+        self.gained += len(rows)
+
+    def drop(self, session_id: int) -> None:
+        where = {"session": session_id}
+        self.gained -= int(self._db.value(_COUNT_OF, where))
+        self._db.execute(_DROP, where)
 
     def _insert(self, session_id: int, rows: "list[EventRow]") -> None:
         number = self._names.numbers

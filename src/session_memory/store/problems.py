@@ -43,6 +43,8 @@ class Problems:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self.gained = 0
+        """How many were noted through this object."""
 
     def add(self, source_id: int, found: list[tuple[int, int, str, str]], now: int) -> int:
         """Note ``(place, length, reason, detail)`` once each; says how many were new."""
@@ -54,6 +56,7 @@ class Problems:
         self._db.insert(
             "problems", _COLUMNS, [(source_id, *map(_storable, problem), now) for problem in new]
         )
+        self.gained += len(new)
         return len(new)
 
     def file_is_well(self, source_id: int) -> None:

@@ -19,6 +19,7 @@ from session_memory.core.errors import (
 from session_memory.store.address import shown
 
 # SQLSTATEs, by what they mean to us: docs of PostgreSQL, appendix A.
+SHORTEST_MASKED = 4
 _FULL = {"53100", "53400"}
 _BUSY = {"55P03", "40001", "40P01", "53300"}
 _LOST = {"57P01", "57P02", "57P03", "25P03", "08000", "08003", "08006"}
@@ -75,6 +76,8 @@ def _no_connection(error: psycopg.Error, url: str, told: dict[str, Any]) -> Stor
         hint = "Check the user and the password, in the address or in ~/.pgpass (mode 600)."
     elif "role" in words and "does not exist" in words:
         hint = f"Create the user with: createuser {told.get('user', 'NAME')}"
+    elif "SSL" in words:
+        hint = "The server and sslmode disagree: leave it out, or set it to what the server has."
     elif "translate host name" in words or "resolve" in words:
         hint = "Check the name of the host."
     else:
@@ -89,5 +92,8 @@ def _words(error: psycopg.Error, url: str) -> str:
     try:
         password = conninfo_to_dict(url).get("password")
     except psycopg.Error:
+        return type(error).__name__
+    if password and len(str(password)) < SHORTEST_MASKED:
+        # Taken out letter by letter, nothing would be left that one can read.
         return type(error).__name__
     return text.replace(str(password), "…") if password else text

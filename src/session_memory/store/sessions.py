@@ -93,7 +93,6 @@ _HAS_LINK = """
 _DROP_DERIVED = tuple(
     f"delete from {table} where {column} = :session"
     for table, column in (
-        ("events", "session_id"),
         ("copies", "session_id"),
         ("links", "parent_id"),
         ("turn_totals", "session_id"),

@@ -52,7 +52,7 @@ class _File(msgspec.Struct):
         row = known.get(self.path)
         if row is None or self.status is None:
             return False
-        return row.kept == self.status.st_size and row.mtime_ns == self.status.st_mtime_ns
+        return row.size == self.status.st_size and row.mtime_ns == self.status.st_mtime_ns
 
 
 def root_state(root: Root, config: Config, known: dict[str, SourceRow], now_s: float) -> RootState:
@@ -93,9 +93,9 @@ def _expiring(
 
 def _files(root: Root, config: Config) -> Iterator[_File]:
     for found in discover(config, [root]):
-        companions = getattr(found.ref, "companions", ())
-        for path in (found.ref.path, *(part.path for part in companions)):
-            yield _File(escaped(str(path)), _status(path))
+        for part in (found.ref, *getattr(found.ref, "companions", ())):
+            place = getattr(part, "place", part.path)
+            yield _File(escaped(str(part.path)), _status(place))
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -1,5 +1,6 @@
 """``session-memory restore-native``."""
 
+import socket
 from pathlib import Path
 
 import click
@@ -40,18 +41,31 @@ def command(
 
     A session's subagents and spilled outputs come along. Files that exist are never overwritten
     and links never followed. With the log back in its place, the agent can resume the session.
+    Without --to, --all means the files of this machine.
     """
-    from session_memory.collect.discover import roots
+    from session_memory.collect.discover import present_paths, roots
     from session_memory.collect.restore import restore_native
     from session_memory.views.lookup import find_session
 
     if everything == bool(sessions):
         raise click.UsageError("give the sessions to restore, or --all")
     target = Path(to).expanduser() if to else None
-    below = [root.path for root in roots(settings.configuration())]
+    config = settings.configuration()
+    where = roots(config)
+    if target is None and host is None and everything:
+        # Back in their places only the files of this machine: those of others have none here.
+        host = config.host or socket.gethostname()
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
-        restored = restore_native(store, uids, target, host, only_missing=only_missing, below=below)
+        restored = restore_native(
+            store,
+            uids,
+            target,
+            host,
+            only_missing=only_missing,
+            below=[root.path for root in where],
+            present=present_paths(config, where) if target is None else (),
+        )
     total = sum(file.bytes for file in restored)
     if settings.as_json:
         files = [{"path": str(file.path), "bytes": file.bytes} for file in restored]
@@ -59,4 +73,5 @@ def command(
         return
     for file in restored if not settings.quiet else ():
         click.echo(safe(short_path(file.path)))
-    remark(settings, f"{plural(len(restored), 'file')}, {size(total)}.")
+    of_host = f" of {host}" if host and not restored else ""
+    remark(settings, f"{plural(len(restored), 'file')}{of_host}, {size(total)}.")

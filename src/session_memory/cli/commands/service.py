@@ -65,7 +65,7 @@ def command(
     session-memory watch with the store and the configuration in force now. It is shown before it
     is written. Nothing is started unless you say --start.
     """
-    plan = _plan(settings, manager)
+    plan = _plan(settings, manager, with_text=action == "install")
     if action == "install":
         _install(settings, plan, dry_run=dry_run, yes=yes, start=start)
     elif action == "uninstall":
@@ -143,13 +143,15 @@ def _status(settings: Settings, plan: Plan) -> None:
 # ---------------------------------------------------------------- what it runs
 
 
-def _plan(settings: Settings, manager: str | None) -> Plan:
+def _plan(settings: Settings, manager: str | None, *, with_text: bool) -> Plan:
     from session_memory.cli import service_files as files
     from session_memory.collect.config import home
     from session_memory.collect.variables import deciding_variables
 
     manager = manager or (files.LAUNCHD if sys.platform == "darwin" else files.SYSTEMD)
     path = files.unit_path(manager, home(), os.environ)
+    if not with_text:
+        return Plan(manager, path, "")
     line, environment = _watch_line(settings), deciding_variables()
     if manager == files.LAUNCHD:
         log = home() / ".session-memory" / "watch.log"
