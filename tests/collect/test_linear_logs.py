@@ -336,3 +336,85 @@ def test_a_compressed_log_that_is_no_such_thing_or_a_bomb_is_a_problem(tmp_path:
         assert len(problems) == 3, problems
         assert sum("unpacked" in detail for detail in problems) == 3
         assert len(events_of(store, "toy:good")) == 1
+
+
+# ------------------------------------------------------------ found by attack
+
+
+def test_going_back_more_often_than_there_are_prompts_is_no_crash(tmp_path: Path) -> None:
+    log = ToyLog(tmp_path / "home" / "s.toy").add(prompt("only"))
+    log.add(went_back(), turns_undone=1).add(went_back(), turns_undone=1)
+    log.add(went_back(), back_to_prompt=0).write()
+    with settled(tmp_path / "home") as store:
+        branches = [event.branch for event in events_of(store, "toy:s")]
+    assert branches == ["s#0:0", None, None, None]
+
+
+def test_going_back_reaches_further_than_what_is_remembered(tmp_path: Path) -> None:
+    log = ToyLog(tmp_path / "home" / "s.toy")
+    for number in range(205):
+        log.add(prompt(f"old {number}"))
+    log.add(went_back(), back_to_prompt=0)
+    for number in range(3):
+        log.add(prompt(f"new {number}"))
+    log.add(went_back(), back_to_prompt=2).write()
+    with collected(tmp_path / "home") as store:
+        events = events_of(store, "toy:s")
+        expected = contents(store)
+        check_same(expected, contents(rebuilt(store)))
+    left = [event.summary for event in events if event.branch is None]
+    assert left == ["went back", "new 0", "new 1", "went back"]
+    with new_store() as store:
+        for lines in (100, 203, 206, 209, None):
+            log.write(lines)
+            collect(store, tmp_path / "home")
+        check_same(expected, contents(store))
+
+
+def test_usage_before_the_first_event_has_a_place_all_the_same(tmp_path: Path) -> None:
+    ToyLog(tmp_path / "home" / "s.toy").add(usage=used(1)).add(prompt("late")).write()
+    with settled(tmp_path / "home") as store:
+        assert [usage.seq for usage in usage_of(store, "toy:s")] == [0]
+
+
+def test_usage_at_the_end_of_a_first_file_belongs_there_when_it_comes_late(
+    tmp_path: Path,
+) -> None:
+    first = ToyLog(tmp_path / "home" / "s.toy").add(prompt("one")).add(answer("first"))
+    first.add(usage=used(1)).write()
+    second = ToyLog(tmp_path / "home" / "s_again.toy", clock=first.clock)
+    second.add(prompt("two"), session="s").add(answer("second"), session="s").write()
+    with settled(tmp_path / "home") as store:
+        told = {event.summary: event.response_id for event in events_of(store, "toy:s")}
+    assert told["first"] == "r1" and told["second"] is None
+
+
+@pytest.mark.parametrize("parent", [None, "p"])
+def test_what_a_document_says_about_a_parent_counts_before_what_was_copied(
+    tmp_path: Path, parent: str | None
+) -> None:
+    home = tmp_path / "home"
+    ToyLog(home / "p.toy").add(prompt("one")).add(answer("two")).write()
+    copied = ToyLog(home / "s.toy").add(prompt("one"), native_id="p#0")
+    copied.add(answer("two"), native_id="p#1").add(prompt("on")).write()
+    facts = {"relation": "subagent", "parent": parent}
+    ToyLog(home / "s.doc").add(facts=facts).write()
+    with settled(home) as store:
+        session = store.sessions.get("toy:s")
+    assert session is not None
+    assert session.parent_uid == (f"toy:{parent}" if parent else None)
+    assert (session.relation, session.cost.turns) == ("subagent", 0)
+
+
+def test_a_long_chain_of_forks_by_reference_is_read(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ToyLog(home / "f0.toy").add(prompt("0"), ordinal=0).write()
+    for number in range(1, 60):
+        log = ToyLog(home / f"f{number}.toy")
+        base = {"session": f"f{number - 1}", "ordinal": number}
+        told = {"parent_session": f"f{number - 1}", "relation": "fork", "base": base}
+        log.add(prompt(str(number)), ordinal=number, **told).write()
+    with collected(home) as store:
+        check_sound(store)
+        held = [event.summary for _, event in inherited_by(store, "toy:f59")]
+    assert held == [str(number) for number in range(59)]

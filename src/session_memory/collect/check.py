@@ -87,9 +87,10 @@ def _check_sample(store: Store, sample: int, found: Verified) -> None:
     uids = store.sessions.uids()
     chosen = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
     with open_store(":memory:") as scratch:
-        expected = set()
+        expected: set[str] = set()
         for uid in chosen:
-            expected.update(_copy_with_relatives(store, uid, scratch))
+            if uid not in expected:
+                expected.update(_copy_with_relatives(store, uid, scratch))
         rebuild(scratch, now_ms(), lambda repo, cwd: None, lambda source: None)
         for uid in sorted(expected):
             found.sessions += 1

@@ -6,7 +6,8 @@ what comes out depends on the raw alone, never on the order in which files were 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations, islice
+from copy import copy
+from itertools import islice
 
 import msgspec
 
@@ -87,6 +88,7 @@ class Derivation:
             for row in self._rows
         ]
         self._index = {row.uid: index for index, row in enumerate(self._rows)}
+        self._has_bases = any(base_of(row) is not None for row in self._rows)
         self._ingest = Ingest(store, now, domain_of)
         self._held: dict[bytes, int] = {}
         self._first_seen: dict[bytes, int] = {}
@@ -117,45 +119,70 @@ class Derivation:
         self._name_parents(inherits_from)
         self._remember_sharing()
 
-    def _records(
-        self, index: int, above: tuple[int, ...] = ()
-    ) -> Iterator[tuple[SourceRow, Record]]:
-        """What the session begins with, then its own; ``above`` ends a circle of forks."""
-        row = self._rows[index]
-        uid, end = base_of(row) or ("", 0)
-        origin = self._index.get(uid)
-        if origin is not None and origin not in (*above, index):
-            for source, record in self._standing(origin, (*above, index)):
+    def _records(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
+        """What the session begins with by reference, then its own. Settling changes records, so
+        one that several sessions hold is given to each as a copy."""
+        for origin, end in self._origins(index):
+            for source, record in self._standing(origin):
                 if record.ordinal is not None and record.ordinal < end and record.native_id:
-                    yield source, record
-        native = row.native_id
-        for source in self._sources[index]:
-            for record in stored_records(self._store, source):
-                if record.session == native and record.problem is None:
-                    yield source, record
+                    yield source, _copied(record)
+        if self._has_bases:
+            yield from ((source, _copied(record)) for source, record in self._own(index))
+        else:
+            yield from self._own(index)
 
-    def _standing(self, index: int, above: tuple[int, ...]) -> Iterator[tuple[SourceRow, Record]]:
-        """What a session holds without what a second file of its own took back."""
-        records = self._records(index, above)
+    def _origins(self, index: int) -> list[tuple[int, int]]:
+        """The sessions whose history it begins with, the farthest first, and up to where."""
+        found: list[tuple[int, int]] = []
+        seen, row, end = {index}, self._rows[index], NEVER
+        while (base := base_of(row)) is not None:
+            origin = self._index.get(base[0])
+            if origin is None or origin in seen:
+                break
+            seen.add(origin)
+            end = min(end, base[1])
+            found.append((origin, end))
+            end = min((end, *(_taken_back_to(record) for _, record in self._reverts(origin))))
+            row = self._rows[origin]
+        return found[::-1]
+
+    def _own(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
+        held = self._translated.get(index)
+        if held is not None:
+            return iter(held)
+        native = self._rows[index].native_id
+        return (
+            (source, record)
+            for source in self._sources[index]
+            for record in stored_records(self._store, source)
+            if record.session == native and record.problem is None
+        )
+
+    def _reverts(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
+        """Where a second file of the session took back what the first one ended with."""
         if len(self._sources[index]) < 2:
-            return records
+            return iter(())
+        return (held for held in self._own(index) if _taken_back_to(held[1]) != NEVER)
+
+    def _standing(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
+        """What a session wrote itself, without what it took back."""
+        if len(self._sources[index]) < 2:
+            return self._own(index)
         kept: list[tuple[SourceRow, Record]] = []
-        for source, record in records:
-            base = record.base
-            if base is not None and base.session == record.session:
-                kept = [held for held in kept if (held[1].ordinal or 0) < base.ordinal]
+        for source, record in self._own(index):
+            end = _taken_back_to(record)
+            if end != NEVER:
+                kept = [held for held in kept if (held[1].ordinal or 0) < end]
             kept.append((source, record))
         return iter(kept)
 
     def _survey(self) -> None:
         """Which session holds which records and responses."""
         held_bytes = sum(source.kept for sources in self._sources for source in sources)
-        held_bytes *= 1 + sum(base_of(row) is not None for row in self._rows)
+        for index in range(len(self._rows) if held_bytes <= HELD_IN_MEMORY else 0):
+            self._translated[index] = list(self._own(index))
         for index in range(len(self._rows)):
             mask, records = 1 << index, self._records(index)
-            if held_bytes <= HELD_IN_MEMORY:
-                self._translated[index] = list(records)
-                records = iter(self._translated[index])
             for _, record in records:
                 if record.native_id and record.events:
                     key = record_key(record.native_id)
@@ -178,9 +205,7 @@ class Derivation:
             return owner == index
 
         writing: SessionWriting | None = None
-        translated = self._translated.pop(index, None)
-        records = self._records(index) if translated is None else iter(translated)
-        for source, batch in _batches(records):
+        for source, batch in _batches(self._records(index)):
             if writing is None:
                 writing = SessionWriting(self._store, row, source)
             writing.read_from(source)
@@ -233,8 +258,9 @@ class Derivation:
     def _remember_sharing(self) -> None:
         pairs: set[tuple[int, int]] = set()
         for mask in {*self._held.values(), *self._used.values()}:
-            members = [row.id for index, row in enumerate(self._rows) if mask >> index & 1]
-            pairs.update(combinations(members, 2))
+            # Enough to find all from each: every pair would be many for many forks.
+            first, *others = (row.id for n, row in enumerate(self._rows) if mask >> n & 1)
+            pairs.update((first, other) for other in others)
         self._store.sessions.set_sharing(pairs)
         sharing = {session for pair in pairs for session in pair}
         for row in self._rows:
@@ -352,6 +378,18 @@ class Tally:
             known = Counter(msgspec.json.decode(source.bookkeeping, type=dict[str, int]))
             known.update(self.bookkeeping)
             source.bookkeeping = msgspec.json.encode(dict(sorted(known.items()))).decode()
+
+
+def _taken_back_to(record: Record) -> int:
+    """The ordinal from which on a record takes its session's earlier records back."""
+    base = record.base
+    return base.ordinal if base is not None and base.session == record.session else NEVER
+
+
+def _copied(record: Record) -> Record:
+    twin = copy(record)
+    twin.events = [copy(event) for event in record.events]
+    return twin
 
 
 def _batches(

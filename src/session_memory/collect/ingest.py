@@ -17,7 +17,7 @@ import msgspec
 
 from session_memory.adapters.base import DOCUMENT, TIMELINE, NativeUsage, Record
 from session_memory.collect import inclusive
-from session_memory.collect.settle import Settling, State, StoredResult, branches
+from session_memory.collect.settle import Prompt, Settling, State, StoredResult, branches
 from session_memory.core.ids import make_uid
 from session_memory.core.text import escaped, one_line
 from session_memory.store.database import Row
@@ -186,7 +186,8 @@ class Ingest:
     def _refuse_out_of_order(
         self, row: SessionRow, source: SourceRow, records: list[Record]
     ) -> None:
-        if not row.id or not any(record.events for record in records):
+        tells_first = source.role == TIMELINE
+        if not row.id or not any(_has_a_place(record, tells_first) for record in records):
             return
         others = [other for other in self._store.sessions.source_ids(row.id) if other != source.id]
         if not others:
@@ -305,25 +306,25 @@ class Ingest:
     def place(self, row: SessionRow, parent: str | None) -> None:
         """Whose subagent or fork a session is, by its documents, its log, or its place."""
         facts, before = facts_of(row), (row.parent_uid, row.relation)
-        parent = parent or facts.get("below")
-        if not parent and facts.get("relation") == "subagent":
-            parent = self._linked_to(row)
         relation = facts.get("relation", "subagent")
-        if relation == "subagent" and not parent and "relation" in facts:
-            # It says what it is and not whose; the parent's own log may still tell.
-            row.relation = relation
-        elif relation != "subagent" and facts.get("parent"):
+        parent = parent or facts.get("below")
+        if not parent and "relation" in facts and relation == "subagent":
+            parent = facts.get("parent") or self._linked_to(row)
+        if relation != "subagent" and facts.get("parent"):
             uid = make_uid(row.flavor, facts["parent"])
             # A log may claim that a session started itself; nobody is their own parent.
             if uid != row.uid:
                 row.parent_uid, row.relation = uid, relation
         elif parent:
             self._place_subagent(row, facts, parent)
+        elif relation == "subagent" and "relation" in facts:
+            # It says what it is and not whose; what we inferred from copies is no parent of it.
+            row.parent_uid, row.relation, row.spawn_depth = None, relation, 0
         if (row.parent_uid, row.relation) == before:
             return
         # What is a copy of whose, and who it is that prompts, was settled without knowing this.
-        became_subagent = row.relation == "subagent" and before[1] != "subagent"
-        if row.has_shared or (became_subagent and row.turns):
+        is_another = (row.relation == "subagent") != (before[1] == "subagent")
+        if row.has_shared or (is_another and row.event_count):
             row.stale = 1
 
     def _linked_to(self, row: SessionRow) -> str | None:
@@ -373,11 +374,13 @@ class SessionWriting:
         self._stem = _stem(source)
         self._flavor = source.flavor
         # Not methods of ours: with the collector off, a cycle would keep all we ever held.
+        self._results = _Results(store, row)
         self.settling = Settling(
             _decode(row.state),
             partial(_seq_of, store, row),
             partial(_is_left, store, row),
-            partial(_result_of, store, row),
+            self._results,
+            partial(_prompts_of, store, row),
             is_subagent=row.relation == "subagent",
         )
         self.settling.reads_timeline = source.role == TIMELINE
@@ -484,6 +487,7 @@ class SessionWriting:
         """Settle records; what is not ``owned`` becomes a copy of the owner's event."""
         settling, stored, source_id = self.settling, self._stored, self._source.id
         usage, native = self._usage, self._row.native_id
+        self._results.want({told.call_id for record in records for told in record.outcomes})
         for record in records:
             named = record.native_id and record.events
             mine = record.session == native and (not owned or not named or owned(record.key))
@@ -602,9 +606,28 @@ def _is_left(store: Store, row: SessionRow, seq: int) -> bool:
     return store.events.branch_of(row.id, seq) is not None
 
 
-def _result_of(store: Store, row: SessionRow, call_id: str) -> StoredResult | None:
-    found = store.events.result_of(row.id, call_id) if row.id else None
-    return None if found is None else StoredResult(*found)
+class _Results:
+    """The stored results of the calls that a batch of records says something about."""
+
+    def __init__(self, store: Store, row: SessionRow) -> None:
+        self._store = store
+        self._row = row
+        self._wanted: set[str] = set()
+        self._found: dict[str, StoredResult] | None = {}
+
+    def want(self, call_ids: set[str]) -> None:
+        self._wanted, self._found = call_ids, None
+
+    def __call__(self, call_id: str) -> StoredResult | None:
+        if self._found is None:
+            events, session = self._store.events, self._row.id
+            found = events.results_of(session, self._wanted) if session else {}
+            self._found = {call: StoredResult(*told) for call, told in found.items()}
+        return self._found.get(call_id)
+
+
+def _prompts_of(store: Store, row: SessionRow) -> list[Prompt]:
+    return [Prompt(*told) for told in store.events.prompts_of(row.id)] if row.id else []
 
 
 def _stem(source: SourceRow) -> str:
@@ -642,6 +665,18 @@ def _places(record: Record, source_id: int) -> list[EventRow]:
         )
         for block in range(len(record.events))
     ]
+
+
+def _has_a_place(record: Record, tells_first: bool) -> bool:
+    """Whether it matters what came before a record; a timeline's outcomes are told by call."""
+    return bool(
+        record.events
+        or record.usage is not None
+        or record.continues
+        or record.facts
+        or record.link is not None
+        or (record.outcomes and not tells_first)
+    )
 
 
 def usage_in(record: Record) -> tuple[NativeUsage, ...]:

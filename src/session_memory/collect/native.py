@@ -25,6 +25,7 @@ WINDOW = 64 * 1024
 LONGEST_LINE = 64 * 1024 * 1024
 # A log compresses five to thirty fold; what claims a thousand is no log.
 MOST_RATIO = 1000
+UNPACKING: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 25}
 MOST_UNPACKED = 8 * 1024**3
 
 
@@ -128,7 +129,7 @@ def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     most = min(max(os.fstat(file.fileno()).st_size * MOST_RATIO, SEGMENT), MOST_UNPACKED)
     with tempfile.TemporaryFile() as plain:
         try:
-            packed = zstd.open(file, "rb")
+            packed = zstd.open(file, "rb", options=UNPACKING)
             while data := packed.read(SEGMENT):
                 if plain.tell() + len(data) > most:
                     raise OSError(f"{path.name} holds more than {most:,} bytes, unpacked")

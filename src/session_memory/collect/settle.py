@@ -22,7 +22,8 @@ PARALLEL_RESPONSES = 8
 HIDDEN_RECORDS = 8
 PENDING_SUMMARIES = 32
 # A second log is read as a whole before the first, so all its outcomes may have to wait.
-PENDING_OUTCOMES = 100_000
+PENDING_OUTCOMES = 50_000
+LONGEST_CALL_ID = 200
 PROMPTS_TO_GO_BACK_TO = 200
 ANSWERS = 64
 IDLE_MS = 30 * 60 * 1000
@@ -143,7 +144,8 @@ class Settling:
 
     ``seq_of`` finds the seq of an earlier record's last event by native id; ``is_left`` tells
     whether a stored event lies on an abandoned branch; ``result_of`` finds the stored result of a
-    call. In a subagent's session nobody but its parent prompts.
+    call, ``prompts`` all stored prompts on the path. In a subagent's session nobody but its parent
+    prompts.
     """
 
     def __init__(
@@ -152,6 +154,7 @@ class Settling:
         seq_of: Callable[[str], int | None],
         is_left: Callable[[int], bool] = lambda seq: False,
         result_of: Callable[[str], StoredResult | None] = lambda call_id: None,
+        prompts: Callable[[], list[Prompt]] = list,
         *,
         is_subagent: bool = False,
     ) -> None:
@@ -166,6 +169,7 @@ class Settling:
         self._seq_of = seq_of
         self._is_left = is_left
         self._result_of = result_of
+        self._prompts = prompts
         self._is_subagent = is_subagent
         self._recent: dict[str, int] = {}
         self._asked: dict[str, object] = {}
@@ -195,7 +199,7 @@ class Settling:
         for outcome in record.outcomes:
             self._learn(outcome)
         if record.usage is not None:
-            self.answered = state.next_seq + len(record.events) - 1
+            self.answered = max(state.next_seq + len(record.events) - 1, 0)
             if not record.events or record.events[0].kind == "completion":
                 self._answered(record)
         if not record.events:
@@ -291,14 +295,15 @@ class Settling:
         state = self.state
         uid = event_uid(row.record, row.block)
         state.prompts.append(Prompt(row.seq, row.parent_seq, uid, ordinal))
-        if len(state.prompts) > PROMPTS_TO_GO_BACK_TO:
+        while len(state.prompts) > PROMPTS_TO_GO_BACK_TO:
             del state.prompts[0]
             state.prompts_forgotten += 1
 
     def _go_back(self, record: Record) -> None:
         """What came after a prompt was undone by the person, with the prompt; it stays, marked."""
         state = self.state
-        kept = len(state.prompts) - record.turns_undone
+        known = len(state.prompts)
+        kept = known - record.turns_undone
         if record.back_to_prompt is not None:
             kept = record.back_to_prompt - state.prompts_forgotten
         elif record.base is not None:
@@ -308,7 +313,10 @@ class Settling:
                 p.ordinal is not None and p.ordinal >= record.base.ordinal for p in state.prompts
             )
             kept = next((n for n, is_later in enumerate(later) if again and is_later), kept)
-        if kept >= len(state.prompts):
+        if kept < 0 and state.prompts_forgotten:
+            self._remember_all()
+            kept += len(state.prompts) - known
+        if not state.prompts or kept >= len(state.prompts):
             return
         first = state.prompts[max(kept, 0)]
         del state.prompts[max(kept, 0) :]
@@ -318,6 +326,20 @@ class Settling:
             if row is not None and row.branch is None:
                 row.branch = first.uid
         state.head = first.parent
+
+    def _remember_all(self) -> None:
+        """Back to before what we remember: every prompt on the path again, out of the store."""
+        state = self.state
+        oldest = state.prompts[0].seq if state.prompts else state.next_seq
+        fresh = [
+            Prompt(row.seq, row.parent_seq, event_uid(row.record, row.block))
+            for row in self.rows.values()
+            if row.branch is None and "user_msg" in (row.kind, *row.marks.split(","))
+        ]
+        earlier = [prompt for prompt in (*self._prompts(), *fresh) if prompt.seq < oldest]
+        forgotten = earlier[-state.prompts_forgotten :]
+        state.prompts = [*forgotten, *state.prompts]
+        state.prompts_forgotten -= len(forgotten)
 
     def _continue(self, record: Record, source_id: int) -> None:
         """More of the last message: its event reaches on to the end of this record."""
@@ -421,7 +443,8 @@ class Settling:
         """A result that is stored already is amended; one that is yet to come will be told."""
         stored = self._stored_result(outcome.call_id)
         if stored is None:
-            _bounded(self.state.outcomes, PENDING_OUTCOMES)[outcome.call_id] = outcome
+            if len(outcome.call_id) <= LONGEST_CALL_ID:
+                _bounded(self.state.outcomes, PENDING_OUTCOMES)[outcome.call_id] = outcome
             return
         marks = tuple(filter(None, stored.marks.split(",")))
         event = NativeEvent(stored.kind, "tool", marks=marks, is_error=stored.is_error)

@@ -418,8 +418,12 @@ class Sync:
             cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))
             return [record], cursor
         begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
-        items = list(read(MemorySource(task.ref, piece), begin))
-        return [record for _, record in items], items[-1][0] if items else begin
+        records, last = [], begin
+        # Only the last cursor is kept: each may hold as much as an adapter must remember.
+        for cursor, record in read(MemorySource(task.ref, piece), begin):
+            records.append(record)
+            last = cursor
+        return records, last
 
     def _spill_chunks(self, task: Task, file: BinaryIO, start: int, size: int) -> Iterator[Chunk]:
         """A spilled body of any size, piece by piece; it gives no records."""

@@ -1,5 +1,7 @@
 """Events: what happened in a session, one row for each block, owned by one session."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from session_memory.core.schema import SessionEvent
@@ -87,10 +89,14 @@ _UNDO = """
     update events set branch = :branch
     where session_id = :session and seq >= :first and seq <= :last and branch is null
 """
-_RESULT_OF = """
-    select e.seq, e.kind, e.marks, e.is_error, e.exit_code from events e
-    where e.session_id = :session and e.call_id = :call
-    order by e.seq desc
+# The session's number is put in as it is: the list of calls takes all parameters.
+_RESULTS_OF = """
+    select seq, kind, marks, is_error, exit_code, call_id from events
+    where session_id = {session} and call_id in ({{keys}}) order by seq
+"""
+_PROMPTS_OF = """
+    select seq, parent_seq, kind, marks, record, block from events
+    where session_id = :session and branch is null order by seq
 """
 _COUNT = "select count(*) from events"
 _COUNT_OF = "select count(*) from events where session_id = :session"
@@ -254,17 +260,33 @@ class Events:
             where = {"session": session_id, "first": first, "last": last, "branch": branch}
             self._db.execute(_UNDO, where)
 
-    def result_of(
-        self, session_id: int, call_id: str
-    ) -> tuple[int, str, str, bool, int | None] | None:
-        """``(seq, kind, marks, is_error, exit_code)`` of the stored result of a call."""
-        word = self._names.word
-        found = self._db.all(_RESULT_OF, {"session": session_id, "call": escaped(call_id)})
-        for seq, kind, marks, is_error, exit_code in found:
+    def results_of(
+        self, session_id: int, call_ids: Iterable[str]
+    ) -> dict[str, tuple[int, str, str, bool, int | None]]:
+        """``(seq, kind, marks, is_error, exit_code)`` of the last stored result of each call.
+
+        Calls have no index of their own: all of a batch are looked for in one go.
+        """
+        word, found = self._names.word, {}
+        wanted = {escaped(call_id): call_id for call_id in call_ids}
+        sql = _RESULTS_OF.format(session=int(session_id))
+        for seq, kind, marks, is_error, exit_code, call in self._db.matching(sql, list(wanted)):
             kinds = (word(kind) or "", *(word(marks) or "").split(","))
             if "tool_result" in kinds:
-                return seq, kinds[0], word(marks) or "", bool(is_error), exit_code
-        return None
+                told = seq, kinds[0], word(marks) or "", bool(is_error), exit_code
+                found[wanted[call]] = told
+        return found
+
+    def prompts_of(self, session_id: int) -> list[tuple[int, int | None, str]]:
+        """``(seq, parent_seq, event_uid)`` of what a person said and did not take back."""
+        word = self._names.word
+        return [
+            (seq, parent, event_uid(record, block))
+            for seq, parent, kind, marks, record, block in self._db.all(
+                _PROMPTS_OF, {"session": session_id}
+            )
+            if "user_msg" in (word(kind), *(word(marks) or "").split(","))
+        ]
 
     def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
         """``(record, session_id)`` of those records that are stored already, with their owner."""

@@ -8,6 +8,8 @@ ANSWERED_CALLS = 64
 CHILDREN = 256
 TASKS = 64
 DETOURS = 128
+# Real ids are a fifth of it; what is longer is not remembered, or a few lines would fill a state.
+LONGEST_ID = 200
 
 
 class State(msgspec.Struct, array_like=True):
@@ -43,15 +45,19 @@ class State(msgspec.Struct, array_like=True):
     # ------------------------------------------------------------ calls
 
     def opens(self, call_id: str, tool: str, about: str) -> None:
-        _bounded(self.calls, OPEN_CALLS)[call_id] = (tool, about[:200])
+        if len(call_id) <= LONGEST_ID:
+            _bounded(self.calls, OPEN_CALLS)[call_id] = (tool[:LONGEST_ID], about[:200])
 
     def answers(self, call_id: str) -> None:
+        if len(call_id) > LONGEST_ID:
+            return
         self.calls.pop(call_id, None)
         self.answered = [*self.answered, call_id][-ANSWERED_CALLS:]
 
     def runs_on(self, task: str, call_id: str) -> None:
         """A call goes on in the background, under a name of its own."""
-        _bounded(self.tasks, TASKS)[task] = call_id
+        if max(len(task), len(call_id)) <= LONGEST_ID:
+            _bounded(self.tasks, TASKS)[task] = call_id
 
     # ------------------------------------------------------------ prompts
 
@@ -80,7 +86,7 @@ class State(msgspec.Struct, array_like=True):
     # ------------------------------------------------------------ subagents
 
     def starts_child(self, child: str, turn: str | None) -> None:
-        if turn and turn != self.closed:
+        if turn and turn != self.closed and max(len(turn), len(child)) <= LONGEST_ID:
             _bounded(self.children, CHILDREN)[child] = turn
 
     def ends_child(self, child: str) -> None:
@@ -94,7 +100,7 @@ class State(msgspec.Struct, array_like=True):
         if turn != self.closed:
             self.closed_with = [child for owner, child in self.counted_in if owner == turn]
             self.counted_in = [pair for pair in self.counted_in if pair[0] != turn]
-            self.closed = turn
+            self.closed = turn[:LONGEST_ID]
         self.is_running = False
         return tuple(self.closed_with)
 
