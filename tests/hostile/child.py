@@ -42,6 +42,12 @@ def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
     return sync(root, path)
 
 
+def sync_in_tiny_steps(root: str, path: str) -> dict[str, Any]:
+    """As `sync`, with a transaction for every few lines."""
+    syncing.FIRST_LOAD_BYTES = syncing.FIRST_LOAD_TRANSACTION = 4096
+    return sync(root, path)
+
+
 def sync_and_check(root: str, *paths: str) -> dict[str, Any]:
     """One sync into each of these stores, and what they hold then."""
     prints, findings = [], []

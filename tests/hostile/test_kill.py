@@ -5,6 +5,7 @@ The moments are random but seeded, and spread over how long a sync takes on this
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -35,6 +36,7 @@ from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
 
 KILLS = {"sqlite": 48, "postgresql": 16}
 SESSIONS, OUTPUT = 45, 27_000
+DATA = Path(__file__).parent.parent / "data"
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,21 @@ def test_killed_while_it_adds_to_a_store(
     """Half of the time goes into deriving sessions anew, so half of the kills do too."""
     root, half, expected = grown
     Trials("sync", root, half, expected, stores).run(tmp_path, KILLS[database] // 2)
+
+
+@pytest.mark.kill
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["codex", "grok"])
+def test_killed_while_it_reads_recorded_sessions(
+    agent: str, tmp_path: Path, stores: Stores, database: str
+) -> None:
+    """Forks by reference, timelines, turns that count their subagents in: in tiny transactions."""
+    root = tmp_path / "home"
+    for scenario in sorted(DATA.glob(f"{agent}*/*/home")):
+        shutil.copytree(scenario, root, dirs_exist_ok=True)
+    expected = fresh_fingerprint(root, tmp_path / "whole.db")
+    trials = Trials("sync_in_tiny_steps", root, None, expected, stores)
+    trials.run(tmp_path, KILLS[database] // 4)
 
 
 @dataclass
