@@ -277,3 +277,25 @@ def test_problems_have_their_file_and_byte(demo, run) -> None:
     assert str(problem["offset"]) in run("problems").stdout
     assert "1 problem: 1 malformed line." in run("problems").stderr
     assert "No problems." in run("problems", "--reason", "else").stderr
+
+
+def test_a_log_that_was_written_to_since_is_behind(home, run) -> None:
+    log = home / ".claude" / "projects" / "-p" / "s.jsonl"
+    log.parent.mkdir(parents=True)
+    line = '{"type":"user","uuid":"u%d","sessionId":"s","message":{"content":"hi"}}\n'
+    log.write_text(line % 1)
+    run("sync")
+    assert json.loads(run("sources", "--state", "behind", "--json").stdout)["total"] == 0
+    log.write_text(line % 1 + line % 2)
+    assert json.loads(run("sources", "--state", "behind", "--json").stdout)["total"] == 1
+    run("sync")
+    assert json.loads(run("sources", "--state", "behind", "--json").stdout)["total"] == 0
+
+
+def test_sources_can_be_chosen_by_machine_and_role(demo, run) -> None:
+    def total(*words: str) -> int:
+        return json.loads(run("sources", "--json", *words).stdout)["total"]
+
+    assert total("--host", "demo") == total() > 0
+    assert total("--host", "another") == 0
+    assert 0 < total("--role", "log") < total()

@@ -11,6 +11,7 @@ import toy
 from toy import ToyLog, answer, called, prompt, resulted, went_back
 
 from session_memory.adapters import registry
+from session_memory.collect.restore import restore_native
 from session_memory.store import Store
 from session_memory.store.zstandard import zstd
 from session_memory.testing.collecting import (
@@ -244,6 +245,16 @@ def test_a_fork_by_reference_holds_what_its_parent_had_at_that_point(tmp_path: P
         sessions = {session.session_uid: session for session in store.sessions.every()}
         assert [sessions[f"toy:{name}"].cost.output_tokens for name in "pfg"] == [10, 10, 0]
         assert (sessions["toy:g"].parent_uid, sessions["toy:g"].relation) == ("toy:f", "fork")
+
+
+def test_a_fork_by_reference_takes_what_it_begins_with_along(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ToyLog(home / "p.toy").add(prompt("one"), ordinal=0).write()
+    told = {"parent_session": "p", "relation": "fork", "base": {"session": "p", "ordinal": 1}}
+    ToyLog(home / "f.toy").add(prompt("two"), ordinal=1, **told).write()
+    with collected(home) as store:
+        written = restore_native(store, ["toy:f"], tmp_path / "again")
+    assert sorted(item.path.name for item in written) == ["f.toy", "p.toy"]
 
 
 def test_a_fork_by_reference_does_not_begin_with_what_was_taken_back(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from session_memory.collect.ingest import base_of
 from session_memory.core.errors import UnknownSession, UnsafePath
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -66,7 +67,8 @@ def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[Sour
 
 
 def sources_of(store: Store, uid: str) -> list[SourceRow]:
-    """Every file of a session: its logs, its document, its spilled bodies, its subagents."""
+    """Every file of a session: its logs, its document, its spilled bodies, its subagents, and the
+    session it begins with where its own log only refers to that."""
     found, waiting, seen = [], [uid], {uid}
     while waiting:
         session = store.sessions.row(waiting.pop())
@@ -76,9 +78,13 @@ def sources_of(store: Store, uid: str) -> list[SourceRow]:
         found += [store.sources.get(source_id) for source_id in sources]
         named = store.sources.named_for(session.flavor, session.native_id)
         found += [row for row in named if not row.agent]
-        children = set(store.sessions.subagents(session.uid)) - seen
-        seen |= children
-        waiting += sorted(children)
+        others = set(store.sessions.subagents(session.uid))
+        base = base_of(session)
+        if base is not None and store.sessions.row(base[0]) is not None:
+            # Its log begins with another's history and does not repeat it.
+            others.add(base[0])
+        waiting += sorted(others - seen)
+        seen |= others
     return found
 
 

@@ -1,5 +1,6 @@
 """Which native files are known, how far each was read, and where their lines went."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -60,16 +61,24 @@ def list_sources(
     store: Store,
     *,
     flavor: str | None = None,
+    host: str | None = None,
+    role: str | None = None,
     state: str | None = None,
     text: str | None = None,
     limit: int = 0,
+    here: str | None = None,
 ) -> SourceList:
-    """Known sources by host and path; ``text`` matches anywhere in the path."""
-    every = (_source(row) for row in store.sources.every())
+    """Known sources by host and path; ``text`` matches anywhere in the path.
+
+    Those of the machine ``here`` are looked at: one that has changed since is behind.
+    """
+    every = (_source(row, here) for row in store.sources.every())
     found = [
         source
         for source in every
         if flavor in (None, source.flavor)
+        and host in (None, source.host)
+        and role in (None, source.role)
         and state in (None, source.state)
         and (text is None or text in source.path)
     ]
@@ -83,15 +92,25 @@ def account(store: Store) -> Accounting:
     return Accounting(total(accounts), len(accounts), wrong)
 
 
-def state_of(row: SourceRow) -> str:
+def state_of(row: SourceRow, here: str | None = None) -> str:
     if row.superseded:
         return "old"
     if row.vanished:
         return "gone"
-    return "behind" if row.ingested_at is None or row.kept < row.size else "read"
+    is_behind = row.ingested_at is None or row.kept < row.size
+    return "behind" if is_behind or (row.host == here and _has_changed(row)) else "read"
 
 
-def _source(row: SourceRow) -> Source:
+def _has_changed(row: SourceRow) -> bool:
+    """What is not at its path, deleted or in the agent's archive, was not written to there."""
+    try:
+        status = Path(row.path).stat()
+    except (OSError, ValueError):
+        return False
+    return (status.st_size, status.st_mtime_ns) != (row.size, row.mtime_ns)
+
+
+def _source(row: SourceRow, here: str | None) -> Source:
     return Source(
         uid=row.uid,
         host=row.host,
@@ -100,7 +119,7 @@ def _source(row: SourceRow) -> Source:
         path=row.path,
         session=row.session,
         generation=row.generation,
-        state=state_of(row),
+        state=state_of(row, here),
         size=row.size,
         kept=row.kept,
         read_to=row.read_to,

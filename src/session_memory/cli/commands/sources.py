@@ -1,5 +1,6 @@
 """``session-memory sources``."""
 
+import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from session_memory.views.sources import Accounting, Source
 
 STATES = ("read", "behind", "gone", "old")
+ROLES = ("log", "timeline", "document", "spill")
 _STYLES: dict[str, dict[str, Any]] = {
     "behind": {"fg": "yellow"},
     "gone": {"fg": "magenta"},
@@ -48,22 +50,26 @@ _STYLES: dict[str, dict[str, Any]] = {
 )
 @click.option("--accounting", is_flag=True, help="Sum up where every non-blank line went.")
 @click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
+@click.option("--host", metavar="NAME", help="Only sources of this machine.")
+@click.option("--role", type=click.Choice(ROLES), help="Only sources that are read as this.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
 @click.option("--path", "text", metavar="TEXT", help="Only paths with this in them.")
 @limit_option(0)
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     accounting: bool,
-    flavor: str | None,
-    state: str | None,
-    text: str | None,
     limit: int,
+    **wanted: str | None,
 ) -> None:
     """List the native files and what became of their lines.
 
-    States: read (the store has all of it), behind (it has grown or could not be read), gone (the
-    agent deleted it), old (an earlier version of a file that was rewritten).
+    States: read (the store has all of it), behind (it has changed since, or could not be read),
+    gone (the agent deleted it), old (an earlier version of a file that was rewritten).
+
+    Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a
+    whole), spill (kept as it is, and gives no events).
     """
     from session_memory.views.sources import account, list_sources
 
@@ -76,7 +82,8 @@ def command(
             ctx.exit(PROBLEMS)
         return
     with settings.opened() as store:
-        listing = list_sources(store, flavor=flavor, state=state, text=text, limit=limit)
+        here = settings.configuration().host or socket.gethostname()
+        listing = list_sources(store, limit=limit, here=here, **wanted)
     if settings.as_json:
         print_json(listing.to_dict())
         return
@@ -85,26 +92,38 @@ def command(
 
 
 def _lines(sources: "list[Source]") -> Iterator[str]:
+    """Columns in which every line would say the same are left out."""
     columns = (
         Column("state"),
+        Column("host", flexible=True),
+        Column("flavor"),
         Column("role"),
         Column("size", right=True),
         Column("lines", right=True),
         Column("read at"),
         Column("path", flexible=True),
     )
-    rows = (
-        (
-            Cell(source.state, _STYLES.get(source.state, {"fg": "green"})),
-            source.role,
-            size(source.kept),
-            f"{source.lines:,}",
-            local(source.ingested_at),
-            short_path(source.path),
-        )
-        for source in sources
+    alike = {
+        "host": len({source.host for source in sources}) < 2,
+        "flavor": len({source.flavor for source in sources}) < 2,
+    }
+    shown = [place for place, column in enumerate(columns) if not alike.get(column.title)]
+    rows = (_cells(source) for source in sources)
+    kept = [[row[place] for place in shown] for row in rows]
+    return table([columns[place] for place in shown], kept, terminal_width()) if kept else iter(())
+
+
+def _cells(source: "Source") -> tuple[str | Cell, ...]:
+    return (
+        Cell(source.state, _STYLES.get(source.state, {"fg": "green"})),
+        source.host,
+        source.flavor,
+        source.role,
+        size(source.kept),
+        f"{source.lines:,}",
+        local(source.ingested_at),
+        short_path(source.path),
     )
-    return table(columns, rows, terminal_width()) if sources else iter(())
 
 
 def _sums(sums: "Accounting") -> Iterator[str]:
