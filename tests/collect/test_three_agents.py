@@ -8,6 +8,9 @@ import pytest
 
 from session_memory.adapters.registry import adapter, flavors
 from session_memory.collect.check import verify
+from session_memory.collect.config import Config, Exclusions
+from session_memory.collect.discover import roots
+from session_memory.collect.sync import sync
 from session_memory.testing.collecting import (
     check_sound,
     collect,
@@ -115,3 +118,27 @@ def test_a_sync_reports_its_own_events_and_not_those_of_others(home: Path) -> No
         second = collect(store, home, flavor="grok").report
         assert first.events + second.events == store.events.count()
         assert collect(store, home, flavor="grok").report.events == 0
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_excluded_repository_is_left_out_whichever_agent_worked_there(
+    agent: str, tmp_path: Path
+) -> None:
+    """Codex says only inside its log where it worked; the others in the name of a directory."""
+    home = DATA / agent / "basic" / "home"
+    with new_store() as store:
+        for repos in (["basic"], ["ba*"]):
+            config = Config(exclude=Exclusions(repos=repos))
+            report = sync(store, config, roots(config, (home,)), host="here").report
+            assert (report.sessions, report.events, report.bytes) == (0, 0, 0)
+            assert report.discovered == report.unchanged
+        assert store.sources.every() == []
+        config = Config(exclude=Exclusions(repos=["another"]))
+        assert sync(store, config, roots(config, (home,)), host="here").report.sessions == 1
+
+
+def test_the_name_of_the_machine_can_be_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESSION_MEMORY_HOST", "told")
+    with new_store() as store:
+        sync(store, Config(), roots(Config(), (home,)))
+        assert {row.host for row in store.sources.every()} == {"told"}

@@ -38,6 +38,7 @@ counts if any moment of it lies in the period.
 |---|---|
 | `SESSION_MEMORY_STORE` | where the store is; by default `~/.session-memory/memory.db` |
 | `SESSION_MEMORY_CONFIG` | the configuration file; by default `~/.session-memory/config.toml` |
+| `SESSION_MEMORY_HOST` | the name this machine collects under; by default its own |
 | `HOME` | below it, the agents' logs are looked for |
 | `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code's are, when not in `~/.claude` |
 | `CODEX_HOME` | where Codex's are, when not in `~/.codex` |

@@ -15,18 +15,21 @@ webshop = "shop"
 """
 
 import os
+import socket
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
 from session_memory.core.errors import ConfigError
 
 CONFIG_VARIABLE = "SESSION_MEMORY_CONFIG"
+HOST_VARIABLE = "SESSION_MEMORY_HOST"
 STORE_VARIABLE = "SESSION_MEMORY_STORE"
 
 
@@ -56,16 +59,19 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
     def excludes(self, path: str) -> bool:
         """Whether a path must not be read: by a pattern, or as the log of an excluded repo.
 
-        Claude Code names a project's directory after its path, so a repository can be left out
-        before a byte of it is read.
+        Some agents name a directory after the one they worked in, so a repository can be left out
+        before a byte of it is read: Claude Code with dashes, Grok percent-encoded.
         """
         if any(fnmatchcase(path, pattern) for pattern in self.exclude.paths):
             return True
         return any(
-            fnmatchcase(part, f"*-{repo}") or part == repo
+            fnmatchcase(part, f"*-{repo}") or fnmatchcase(unquote(part).rpartition("/")[2], repo)
             for repo in self.exclude.repos
             for part in Path(path).parent.parts
         )
+
+    def excludes_repo(self, repo: str | None) -> bool:
+        return repo is not None and any(fnmatchcase(repo, name) for name in self.exclude.repos)
 
     def domain_of(self, repo: str | None, cwd: str | None) -> str | None:
         for pattern, domain in self.domains.items():
@@ -118,3 +124,8 @@ def config_values(config: Config) -> dict[str, Any]:
     """The settings as plain values, for showing."""
     values: dict[str, Any] = msgspec.to_builtins(config)
     return values
+
+
+def this_host(config: Config, environ: Mapping[str, str] = os.environ) -> str:
+    """The name under which this machine collects: told, configured, or its own."""
+    return environ.get(HOST_VARIABLE) or config.host or socket.gethostname()

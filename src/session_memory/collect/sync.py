@@ -7,7 +7,6 @@ run neither skips nor repeats.
 
 import gc
 import os
-import socket
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -28,10 +27,10 @@ from session_memory.adapters.base import (
     Unlisted,
 )
 from session_memory.adapters.registry import adapter
-from session_memory.collect.config import Config
+from session_memory.collect.config import Config, this_host
 from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
-from session_memory.collect.ingest import Ingest, Known
+from session_memory.collect.ingest import Ingest, Known, repo_of
 from session_memory.collect.native import (
     SEGMENT,
     TAIL,
@@ -60,6 +59,7 @@ BATCH_CHUNKS = 50
 # An empty store has nobody to stall: large transactions write every page once.
 FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
+HEAD = 256 * 1024
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 # Bad lines can be as many as there are lines; whoever follows a sync is told of some.
 MOST_NOTED = 100
@@ -124,6 +124,7 @@ class Task(msgspec.Struct):
     is_new: bool
     counted: bool = True
     replaces: SourceRow | None = None
+    left_out: bool = False
 
 
 class Chunk(msgspec.Struct):
@@ -150,7 +151,7 @@ def sync(
 ) -> Outcome:
     """Bring the store up to date with every source below ``where``."""
     started = time.perf_counter()
-    run = Sync(store, config, host or config.host or socket.gethostname(), progress or Progress())
+    run = Sync(store, config, host or this_host(config), progress or Progress())
     with _collector_off():
         run.look(where)
         if dry_run:
@@ -177,7 +178,7 @@ def sync_paths(
     """
     started = time.perf_counter()
     named = {escaped(str(path)): path for path in paths}
-    host = host or config.host or socket.gethostname()
+    host = host or this_host(config)
     run = Sync(store, config, host, Progress(), list(named))
     with _collector_off():
         strange = run.look_at(named, {root.flavor for root in where})
@@ -347,7 +348,8 @@ class Sync:
             self._fail(task.flavor, task.ref, reason, counted=task.counted)
             return
         if task.counted:
-            self.outcome.report.ingested += 1
+            self.outcome.report.ingested += not task.left_out
+            self.outcome.report.unchanged += task.left_out
 
     def _chunks(self, task: Task) -> Iterator[Chunk]:
         row = task.row
@@ -357,6 +359,9 @@ class Sync:
             size = os.fstat(file.fileno()).st_size
             content = msgspec.structs.replace(task.stat, size=size)
             change = "grown" if task.is_new else change_of(self._store, row, file, content)
+            if task.is_new and self._is_left_out(task, file):
+                task.left_out = True
+                return
             if change == "rewritten":
                 self._begin_generation(task)
             elif change == "same":
@@ -374,6 +379,17 @@ class Sync:
                 yield self._whole_chunk(task, body, is_last=len(body) >= size)
                 if len(body) < size:
                     yield from self._spill_chunks(task, file, len(body), size)
+
+    def _is_left_out(self, task: Task, file: BinaryIO) -> bool:
+        """Whether a new log is of a repository that is not to be read. Some agents say only inside
+        where they worked; of those the beginning is looked at, and nothing is kept."""
+        if not self._config.exclude.repos or task.ref.role not in LOGS:
+            return False
+        head = os.pread(file.fileno(), HEAD, 0)
+        piece = Piece(0, head, head.rfind(b"\n") + 1)
+        records = adapter(task.flavor).read(MemorySource(task.ref, piece), Cursor())
+        cwd = next((record.cwd for _, record in records if record.cwd), None)
+        return self._config.excludes_repo(repo_of(cwd))
 
     def _begin_generation(self, task: Task) -> None:
         """The file is another one now. What we have of the old one stays, out of the way."""

@@ -7,7 +7,6 @@ a second watch may run beside this one, and one that was killed has missed nothi
 
 import errno
 import os
-import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.collect.changes import POLL_S, Changes, identity
-from session_memory.collect.config import Config
+from session_memory.collect.config import Config, this_host
 from session_memory.collect.discover import Root
 from session_memory.collect.happenings import (
     Happening,
@@ -68,7 +67,7 @@ class Watch:
         self._where = where
         self._stop = stop
         self._interval = interval
-        self._host = host or config.host or socket.gethostname()
+        self._host = host or this_host(config)
         self._progress = _Stoppable(progress or Progress(), stop)
         self._store = _KeptOpen(opening)
         places = [root.path for root in where]

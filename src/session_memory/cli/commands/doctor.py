@@ -1,6 +1,5 @@
 """``session-memory doctor``."""
 
-import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -54,12 +53,13 @@ def command(ctx: click.Context) -> None:
 
 
 def _examine(settings: Settings) -> "Diagnosis":
+    from session_memory.collect.config import this_host
     from session_memory.core.errors import SessionMemoryError, StoreNotFound
     from session_memory.core.text import escaped
     from session_memory.views.doctor import Check, examine
 
     config = settings.configuration()
-    where, host = settings.where(config), escaped(config.host or socket.gethostname())
+    where, host = settings.where(config), escaped(this_host(config))
     try:
         with settings.opened(config) as store:
             return examine(config, where, store, None, host)

@@ -1,6 +1,5 @@
 """``session-memory restore-native``."""
 
-import socket
 from pathlib import Path
 
 import click
@@ -43,6 +42,7 @@ def command(
     and links never followed. With the log back in its place, the agent can resume the session.
     Without --to, --all means the files of this machine.
     """
+    from session_memory.collect.config import this_host
     from session_memory.collect.discover import present_paths, roots
     from session_memory.collect.restore import restore_native
     from session_memory.views.lookup import find_session
@@ -54,7 +54,7 @@ def command(
     where = roots(config)
     if target is None and host is None and everything:
         # Back in their places only the files of this machine: those of others have none here.
-        host = config.host or socket.gethostname()
+        host = this_host(config)
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
         restored = restore_native(

@@ -1,6 +1,5 @@
 """``session-memory sources``."""
 
-import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +70,7 @@ def command(
     Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a
     whole), spill (kept as it is, and gives no events).
     """
+    from session_memory.collect.config import this_host
     from session_memory.views.sources import account, list_sources
 
     settings: Settings = ctx.obj
@@ -82,7 +82,7 @@ def command(
             ctx.exit(PROBLEMS)
         return
     with settings.opened() as store:
-        here = settings.configuration().host or socket.gethostname()
+        here = this_host(settings.configuration())
         listing = list_sources(store, limit=limit, here=here, **wanted)
     if settings.as_json:
         print_json(listing.to_dict())
