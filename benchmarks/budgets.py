@@ -41,6 +41,12 @@ BUDGETS = (
     Budget("watch_growth", "watch: memory, 10,000 lines later", f"≤ {SAME} ×", SAME, "{:.2f} ×"),
     Budget("tokens_wrong", "tokens per day and model that differ from the truth", "0", 0, "{:.0f}"),
     Budget("payload_ms", "the payload of one event", "< 1 ms", 1, "{:.2f} ms"),
+    Budget("live_append", "live append, CPU", "≤ 0.67 × power-loop", 0.67, "{:.2f} ×"),
+    Budget("live_async", "live append, async, wall", "≤ 0.20 × power-loop", 0.20, "{:.2f} ×"),
+    Budget("live_failed", "live, 4 processes × 2,000: failed or missing", "0", 0, "{:.0f}"),
+    Budget("live_load", "live, load 20,000 messages", "≤ 1.2 × the bare rows", 1.2, "{:.2f} ×"),
+    Budget("live_length", "live append at 100,000 against 100", f"≤ {SAME} ×", SAME, "{:.2f} ×"),
+    Budget("live_tail", "live, last 50 at 100,000 against 100", f"≤ {SAME} ×", SAME, "{:.2f} ×"),
     Budget("help_ms", "`session-memory --help`", "≤ 150 ms", 150, "{:.0f} ms"),
 )
 
@@ -54,13 +60,13 @@ IN_DESIGN: Mapping[str, tuple[str, ...]] = {
     "sync with nothing new (2,480 files)": ("nothing_new",),
     "one line appended to a 160 MB log": ("one_line", "one_line_ratio"),
     "cost report, all time": ("tokens_wrong",),
+    "live append, durable per the same setting": ("live_append", "live_async"),
+    "4 processes × 2,000 appends on one session": ("live_failed",),
+    "load context of a 20,000-message session / its last 50": ("live_load", "live_tail"),
     "`session-memory --help`": ("help_ms",),
 }
 LATER = (
     "search, rare / common word, tool output included (hits and scores; snippets: + 1 ms each)",
-    "live append, durable per the same setting",
-    "4 processes × 2,000 appends on one session",
-    "load context of a 20,000-message session / its last 50",
 )
 
 

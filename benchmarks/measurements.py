@@ -32,6 +32,7 @@ class Measurements:
         self.store = bench.scratch / "memory.db"
         self.peak = 0
         self.watched: watching.Watched | None = None
+        self.live: list[str] = []
 
     def timed(self, name: str, *words: str | Path) -> Run:
         if name not in self.runs:

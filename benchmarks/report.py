@@ -36,6 +36,8 @@ def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
         "",
         *watch_report(m),
         "",
+        *m.live,
+        "",
         *peer_report(m, peer),
     ]
 

@@ -11,11 +11,13 @@ the best or the median of several runs. Nothing here is a test.
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
 
 import agentsview
+import live
 import measurements as of
 from corpus import OneLog, find_corpus
 from postgres import measure_postgres
@@ -33,6 +35,10 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--mb", type=float, default=MEGABYTES, help="to generate one (%(default)s)")
     parser.add_argument("--times", type=int, default=TIMES, help="first syncs (%(default)s)")
+    peers = Path(os.environ.get("SESSION_MEMORY_PEERS", "peers"))
+    parser.add_argument(
+        "--peers", type=Path, default=peers, metavar="DIR", help="other session stores"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--skip-agentsview", action="store_true", help="do not measure the peer")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
@@ -75,6 +81,9 @@ def measure_all(
     m.figures["one_line_ratio"] = m.figures["one_line"] / m.figures["one_line_small"]
     of.measure_care(m)
     measure_postgres(m)
+    of.say("the live store")
+    figures, m.live = live.measure(options.peers)
+    m.figures |= figures
     m.figures["peak_mb"] = m.peak / MB
     if options.skip_agentsview:
         return m, agentsview.Peer(why_not="--skip-agentsview was given")

@@ -18,7 +18,9 @@ DOCUMENT = "document"
 """A small file the agent rewrites as a whole; each version is one record."""
 SPILL = "spill"
 """A body the agent moved out of its log; kept byte for byte, it gives no events."""
-LOGS = frozenset({LOG, TIMELINE})
+TABLE = "table"
+"""Rows of our own store, read as lines; they are their own raw."""
+LOGS = frozenset({LOG, TIMELINE, TABLE})
 """The roles that are read line by line."""
 
 
@@ -151,7 +153,9 @@ class Record(msgspec.Struct, gc=False):
 
     Where a log has no links between its records, ``follows`` puts a record below the one before
     it on the session's path; a person's going back is ``turns_undone`` (that many prompts) or
-    ``back_to_prompt`` (before the prompt of that index, counted from 0 on the path).
+    ``back_to_prompt`` (before the prompt of that index, counted from 0 on the path). Where it has
+    links and says itself where it goes on, ``stands_at`` is the record it stands at from here (""
+    for its beginning), and whatever does not lead there is left behind.
 
     A turn that several models answered has ``more_usage``, one for each of the others.
 
@@ -194,6 +198,7 @@ class Record(msgspec.Struct, gc=False):
     continues: bool = False
     text: str = ""
     outcomes: list[CallOutcome] = []
+    stands_at: str | None = None
 
 
 class Adapter(Protocol):

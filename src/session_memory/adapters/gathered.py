@@ -18,6 +18,7 @@ _AGENTS = frozenset(
         ".cline",
         ".kimi",
         ".vibe",
+        ".mycode",
     }
 )
 

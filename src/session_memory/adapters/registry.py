@@ -9,7 +9,7 @@ from typing import cast
 from session_memory.adapters.base import Adapter
 from session_memory.core.errors import UnknownFlavor
 
-BUILT_IN = ("claude", "codex", "grok")
+BUILT_IN = ("claude", "codex", "grok", "skill", "live", "mycode", "power_loop")
 GROUP = "session_memory.adapters"
 
 

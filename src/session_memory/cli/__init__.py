@@ -9,11 +9,14 @@ SECTIONS = {
     "Collect": {
         "sync": "Collect what is new in the agents' logs.",
         "watch": "Follow the agents' logs and collect what they write.",
+        "skill-log": "Write and read the log of skill calls.",
         "demo": "Collect invented sessions and show what comes of them.",
     },
     "Look": {
         "sessions": "List sessions, newest first.",
         "show": "Show one session: events, subagents, branches.",
+        "live": "Look at the sessions of agent runtimes, and move them.",
+        "skills": "Show how often skills pass, and which model to use.",
         "sources": "List the native files and what became of their lines.",
         "problems": "List what could not be read, with file and byte.",
         "doctor": "Check logs, store, permissions and disk.",
@@ -28,6 +31,7 @@ SECTIONS = {
         "compact": "Give unused space back to the disk.",
         "export": "Write sessions to one portable file.",
         "import": "Take in sessions from a portable file.",
+        "import-live": "Turn a mycode or power-loop session into a live one.",
     },
     "Set up": {
         "service": "Keep a watch running in the background.",

@@ -32,3 +32,22 @@ def complete_uid(
         if name.startswith(incomplete)
     ]
     return found[:MOST]
+
+
+def complete_live(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """The ids of live sessions, newest first; nothing at all when the store cannot be read."""
+    from click.shell_completion import CompletionItem
+
+    from session_memory.cli.settings import settings_of
+    from session_memory.cli.text import safe
+    from session_memory.views.live import list_live, live_store
+
+    try:
+        with settings_of(ctx).opened() as store:
+            rows = list_live(live_store(store), with_subagents=True, limit=0).sessions
+    except Exception:
+        return []
+    found = [row for row in rows if row.session_id.startswith(incomplete)]
+    return [CompletionItem(row.session_id, help=safe(row.title or "")) for row in found[:MOST]]

@@ -71,10 +71,24 @@ def _sections(root: click.Context) -> Iterator[str]:
                 ctx = click.Context(command, root, name)
                 ctx.meta[WITHOUT_SHARED] = True
                 yield from _help(name, command, ctx)
+                yield from _members(name, command, ctx)
 
 
-def _help(title: str, command: click.Command, ctx: click.Context) -> Iterator[str]:
-    yield f"## {title}\n"
+def _members(name: str, command: click.Command, ctx: click.Context) -> Iterator[str]:
+    """The commands of a family, one level below it."""
+    if not isinstance(command, click.Group):
+        return
+    for member in command.list_commands(ctx):
+        found = command.get_command(ctx, member)
+        if found is not None:
+            within = click.Context(found, ctx, member)
+            yield from _help(f"{name} {member}", found, within, level="###")
+
+
+def _help(
+    title: str, command: click.Command, ctx: click.Context, level: str = "##"
+) -> Iterator[str]:
+    yield f"{level} {title}\n"
     yield f"```text\n{command.get_help(ctx).rstrip()}\n```\n"
 
 

@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from session_memory.adapters.base import TABLE
 from session_memory.collect.derive import derive_closure, rebuild
+from session_memory.collect.tables import is_reordered, is_table, opened_table
 from session_memory.core.errors import StoreDamaged
 from session_memory.core.time import now_ms
 from session_memory.store.fingerprint import session_parts
-from session_memory.store.raw import Pack
+from session_memory.store.live_check import live_findings
+from session_memory.store.raw import PACK_BYTES, Pack, compressor, packed
 from session_memory.store.sessions import SessionRow
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
@@ -35,6 +38,7 @@ def verify(
             on_source(row.kept)
         _check_accounts(store, found)
         _check_sums(store, found)
+        found.findings += live_findings(store.db)
         if not found.findings:
             _check_sample(store, sample, found)
     return found
@@ -106,16 +110,33 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
     if row is None:
         return []
     cluster = derive_closure(store, row.id)
+    tables = [source for session in cluster for source in store.sources.read_by(session)]
+    if any(is_reordered(store, source) for source in tables if is_table(source)):
+        # The next sync derives it anew; until then its rows are not those that were read.
+        return []
     uids = []
     for session_id in cluster:
         member = store.sessions.row_by_id(session_id)
         uids.append(member.uid)
         for source_id in store.sessions.source_ids(session_id):
-            scratch.adopt_source(store, source_id)
+            _adopt(store, source_id, scratch)
         for relative in _relatives(store, member):
             for source_id in store.sessions.source_ids(relative.id):
-                scratch.adopt_source(store, source_id)
+                _adopt(store, source_id, scratch)
     return uids
+
+
+def _adopt(store: Store, source_id: int, scratch: Store) -> None:
+    """Copy the raw of a source; the rows of a live session become raw like any other."""
+    row = scratch.adopt_source(store, source_id)
+    if row.role != TABLE or row.kept:
+        return
+    with opened_table(store, row, 0) as lines, scratch.transaction():
+        while piece := lines.read(PACK_BYTES):
+            packs = [packed(piece, row.kept, compressor())]
+            scratch.raw.replace_from(row.id, row.kept, packs, False)
+            row.kept += len(piece)
+        scratch.sources.save(row)
 
 
 def _relatives(store: Store, row: SessionRow) -> Iterator[SessionRow]:

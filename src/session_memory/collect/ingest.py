@@ -17,7 +17,14 @@ import msgspec
 
 from session_memory.adapters.base import DOCUMENT, TIMELINE, NativeUsage, Record
 from session_memory.collect import inclusive
-from session_memory.collect.settle import Prompt, Settling, State, StoredResult, branches
+from session_memory.collect.settle import (
+    Prompt,
+    Settling,
+    State,
+    StoredResult,
+    branches,
+    left_behind,
+)
 from session_memory.core.ids import make_uid
 from session_memory.core.text import escaped, one_line
 from session_memory.store.database import Row
@@ -166,7 +173,7 @@ class Ingest:
                 uid=uid,
                 flavor=source.flavor,
                 native_id=native,
-                host=source.host,
+                host=source.host or None,
                 discovered_at=self._now,
                 state=_encode(State()),
             )
@@ -590,8 +597,13 @@ class SessionWriting:
 
     def mark_branches(self) -> None:
         """Find the abandoned branches of the whole session again; store what changed."""
-        chain = self._store.events.chain(self._row.id)
-        found = branches([(seq, parent, prompt, uid) for seq, parent, prompt, uid, _ in chain])
+        state = self.settling.state
+        if state.is_told:
+            chain = self._store.events.tree(self._row.id)
+            found = left_behind([link[:4] for link in chain], state.head)
+        else:
+            chain = self._store.events.chain(self._row.id)
+            found = branches([link[:4] for link in chain])
         changed = {
             seq: found.get(seq) for seq, _, _, _, stored in chain if stored != found.get(seq)
         }

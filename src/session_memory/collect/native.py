@@ -2,17 +2,19 @@
 
 import io
 import os
+import shutil
 import stat as modes
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
 from session_memory.adapters.base import SourceRef
+from session_memory.adapters.registry import adapter
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
@@ -25,6 +27,7 @@ WINDOW = 64 * 1024
 LONGEST_LINE = 64 * 1024 * 1024
 # A log compresses five to thirty fold; what claims a thousand is no log.
 MOST_RATIO = 1000
+TRIES = 10
 UNPACKING: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 25}
 MOST_UNPACKED = 8 * 1024**3
 
@@ -139,6 +142,72 @@ def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
         plain.flush()
         plain.seek(0)
         yield plain
+
+
+class Dump(Protocol):
+    """What an adapter of databases has: the lines of a source, from a copy of its database."""
+
+    def __call__(self, database: Path, ref: SourceRef) -> Iterator[bytes]: ...
+
+
+def dump_of(flavor: str) -> Dump | None:
+    """How a flavor's databases become lines; none where its sources are files of lines."""
+    found: Dump | None = getattr(adapter(flavor), "dump", None)
+    return found
+
+
+def database_stat(path: Path) -> Stat:
+    """A database and what was written to it and is not in its own file yet."""
+    stat = Stat.of(path.stat())
+    try:
+        log = Stat.of(Path(f"{path}-wal").stat())
+    except FileNotFoundError:
+        return stat
+    return Stat(
+        stat.size + log.size,
+        max(stat.mtime_ns, log.mtime_ns),
+        max(stat.ctime_ns, log.ctime_ns),
+        stat.inode,
+    )
+
+
+@contextmanager
+def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
+    """The rows of a database as lines, on disk, without a name."""
+    with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
+        copy = copied_database(ref.place, Path(directory))
+        with tempfile.TemporaryFile() as plain:
+            for line in dump(copy, ref):
+                plain.write(line)
+            plain.flush()
+            plain.seek(0)
+            yield plain
+
+
+def copied_database(path: Path, directory: Path) -> Path:
+    """A copy to read from: the agent's own is neither locked nor written to.
+
+    While its file stays as it is, whatever is appended to its log meanwhile does no harm: a copy
+    that ends in the middle of a transaction is read up to the one before.
+    """
+    copy = directory / "copy.db"
+    for _ in range(TRIES):
+        before, first = Stat.of(path.stat()), _log_head(path)
+        shutil.copyfile(path, copy)
+        if first:
+            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        if (Stat.of(path.stat()), _log_head(path)) == (before, first):
+            return copy
+        Path(f"{copy}-wal").unlink(missing_ok=True)
+    raise OSError(f"{path.name} is being written to all the time")
+
+
+def _log_head(path: Path) -> bytes:
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            return log.read(32)
+    except FileNotFoundError:
+        return b""
 
 
 def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:

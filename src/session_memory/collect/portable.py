@@ -18,6 +18,7 @@ from session_memory.collect.config import Config
 from session_memory.collect.derive import derive_stale, reread
 from session_memory.collect.ingest import Ingest
 from session_memory.collect.restore import sources_of
+from session_memory.collect.tables import is_table
 from session_memory.core.errors import SessionMemoryError, StoreDamaged, UnsafePath
 from session_memory.core.time import now_ms
 from session_memory.store.raw import Raw
@@ -83,7 +84,8 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
         rows = store.sources.every()
     else:
         rows = list({row.id: row for uid in uids for row in sources_of(store, uid)}.values())
-    return [row for row in rows if row.ingested_at is not None]
+    # Live sessions are rows of this store; a copy of it takes them along, an export does not.
+    return [row for row in rows if row.ingested_at is not None and not is_table(row)]
 
 
 def _created(path: Path) -> IO[bytes]:

@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.registry import adapter
+from session_memory.collect.tables import is_table, opened_table
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -19,6 +20,9 @@ class RawSource:
         self._row = row
 
     def open(self, offset: int) -> BinaryIO:
+        # A copy of a live session's rows, made to compare them, is kept like any other raw.
+        if is_table(self._row) and not self._row.kept:
+            return opened_table(self._store, self._row, offset)
         return self._store.raw.open(self._row.id, offset)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from session_memory.collect.ingest import base_of
+from session_memory.collect.native import dump_of
+from session_memory.collect.tables import LIVE
 from session_memory.core.errors import UnknownSession, UnsafePath
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -55,7 +57,7 @@ def restore_native(
 
 def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
     if uids is None:
-        rows = store.sources.every()
+        rows = [row for row in store.sources.every() if not is_made_of_rows(row)]
     else:
         wanted = {row.id: row for uid in uids for row in sources_of(store, uid)}
         rows = list(wanted.values())
@@ -88,8 +90,23 @@ def sources_of(store: Store, uid: str) -> list[SourceRow]:
     return found
 
 
+def is_made_of_rows(row: SourceRow) -> bool:
+    """Whether a source is no file, but rows of a database of the agent's or of our own."""
+    return row.flavor == LIVE or dump_of(row.flavor) is not None
+
+
 def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
+    if row.flavor == LIVE:
+        raise UnsafePath(
+            f"{row.path} is a live session of this store and has no log of its own",
+            "Write it to a file with: session-memory live export SESSION",
+        )
     if to is None:
+        if is_made_of_rows(row):
+            raise UnsafePath(
+                f"{row.path} is a database; what was kept are its rows",
+                "Write them to files with: session-memory restore-native UID --to DIR",
+            )
         path = Path(_as_named(row.path))
         if ".." in path.parts or not any(root in path.parents for root in allowed):
             raise UnsafePath(

@@ -122,6 +122,7 @@ class State(msgspec.Struct, array_like=True):
     answers: list[int] = []
     outcomes: dict[str, CallOutcome] = {}
     message: Message | None = None
+    is_told: bool = False
 
     def title(self, told: str | None) -> str | None:
         """The name a person gave, else the agent's, else the first thing that was asked."""
@@ -192,6 +193,8 @@ class Settling:
         state = self.state
         if record.turns_undone or record.back_to_prompt is not None or record.base is not None:
             self._go_back(record)
+        if record.stands_at is not None:
+            self._stand_at(record.stands_at)
         parent = state.head if record.follows else self._parent(record)
         self._remember_session(record)
         if record.facts:
@@ -340,6 +343,15 @@ class Settling:
         forgotten = earlier[-state.prompts_forgotten :]
         state.prompts = [*forgotten, *state.prompts]
         state.prompts_forgotten -= len(forgotten)
+
+    def _stand_at(self, native_id: str) -> None:
+        """The session itself says where it goes on; nothing has to be inferred from prompts."""
+        state = self.state
+        found = self._recent.get(native_id)
+        if found is None and native_id:
+            found = self._seq_of(native_id)
+        state.head = found
+        state.is_told = state.branched = self.turned_back = True
 
     def _continue(self, record: Record, source_id: int) -> None:
         """More of the last message: its event reaches on to the end of this record."""
@@ -613,6 +625,26 @@ def _mark_decision(event: NativeEvent, *, is_plan: bool) -> None:
     # "Clear the context and start" is logged as a refused plan; only words make it a refusal.
     drop = {"decision", "human_intervention"} if is_plan and not event.has_words else {"decision"}
     event.marks = (*(mark for mark in event.marks if mark not in drop), "decision")
+
+
+def left_behind(tree: list[tuple[int, int | None, bool, str]], head: int | None) -> dict[int, str]:
+    """Which events do not lead to ``head``: seq to the event_uid of the first one left behind.
+
+    ``tree`` holds ``(seq, parent_seq, is_leaf, event_uid)`` in order. A leaf is a remark beside the
+    path: it is left behind with what it hangs on.
+    """
+    parents = {seq: parent for seq, parent, _, _ in tree}
+    path: set[int] = set()
+    while head is not None and head in parents and head not in path:
+        path.add(head)
+        head = parents[head]
+    found: dict[int, str] = {}
+    for seq, parent, is_leaf, uid in tree:
+        if parent is not None and parent in found:
+            found[seq] = found[parent]
+        elif seq not in path and not is_leaf:
+            found[seq] = uid
+    return found
 
 
 def branches(chain: list[tuple[int, int | None, bool, str]]) -> dict[int, str]:

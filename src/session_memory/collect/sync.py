@@ -31,6 +31,7 @@ from session_memory.collect.config import Config, this_host
 from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
 from session_memory.collect.ingest import Ingest, Known, repo_of
+from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.native import (
     SEGMENT,
     TAIL,
@@ -39,11 +40,15 @@ from session_memory.collect.native import (
     Piece,
     Stat,
     change_of,
+    database_stat,
+    dump_of,
+    dumped,
     opened,
     pieces,
     tail_hash,
     unpacked,
 )
+from session_memory.collect.tables import LIVE
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
 from session_memory.store.problems import UNREADABLE
@@ -209,7 +214,9 @@ class Sync:
             if paths is None
             else store.sources.known_at(self._host, paths)
         )
-        self._first_load = store.sources.none()
+        self._live = LiveSync(store, self._now, config.domain_of)
+        self._live_changed = self._live.changed() if config.source(LIVE).enabled else []
+        self._first_load = store.sources.none() and not self._live.discovered
         self._known_all: Known | None = None
         self._wrote = False
         self._tasks: list[Task] = []
@@ -218,6 +225,15 @@ class Sync:
         self._gone: list[SourceRow] = []
         self._packers: dict[str, Packer] = {}
         self.outcome = Outcome(report=Report())
+        self._count_live()
+
+    def _count_live(self) -> None:
+        """A live session is looked at by asking for its revision."""
+        found, changed = self._live.discovered, len(self._live_changed)
+        self.outcome.report.discovered += found
+        self.outcome.report.unchanged += found - changed
+        if found:
+            self.outcome.by_flavor[LIVE] = found
 
     # ------------------------------------------------------------ looking
 
@@ -276,7 +292,8 @@ class Sync:
         if path in self._seen:
             raise OSError("written down, its name is that of another file")
         self._seen.add(path)
-        stat = Stat.of(ref.place.stat())
+        is_database = dump_of(flavor) is not None
+        stat = database_stat(ref.place) if is_database else Stat.of(ref.place.stat())
         row = self._known.get(path)
         if row is None:
             return Task(flavor, ref, self._new_row(flavor, ref, 0), stat, True)
@@ -312,7 +329,8 @@ class Sync:
 
     def count_only(self) -> None:
         """A dry run: what would be read counts as read."""
-        self.outcome.report.ingested = sum(task.counted for task in self._tasks)
+        found = sum(task.counted for task in self._tasks)
+        self.outcome.report.ingested = found + len(self._live_changed)
 
     def read(self) -> None:
         """Read every changed source and write what it says, batch by batch."""
@@ -324,6 +342,7 @@ class Sync:
             with _Batches(self._write, self._first_load, store) as writing:
                 for task in self._tasks:
                     self._read_task(task, writing)
+            self._read_live()
             if self._failures or self._gone:
                 with store.transaction():
                     self._note_failures()
@@ -339,6 +358,13 @@ class Sync:
         if self._is_whole:
             report.problems = store.problems.count()
 
+    def _read_live(self) -> None:
+        self._live.read(self._live_changed)
+        self.outcome.report.ingested += self._live.ingested
+        self.outcome.report.bytes += self._live.bytes
+        for uid, count in self._live.touched.items():
+            self.outcome.touched.setdefault(uid, count)
+
     def _read_task(self, task: Task, writing: "_Batches") -> None:
         try:
             for chunk in self._chunks(task):
@@ -352,10 +378,17 @@ class Sync:
             self.outcome.report.unchanged += task.left_out
 
     def _chunks(self, task: Task) -> Iterator[Chunk]:
-        row = task.row
-        with opened(task.ref.place) as native, unpacked(native, task.ref.place) as file:
-            # What was appended since the first look is read too: the cursor must match this moment.
-            task.stat = Stat.of(os.fstat(native.fileno()))
+        row, place, dump = task.row, task.ref.place, dump_of(task.flavor)
+        if dump is not None:
+            # Before it is copied: what is written meanwhile shall be noticed the next time.
+            task.stat = database_stat(place)
+        with (
+            opened(place) as native,
+            unpacked(native, place) if dump is None else dumped(task.ref, dump) as file,
+        ):
+            if dump is None:
+                # What was appended since the first look is read too: the cursor must match it.
+                task.stat = Stat.of(os.fstat(native.fileno()))
             size = os.fstat(file.fileno()).st_size
             content = msgspec.structs.replace(task.stat, size=size)
             change = "grown" if task.is_new else change_of(self._store, row, file, content)

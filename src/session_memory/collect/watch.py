@@ -26,15 +26,19 @@ from session_memory.collect.happenings import (
     Synced,
     Trouble,
 )
+from session_memory.collect.live_sessions import has_news
 from session_memory.collect.stop import Stop
 from session_memory.collect.strangers import Strangers
 from session_memory.collect.sync import Outcome, Progress, sync, sync_paths
+from session_memory.collect.tables import LIVE
 from session_memory.core.errors import NetworkFilesystem, NewerSchema, StoreDamaged, StoreError
 from session_memory.core.time import now_ms
 from session_memory.store.sqlite import filesystem_of
 from session_memory.store.store import Store
 
 WHOLE_LOOK_S = 600.0
+# How often live sessions are asked for what is new.
+LIVE_S = 0.5
 # Of a batch that touched more sessions than anybody reads about, so many are told.
 MOST_TOLD = 500
 FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 60.0
@@ -73,7 +77,7 @@ class Watch:
         places = [root.path for root in where]
         self._changes = Changes(places, stop, polling="as asked" if poll else eventless(places))
         self._strangers = Strangers()
-        self._whole_look_at = 0.0
+        self._whole_look_at = self._live_due = 0.0
         self._retry_s = FIRST_RETRY_S
         self._totals = Stopped(at=0)
         self._touched: set[str] = set()
@@ -119,13 +123,21 @@ class Watch:
             yield from self._look_at_everything()
             return
         own = self._store.own_files
-        if mine := [path for path in paths if not str(path).startswith(own)]:
+        mine = [path for path in paths if not str(path).startswith(own)]
+        if mine or self._has_live_news(now):
             store = self._store.get()
             outcome, strange = sync_paths(store, self._config, self._where, mine, host=self._host)
             yield from self._told(store, outcome)
             self._strangers.met(strange, now)
         if ready := self._strangers.ready(now):
             yield from self._look_at_strangers(ready)
+
+    def _has_live_news(self, now: float) -> bool:
+        """Nothing tells of rows in a database: they have to be asked for."""
+        if now < self._live_due or not self._config.source(LIVE).enabled:
+            return False
+        self._live_due = now + LIVE_S
+        return has_news(self._store.get())
 
     def _look_at_everything(self) -> Iterator[Happening]:
         # Due again at once, should this one fail.

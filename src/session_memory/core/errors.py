@@ -13,12 +13,25 @@
     │   ├── NetworkFilesystem
     │   ├── NotEmpty
     │   ├── UnknownSession
-    │   └── AmbiguousSession
+    │   ├── AmbiguousSession
+    │   └── LiveError          a live session could not do what it was asked to
+    │       ├── UnknownLiveSession (also a ValueError)
+    │       ├── SessionExists      (also a ValueError)
+    │       ├── SpawnTooDeep       (also a ValueError)
+    │       ├── NotOnPath          (also a ValueError)
+    │       ├── SessionClosed
+    │       ├── HeadMoved
+    │       ├── LeaseHeld
+    │       ├── LeaseLost
+    │       ├── CannotFold         (also a ValueError)
+    │       ├── CannotUnfold       (also a ValueError)
+    │       └── NothingToUndo
     ├── SourceError
     │   └── SourceUnreadable
     ├── AdapterError
     │   └── UnknownFlavor
     ├── ConfigError
+    ├── MissingExtra           an integration without its library (also an ImportError)
     └── UnsafePath
 
 A message is a lower-case fact with its values; a hint is what to do next. Bad *input* is no
@@ -164,6 +177,106 @@ class AmbiguousSession(StoreError):
     hint = "Give more of the id; session-memory sessions lists them."
 
 
+class LiveError(StoreError):
+    """A live session could not do what it was asked to. Nothing was written."""
+
+
+class UnknownLiveSession(LiveError, ValueError):
+    """There is no such live session, or it was closed."""
+
+    hint = "List them with: session-memory live list"
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"unknown session: {shown(session)}")
+
+
+class SessionExists(LiveError, ValueError):
+    """The id is taken; what it names was left as it is."""
+
+    hint = "Leave the id out to get a new one, or append to the session that has it."
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"session {shown(session)} exists already")
+
+
+class SpawnTooDeep(LiveError, ValueError):
+    """A subagent of a subagent of a subagent may have no subagents."""
+
+    hint = "Let the parent do it, or start a session of its own."
+
+    def __init__(self, parent: str, depth: int, deepest: int) -> None:
+        super().__init__(f"spawn depth {depth} below {shown(parent)} exceeds {deepest}")
+
+
+class NotOnPath(LiveError, ValueError):
+    """The message is none of those between the session's beginning and its head."""
+
+    hint = "Give the seq of a message that session-memory live show lists."
+
+    def __init__(self, session: str, seq: object) -> None:
+        super().__init__(f"message {shown(seq)} is not on the path of session {shown(session)}")
+
+
+class SessionClosed(LiveError):
+    """An archived or closed session refuses to change."""
+
+    def __init__(self, session: str, status: str) -> None:
+        hint = "Take it out of the archive first." if status == "archived" else None
+        super().__init__(f"session {shown(session)} is {status}", hint)
+
+
+class HeadMoved(LiveError):
+    """Another writer moved the head between your read and your append."""
+
+    hint = "Load the session again and append after its present head."
+
+    def __init__(self, session: str, *, expected: int | None, found: int | None) -> None:
+        super().__init__(f"session {shown(session)} is at message {found}, not at {expected}")
+
+
+class LeaseHeld(LiveError):
+    """Another owner has the right to write."""
+
+    def __init__(self, session: str, owner: str, left_ms: int) -> None:
+        left = max(left_ms, 0) / 1000
+        hint = f"It ends in {left:.1f} s unless it is renewed; its holder writes with fence=."
+        super().__init__(f"session {shown(session)} is leased to {shown(owner)}", hint)
+
+
+class LeaseLost(LiveError):
+    """A newer lease was given out; a write with the old one was refused."""
+
+    hint = "Acquire the lease again and load the session anew."
+
+    def __init__(self, session: str, *, fence: int, held: int) -> None:
+        super().__init__(f"session {shown(session)} is at fence {held}, not at {fence}")
+
+
+class CannotFold(LiveError, ValueError):
+    """These messages cannot be put behind a note."""
+
+    hint = "Let plan_compaction choose them from the context as it is now."
+
+    def __init__(self, session: str, reason: str) -> None:
+        super().__init__(f"cannot compact session {shown(session)}: {reason}")
+
+
+class CannotUnfold(LiveError, ValueError):
+    """This fold cannot be undone as things are."""
+
+    hint = "Undo the newest one first; session-memory live show lists them."
+
+    def __init__(self, session: str, fold: object, reason: str) -> None:
+        super().__init__(f"cannot undo compaction {fold} of {shown(session)}: {reason}")
+
+
+class NothingToUndo(LiveError):
+    """The session was never rewound or cleared, or all of that was undone."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"nothing to undo in session {shown(session)}")
+
+
 class SourceError(SessionMemoryError):
     """A native log could not be used as a whole."""
 
@@ -194,6 +307,14 @@ class ConfigError(SessionMemoryError):
     """The configuration says something that cannot be followed."""
 
     hint = "Correct the configuration file and run the command again."
+
+
+class MissingExtra(SessionMemoryError, ImportError):
+    """An integration was imported, but the library it is for is not installed."""
+
+    def __init__(self, extra: str) -> None:
+        hint = f"Install it with: pip install 'session-memory[{extra}]'"
+        super().__init__(f"this integration needs {extra}, which is not installed", hint)
 
 
 class UnsafePath(SessionMemoryError):

@@ -65,6 +65,7 @@ FLAVORS = frozenset(
         "power_loop",
         "qwen",
         "roo",
+        "skill",
         "vibe",
     }
 )

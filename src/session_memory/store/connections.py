@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader, NumericLoader
 
 from session_memory.core.errors import SessionMemoryError
@@ -69,6 +70,16 @@ class Channel:
     def in_transaction(self) -> bool:
         return bool(self.depth or self.reading)
 
+    @property
+    def is_active(self) -> bool:
+        """In the middle of a statement."""
+        return self.connection.pgconn.transaction_status == TransactionStatus.ACTIVE
+
+    @property
+    def is_idle(self) -> bool:
+        """Not closed, nor left in the middle of something by a caller who was interrupted."""
+        return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
+
 
 def _lock_key(connection: Connection) -> int:
     row = connection.execute(_LOCK_KEY).fetchone()
@@ -95,7 +106,9 @@ class Connections:
         if self._forks != forks():
             self._begin()
         found: Channel | None = getattr(self._local, "channel", None)
-        if found is None or (found.connection.closed and not found.in_transaction):
+        if found is None or not (found.in_transaction or found.is_idle):
+            if found is not None:
+                found.connection.close()
             found = self._local.channel = Channel(self._idle_or_new())
             self._channels.add(found)
             ended = weakref.finalize(found, self._give_back, found.connection)

@@ -29,7 +29,10 @@ def copy_everything(
         refuse_full(target)
         for table in TABLES:
             columns = source.db.columns(table)
-            for batch in _batches(source.db.each(f"select {', '.join(columns)} from {table}")):
+            # Rows that name others of their table come after them.
+            order = " order by id" if "id" in columns else ""
+            rows_of = source.db.each(f"select {', '.join(columns)} from {table}{order}")
+            for batch in _batches(rows_of):
                 target.db.insert(table, columns, batch)
                 rows += len(batch)
                 if table == "packs":

@@ -79,8 +79,12 @@ class Database(Protocol):
 
     # ------------------------------------------------------------ transactions
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """One write transaction, alone among all writers; inside another it joins it."""
+    def transaction(self, *, shared: bool = False) -> AbstractContextManager[None]:
+        """One write transaction, alone among all writers; inside another it joins it.
+
+        ``shared``: where the database can lock rows it runs beside others; whoever asks for that
+        locks what it relies on by writing it first.
+        """
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Reads that all see the same moment."""

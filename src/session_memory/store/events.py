@@ -313,6 +313,21 @@ class Events:
             )
         ]
 
+    def tree(self, session_id: int) -> list[tuple[int, int | None, bool, str, str | None]]:
+        """``(seq, parent_seq, is_leaf, event_uid, branch)``: nothing hangs on what has no id."""
+        return [
+            (
+                seq,
+                parent,
+                len(record) != 16 and record.startswith(b"@"),
+                event_uid(record, block),
+                branch,
+            )
+            for seq, parent, _, _, record, block, branch in self._db.all(
+                _CHAIN, {"session": session_id}
+            )
+        ]
+
     def branch_of(self, session_id: int, seq: int) -> str | None:
         """The abandoned branch an event lies on, if it does."""
         branch = self._db.value(_BRANCH_OF, {"session": session_id, "seq": seq})

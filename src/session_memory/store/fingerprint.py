@@ -36,6 +36,78 @@ def _parts(store: "Store") -> Iterator[Any]:
         yield from session_parts(store, uid)
     for problem in store.problems.every():
         yield ["problem", *problem[:6]]
+    yield from _live(store)
+
+
+# Row ids differ between stores that hold the same; names and seqs do not. A lane is known by its
+# session and its number among the session's lanes.
+_NUMBERED = """
+    with numbered as (
+        select l.id, s.session_id as owner, l.base_lane, l.base_seq, l.base_at, l.base_limit,
+            row_number() over (partition by l.session_key order by l.id) as number
+        from live_lanes l join live_sessions s on s.id = l.session_key
+    )
+"""
+_LIVE = (
+    f"""
+    {_NUMBERED}
+    select s.session_id, s.created_at, s.updated_at, t.system_prompt, s.model, t.config, s.status,
+        s.kind, s.parent_session_id, s.detached_from, s.spawn_tool_call_id, s.spawn_depth,
+        s.lifecycle, t.metadata, s.title, s.provider, s.cwd, s.api_base, s.forked_from,
+        s.forked_at, n.number, s.head, s.next_seq, s.round_index, s.send_index,
+        s.last_compact_seq, s.fence, s.lease_owner, s.lease_until
+    from live_sessions s
+    join live_settings t on t.session_key = s.id
+    left join numbered n on n.id = s.lane_id
+    order by s.session_id
+    """,
+    f"""
+    {_NUMBERED}
+    select n.owner, n.number, b.owner, b.number, n.base_seq, n.base_at, n.base_limit
+    from numbered n left join numbered b on b.id = n.base_lane order by n.owner, n.number
+    """,
+    f"""
+    {_NUMBERED}
+    select n.owner, n.number, m.seq, m.stands_after, m.role, m.name, m.content, m.blocks,
+        m.tool_calls, m.tool_call_id, m.round_index, m.meta, m.body, m.created_at
+    from live_messages m join numbered n on n.id = m.lane_id order by n.owner, n.number, m.seq
+    """,
+    f"""
+    {_NUMBERED}
+    select s.session_id, f.compact_seq, n.owner, n.number, f.note_seq, f.from_seq, f.to_seq,
+        f.members, f.before_tokens, f.after_tokens, f.round_index, f.created_at, f.undone_at
+    from live_folds f
+    join live_sessions s on s.id = f.session_key
+    join numbered n on n.id = f.note_lane
+    order by s.session_id, f.compact_seq
+    """,
+    f"""
+    {_NUMBERED}
+    select s.session_id, v.kind, a.number, v.from_head, b.number, v.to_head, v.created_at,
+        v.undone_at
+    from live_moves v
+    join live_sessions s on s.id = v.session_key
+    join numbered a on a.id = v.from_lane
+    join numbered b on b.id = v.to_lane
+    order by s.session_id, v.id
+    """,
+    """
+    select s.session_id, u.send_index, u.round_index, u.prompt_tokens, u.completion_tokens,
+        u.total_tokens, u.cache_read_tokens, u.cache_write_tokens, u.model, u.created_at
+    from live_usage u join live_sessions s on s.id = u.session_key order by s.session_id, u.id
+    """,
+    """
+    select s.session_id, k.append_key, k.seq, k.count
+    from live_keys k join live_sessions s on s.id = k.session_key
+    order by s.session_id, k.append_key
+    """,
+)
+
+
+def _live(store: "Store") -> Iterator[Any]:
+    for statement in _LIVE:
+        for row in store.db.each(statement):
+            yield ["live", *row]
 
 
 def _sources(store: "Store") -> Iterator[Any]:

@@ -2,12 +2,12 @@
 
 Writers of one store take turns, as they do on SQLite: a write transaction holds an advisory lock
 from its beginning to its end, so what it read is still so when it writes. Reading, translating and
-compressing happen outside of it.
+compressing happen outside of it. A shared transaction does without: it locks the rows it relies on.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -30,6 +30,7 @@ _BEGIN = """
     begin; set local enable_seqscan = off; select pg_advisory_xact_lock({key});
     select nextval(to_regclass('write_count'))
 """
+_BEGIN_SHARED = "begin; set local enable_seqscan = off"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
 _HAS_TABLE = "select to_regclass(:name) is not null"
 # Asked in one breath: somebody else may be making our tables at this moment.
@@ -184,22 +185,23 @@ alter table dictionaries alter column body set storage external;
     # ------------------------------------------------------------ transactions
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, shared: bool = False) -> Iterator[None]:
         channel = self._connections.channel()
         if channel.depth:
             yield
             return
         try:
-            self._begin(channel)
+            if shared:
+                self._control(channel, _BEGIN_SHARED)
+            else:
+                self._begin(channel)
             channel.depth = 1
             yield
             self._send(channel)
             self._commit(channel)
         except BaseException:
             channel.waiting.clear()
-            # What went wrong may have ended it; saying so must not hide what it was.
-            with suppress(psycopg.Error):
-                channel.connection.execute("rollback")
+            self._leave(channel, b"rollback")
             raise
         finally:
             channel.depth = 0
@@ -222,7 +224,9 @@ alter table dictionaries alter column body set storage external;
 
     def _control(self, channel: Channel, sql: str) -> "psycopg.Cursor[Row]":
         try:
-            return channel.connection.execute(sql.encode())
+            # Some are several statements, which cannot be prepared; psycopg finds that out by their
+            # results, and not at all when it was interrupted a few times before it saw one.
+            return channel.connection.execute(sql.encode(), prepare=False)
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
 
@@ -238,8 +242,19 @@ alter table dictionaries alter column body set storage external;
             yield
         finally:
             channel.reading = 0
-            with suppress(psycopg.Error):
-                channel.connection.execute("commit")
+            self._leave(channel, b"commit")
+
+    def _leave(self, channel: Channel, how: bytes) -> None:
+        """What went wrong may have ended it; saying so must not hide what it was."""
+        if channel.is_active:
+            # Interrupted in the middle of a statement it would wait for its end, which may not
+            # come; closed it keeps nobody else waiting either.
+            channel.connection.close()
+            return
+        try:
+            channel.connection.execute(how)
+        except psycopg.Error:
+            channel.connection.close()
 
     def others_wrote(self) -> bool:
         channel = self._connections.channel()

@@ -109,7 +109,7 @@ _DROP_DERIVED = tuple(
 )
 # A log that several machines hold (a home that is synchronized) is the same whoever came first.
 _HOST = """
-    (select o.host from session_sources x join sources o on o.id = x.source_id
+    (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
      where x.session_id = s.id
      order by o.role <> 'log', o.starts_at is null, o.starts_at, o.path, o.generation, o.host
      limit 1)

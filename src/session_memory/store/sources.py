@@ -63,7 +63,7 @@ _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where
 _MARK_VANISHED = "update sources set vanished = 1 where id = :id"
 _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select read_to, kept, superseded from sources where id = :id"
-_LINES = "select id, lines, bookkeeping from sources where role in ('log', 'timeline')"
+_LINES = "select id, lines, bookkeeping from sources where role in ('log', 'timeline', 'table')"
 _EVENT_LINES = """
     select source_id, count(*) from (select distinct source_id, place from events) lines
     group by source_id

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -85,6 +86,9 @@ class Sqlite:
         return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
     def _configured(self, connection: apsw.Connection) -> apsw.Connection:
+        # Whoever closes last clears the log away. On a disk that fails while it is opened, SQLite
+        # was seen to do that with messages that were nowhere else.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.set_busy_handler(_ask_again)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         level = "full" if self.durability == "full" else "normal"
@@ -92,6 +96,7 @@ class Sqlite:
         connection.execute("pragma foreign_keys = on")
         connection.execute(f"pragma cache_size = -{CACHE_KIB}")
         connection.execute("pragma temp_store = memory")
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         return connection
 
     @property
@@ -103,6 +108,11 @@ class Sqlite:
             _inherited.append(self._connection)
             self._connection = self._connect()
         return self._connection
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a transaction of this process is open."""
+        return bool(self._depth) and self._forks == forks()
 
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
         try:
@@ -133,14 +143,13 @@ class Sqlite:
         return None if row is None else row[0]
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        sql = f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
-        self._many(sql, rows)
+        self._many(_insertion(table, tuple(columns)), rows)
 
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
-        marks = ", ".join("?" * len(columns))
-        sql = f"insert into {table} ({', '.join(columns)}) values ({marks}) returning id"
         try:
-            return int(next(self.connection.execute(sql, values))[0])
+            connection = self.connection
+            connection.execute(_insertion(table, tuple(columns)), values)
+            return int(connection.last_insert_rowid())
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
@@ -163,32 +172,49 @@ class Sqlite:
                 raise translated(error, self.path) from error
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        connection = self.connection
-        if self._depth:
+    def transaction(self, *, shared: bool = False) -> Iterator[None]:
+        if self.is_writing:
             yield
             return
-        self.execute("begin immediate")
-        self._depth = 1
         try:
+            self.begin()
             yield
-            self.execute("commit")
+            self.commit()
         except BaseException:
-            # A full disk makes SQLite roll back on its own.
-            if connection.in_transaction:
-                with suppress(apsw.Error):
-                    connection.execute("rollback")
+            self.roll_back()
             raise
-        finally:
+
+    def begin(self) -> None:
+        try:
+            self.execute("begin immediate")
+            self._depth = 1
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def commit(self) -> None:
+        try:
+            self.execute("commit")
             self._depth = 0
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def roll_back(self) -> None:
+        self._depth = 0
+        # A full disk makes SQLite roll back on its own.
+        if self._connection.in_transaction:
+            with suppress(apsw.Error):
+                self._connection.execute("rollback")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         if self.connection.in_transaction:
             yield
             return
-        self.execute("begin")
         try:
+            # Within: an interrupt right after it must not leave everybody this one moment to see.
+            self.execute("begin")
             yield
         finally:
             # What went wrong may have ended it; saying so must not hide what it was.
@@ -280,6 +306,12 @@ class Sqlite:
     def close(self) -> None:
         if self._forks == forks():
             self._connection.close()
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"insert into {table} ({', '.join(columns)}) values ({marks})"
 
 
 def _ask_again(times: int) -> bool:

@@ -28,7 +28,7 @@ from session_memory.adapters.base import (
     SourceRef,
     Unlisted,
 )
-from session_memory.collect.native import opened, unpacked
+from session_memory.collect.native import dump_of, dumped, opened, unpacked
 from session_memory.core.ids import FLAVOR, NATIVE_ID
 from session_memory.core.schema import ROLES
 from session_memory.testing.collecting import check_restores, check_sound, collected, rebuilt
@@ -271,7 +271,11 @@ class AdapterContract:
 
     def _sources(self) -> Iterator[BytesSource]:
         for ref in self._refs():
-            with opened(ref.place) as native, unpacked(native, ref.place) as file:
+            dump = dump_of(self.adapter.FLAVOR)
+            with (
+                opened(ref.place) as native,
+                unpacked(native, ref.place) if dump is None else dumped(ref, dump) as file,
+            ):
                 yield BytesSource(ref, file.read())
 
     def _logs(self) -> Iterator[BytesSource]:

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from session_memory.collect.tables import is_table
 from session_memory.core.ids import split_uid
 from session_memory.core.schema import SessionEvent
 from session_memory.store import Store
+from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
 
 SPILL = "spill"
@@ -47,6 +49,8 @@ class Payloads:
             row = self._source(source)
             if row is None:
                 return b""
+            if is_table(row):
+                return LiveRows(self._store.db).line_at(row.session, place)
             start, data = place, self._store.raw.from_place(row.id, place)
             if len(data) < length:
                 return self._store.raw.record(row.id, place, length)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.collect.restore import is_made_of_rows
 from session_memory.core.time import format_time
 from session_memory.store import Store
 from session_memory.store.sources import Account, SourceRow, total
@@ -97,6 +98,9 @@ def state_of(row: SourceRow, here: str | None = None) -> str:
         return "old"
     if row.vanished:
         return "gone"
+    if is_made_of_rows(row):
+        # Rows of a database: what was kept of them cannot be compared with its size.
+        return "behind" if row.ingested_at is None else "read"
     is_behind = row.ingested_at is None or row.kept < row.size
     return "behind" if is_behind or (row.host == here and _has_changed(row)) else "read"
 

@@ -137,7 +137,7 @@ def _companion(path: str, parts: tuple[str, ...], session: str, home_path: str) 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody gathered in a directory of their own, told by their first bytes."""
     if not root.is_dir():
-        if root.suffix == ".jsonl":
+        if root.suffix == ".jsonl" and root.is_file():
             yield from _loose_log(root, root.parent)
         return
     seen: set[tuple[int, int]] = set()

@@ -1,8 +1,6 @@
 """``session-memory watch``."""
 
-import select
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.command import command as declared
+from session_memory.cli.reader import reader_is_gone
 from session_memory.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _follow(watch: "Watch", tell: "Teller", stop: "Stop") -> None:
     with closing(watch.run()) as happenings:
         for happening in happenings:
             tell.about(happening)
-            if _reader_is_gone():
+            if reader_is_gone():
                 stop.set()
 
 
@@ -108,14 +107,3 @@ def _stopped_by_signals() -> "Iterator[Stop]":
         for number, handler in before.items():
             signal.signal(number, handler)
         stop.close()
-
-
-def _reader_is_gone() -> bool:
-    """Whether whoever read our output has closed it: a quiet watch would never notice."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):
-        return False
-    poll = select.poll()
-    poll.register(descriptor, 0)
-    return any(state & (select.POLLERR | select.POLLHUP) for _, state in poll.poll(0))

@@ -1,0 +1,271 @@
+"""A message as agent runtimes keep it, in blocks or in the flat shape of a chat, as events.
+
+One block is one event. Nothing here knows which runtime wrote a message: what differs between them
+(where usage stands, what a note is) is their adapter's business.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from session_memory.adapters.base import NativeEvent, NativeUsage
+from session_memory.adapters.detectors import is_edit_tool, is_test_run, shell_edit, shell_text
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.core.text import escaped, one_line
+
+SPOKEN = frozenset({"text", "input_text", "output_text"})
+CALLS = frozenset({"tool_use", "function_call"})
+RESULTS = frozenset({"tool_result", "function_call_output"})
+LONGEST_TEXT = 256 * 1024
+LONGEST_ID = 500
+MOST_TOKENS = 1 << 53
+_EXIT = re.compile(r"\[?exit (?:code|status):? (-?\d{1,9})\]?\s*\Z", re.IGNORECASE)
+_PATHS = ("path", "file_path", "filename", "file", "notebook_path")
+_TELLING = ("description", "pattern", "query", "url", "prompt", "command", "name")
+
+
+class Message(msgspec.Struct, kw_only=True, gc=False):
+    """``is_injected``: put into somebody's mouth by the runtime."""
+
+    role: str
+    content: Any = None
+    tool_calls: Any = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    model: str | None = None
+    response_id: str | None = None
+    is_injected: bool = False
+    is_error: bool = False
+
+
+def events_of(message: Message) -> list[NativeEvent]:
+    """Every block of a message, in order; one that says nothing is still one event."""
+    events = list(_events(message))
+    if not events:
+        events = [_plain(message, "", f"{word(message.role)}/empty")]
+    if message.role == "assistant":
+        _finish_answer(events, message)
+    return events
+
+
+def _events(message: Message) -> Iterator[NativeEvent]:
+    if message.tool_call_id:
+        yield _result(message.tool_call_id, text_of(message.content), message.is_error, "tool")
+        return
+    content = message.content
+    blocks = content if isinstance(content, list) else [content] if content else []
+    asked = False
+    for block in blocks:
+        event = _block(message, block)
+        # What a person sends at once is one prompt.
+        event.is_prompt = event.is_prompt and not asked
+        asked = asked or event.is_prompt
+        yield event
+    calls = message.tool_calls
+    for call in calls if isinstance(calls, list) else ():
+        yield _flat_call(call)
+
+
+def _block(message: Message, block: Any) -> NativeEvent:
+    if isinstance(block, str):
+        return _plain(message, block, f"{word(message.role)}/text")
+    if not isinstance(block, Mapping):
+        return _plain(message, "", f"{word(message.role)}/{type(block).__name__}")
+    kind = word(block.get("type"))
+    label = f"{word(message.role)}/{kind}"
+    if kind in CALLS:
+        call_id = _id(block.get("id")) or _id(block.get("call_id"))
+        arguments = block.get("input", block.get("arguments"))
+        return call_event(call_id, block.get("name"), arguments, label)
+    if kind in RESULTS:
+        call_id = _id(block.get("tool_use_id")) or _id(block.get("call_id"))
+        return _result(call_id, result_text(block), block.get("is_error") is True, label)
+    if kind in ("thinking", "redacted_thinking", "reasoning"):
+        said = block.get("thinking") or block.get("text")
+        return NativeEvent("thinking", "assistant", one_line(_str(said)), label)
+    if kind in SPOKEN:
+        told = block.get("meta")
+        if isinstance(told, Mapping) and told.get("attachment"):
+            return NativeEvent("lifecycle", "user", one_line(_str(block.get("text"))), label)
+        return _plain(message, _str(block.get("text")), label)
+    named = _str(block.get("name")) or _str(block.get("mime_type"))
+    return _plain(message, f"[{kind}] {named}".strip(), label)
+
+
+def _plain(message: Message, text: str, label: str) -> NativeEvent:
+    """What was said, by whoever said it."""
+    text = escaped(text)
+    event = NativeEvent("lifecycle", "system", one_line(text), label)
+    if message.role == "user":
+        event.role = "user"
+        if not message.is_injected:
+            event.kind, event.is_prompt, event.text = "user_msg", True, text[:LONGEST_TEXT]
+    elif message.role == "assistant":
+        event.kind, event.role = "assistant_msg", "assistant"
+    if message.name and event.role == "system":
+        event.native_kind = f"{word(message.role)}/{word(message.name)}"
+    return event
+
+
+def _finish_answer(events: list[NativeEvent], message: Message) -> None:
+    for event in events:
+        if event.role == "assistant" and not message.is_injected:
+            event.model = message.model
+            event.response_id = message.response_id
+    if message.is_injected:
+        for event in events:
+            if event.kind == "assistant_msg":
+                event.kind = "lifecycle"
+        return
+    if events[-1].kind == "assistant_msg" and not any(e.call_id for e in events):
+        events[-1].ends_turn = True
+
+
+def _flat_call(call: Any) -> NativeEvent:
+    told = call if isinstance(call, Mapping) else {}
+    function = told.get("function")
+    inner = function if isinstance(function, Mapping) else told
+    arguments = inner.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = decode_anything(arguments.encode("utf-8", "surrogatepass"))
+        except ValueError:
+            arguments = {"arguments": arguments}
+    call_id = _id(told.get("id")) or _id(told.get("call_id"))
+    return call_event(call_id, inner.get("name"), arguments, "assistant/tool_call")
+
+
+def call_event(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEvent:
+    name = one_line(_str(tool)) or "unknown"
+    command = shell_text(name, arguments)
+    kinds, path, summary = ["tool_call"], None, ""
+    if isinstance(arguments, Mapping):
+        path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
+        summary = "" if path else _most_telling(arguments)
+    if command is not None:
+        summary, edited = command, shell_edit(command)
+        if edited is not None:
+            kinds.insert(0, "edit")
+            path = edited or None
+        if is_test_run(command):
+            kinds.insert(0, "test_run")
+    elif is_edit_tool(name, arguments):
+        kinds.insert(0, "edit")
+    return NativeEvent(
+        kinds[0],
+        "assistant",
+        one_line(summary),
+        label,
+        marks=tuple(kinds[1:]),
+        tool=name,
+        call_id=call_id or "unnamed",
+        path=path,
+        arguments=arguments,
+        is_shell=command is not None,
+    )
+
+
+def _most_telling(arguments: Mapping[str, Any]) -> str:
+    """The argument a person would quote to say which call it was."""
+    for name in _TELLING:
+        if isinstance(value := arguments.get(name), str) and value:
+            return value
+    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
+
+
+def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
+    text = escaped(text)
+    exited = _EXIT.search(text[-80:])
+    exit_code = int(exited[1]) if exited else None
+    failed = is_error or bool(exit_code)
+    return NativeEvent(
+        "error" if failed else "tool_result",
+        "tool",
+        one_line(text),
+        label,
+        marks=("tool_result",) if failed else (),
+        call_id=call_id or "unnamed",
+        is_error=failed,
+        exit_code=exit_code,
+        text=text[:LONGEST_TEXT],
+        is_shell=True,
+    )
+
+
+def result_text(block: Mapping[str, Any]) -> str:
+    """What a result says to the model, else to the person, else its parts."""
+    for name in ("output", "model_text", "display_text"):
+        if isinstance(value := block.get(name), str) and value:
+            return value
+    return text_of(block.get("content", block.get("output")))
+
+
+def text_of(content: Any) -> str:
+    """The words in a content of either shape."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(
+        part if isinstance(part, str) else _str(part.get("text"))
+        for part in content
+        if isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in SPOKEN)
+    )
+
+
+def usage_of(usage_id: str, model: str | None, told: Mapping[str, Any]) -> NativeUsage:
+    """What a response used, from a provider's own account or a runtime's tidied one.
+
+    Only Anthropic's own account (``…_input_tokens``) leaves cached tokens out of the input.
+    """
+    details = _first(told, "prompt_tokens_details", "input_tokens_details")
+    inner = details if isinstance(details, Mapping) else {}
+    apart = "cache_read_input_tokens" in told or "cache_creation_input_tokens" in told
+    read = tokens(
+        _first(
+            told,
+            "cache_read_tokens",
+            "cache_read_input_tokens",
+            "cached_tokens",
+            "cached_content_token_count",
+        )
+    ) or tokens(inner.get("cached_tokens"))
+    write = tokens(_first(told, "cache_write_tokens", "cache_creation_input_tokens"))
+    sent = tokens(_first(told, "input_tokens", "prompt_tokens", "prompt_token_count"))
+    given = tokens(_first(told, "output_tokens", "completion_tokens", "candidates_token_count"))
+    thought = tokens(told.get("reasoning_tokens"))
+    beside = tokens(told.get("thoughts_token_count"))
+    return NativeUsage(
+        usage_id,
+        model or "unknown",
+        input_tokens=sent if apart else max(sent - read - write, 0),
+        output_tokens=given + beside,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        reasoning_tokens=min(thought, given) + beside,
+    )
+
+
+def _first(told: Mapping[str, Any], *names: str) -> Any:
+    return next((told[name] for name in names if told.get(name) is not None), None)
+
+
+def tokens(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return value if 0 <= value < MOST_TOKENS else 0
+
+
+def word(value: Any) -> str:
+    """A name that somebody gave to a kind of thing, short and printable."""
+    return one_line(escaped(value), 40) if isinstance(value, str) and value.strip() else "untyped"
+
+
+def _id(value: Any) -> str:
+    return escaped(value)[:LONGEST_ID] if isinstance(value, str) else ""
+
+
+def _str(value: Any) -> str:
+    return escaped(value) if isinstance(value, str) else ""

@@ -1,0 +1,118 @@
+"""One row of a live session into one record."""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record, SourceRef
+from session_memory.adapters.conversation import Message, events_of, text_of, tokens
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.live.answer import Answer
+from session_memory.core.text import one_line
+
+# What a model call used belongs to its answer.
+BOOKKEEPING = frozenset({"usage"})
+_TAKEN_BACK = frozenset({"rewind", "clear"})
+
+
+def from_row(ref: SourceRef, length: int, line: bytes | None, answer: Answer) -> Record:
+    """The record of one row; ``answer`` moves on with it."""
+    try:
+        row = decode_anything(line or b"")
+    except ValueError:
+        row = None
+    if not isinstance(row, dict):
+        return Record(0, length, ref.session, problem="unreadable row")
+    record = Record(int(row.get("place") or 0), length, ref.session, ts=row.get("created_at"))
+    _TRANSLATE[row["row"]](row, record, answer)
+    return record
+
+
+def _message(row: dict[str, Any], record: Record, answer: Answer) -> None:
+    below = row.get("below")
+    record.parent_id = _row_id(below) if below else None
+    if "stands_after" not in row:
+        record.native_id = _row_id((record.session, row["seq"]))
+        record.ordinal = row["seq"]
+    meta = row.get("meta")
+    told = meta if isinstance(meta, dict) else {}
+    message = Message(
+        role=row["role"],
+        content=row.get("content"),
+        tool_calls=row.get("tool_calls"),
+        tool_call_id=row.get("tool_call_id"),
+        name=row.get("name"),
+        model=_model(told) or row.get("model"),
+        is_injected=bool(told.get("synthetic")),
+        is_error=told.get("is_error") is True,
+    )
+    if message.role == "assistant" and not message.is_injected:
+        record.usage, answer.used = answer.used, None
+        answer.is_waiting = record.usage is None
+        message.response_id = record.usage.usage_id if record.usage else None
+    elif message.role == "user":
+        answer.is_waiting, answer.used = False, None
+    record.events = events_of(message)
+
+
+def _fold(row: dict[str, Any], record: Record, answer: Answer) -> None:
+    """A note in the place of messages, which stay where they are."""
+    note = row.get("note") or {}
+    summary = one_line(text_of(note.get("content")))
+    record.follows = True
+    record.events.append(NativeEvent("lifecycle", "system", summary, "fold"))
+
+
+def _move(row: dict[str, Any], record: Record, answer: Answer) -> None:
+    to, kind = row.get("to"), str(row.get("kind"))
+    record.follows = True
+    record.stands_at = _row_id(to) if to else ""
+    said = f"back to message {to[1]}" if to else "back to the beginning"
+    person = kind in _TAKEN_BACK
+    event = NativeEvent("human_intervention" if person else "decision", "user", said, kind)
+    record.events.append(event)
+
+
+def _usage(row: dict[str, Any], record: Record, answer: Answer) -> None:
+    """What is sent counts what was cached in; the buckets are disjoint."""
+    record.bookkeeping = "usage"
+    sent = tokens(row.get("prompt_tokens"))
+    read, write = tokens(row.get("cache_read_tokens")), tokens(row.get("cache_write_tokens"))
+    record.usage = NativeUsage(
+        f"live@{record.session}@{row['number']}",
+        row.get("model") or "unknown",
+        input_tokens=max(sent - read - write, 0),
+        output_tokens=tokens(row.get("completion_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+    )
+    if not answer.is_waiting:
+        answer.used = record.usage
+    answer.is_waiting = False
+
+
+_TRANSLATE = {"message": _message, "fold": _fold, "move": _move, "usage": _usage}
+
+
+def from_session(ref: SourceRef, body: bytes) -> Record:
+    """What is known of the session itself: its title, and where it came from."""
+    told = decode_anything(body)
+    facts = {name: told.get(name) for name in ("title", "cwd", "model")}
+    record = Record(0, len(body), ref.session, facts=facts)
+    origin, parent = told.get("forked_from"), told.get("parent_session_id")
+    if origin:
+        facts |= {"relation": "fork", "parent": origin}
+        facts["base"] = [origin, (told.get("forked_at") or 0) + 1]
+    elif parent:
+        record.parent_session = parent
+        facts |= {"relation": "subagent", "parent": parent}
+        facts["spawn_call_id"] = told.get("spawn_tool_call_id")
+        facts["spawn_depth"] = told.get("spawn_depth")
+    return record
+
+
+def _model(meta: dict[str, Any]) -> str | None:
+    model = meta.get("model")
+    return one_line(model) if isinstance(model, str) and model else None
+
+
+def _row_id(at: Any) -> str:
+    return f"live@{at[0]}@{at[1]}"

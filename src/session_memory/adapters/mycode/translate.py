@@ -1,0 +1,124 @@
+"""One line of ``messages.jsonl`` into one record."""
+
+from typing import Any
+from zlib import crc32
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.conversation import Message, events_of, text_of, usage_of, word
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.mycode.visible import Visible
+from session_memory.adapters.parts import refuse_many_parts
+from session_memory.core.errors import InvalidTime
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped, one_line
+from session_memory.core.time import parse_time
+
+_DETAIL = 120
+# After a compaction, releases up to 0.4 showed the summary and an answer to it in its place.
+STANDS_FOR_SUMMARY = 2
+
+
+def from_line(
+    ref: SourceRef, visible: Visible, offset: int, length: int, line: bytes | None
+) -> Record:
+    """The record of one line; ``visible`` moves on with it."""
+    session, unfit = fit_native_id(ref.session)
+    record = Record(offset, length, session, unfit_name=ref.session if unfit else None)
+    visible.lines += 1
+    if line is None:
+        record.problem = "line too long"
+        return record
+    try:
+        refuse_many_parts(line)
+        told = decode_anything(line)
+    except ValueError as error:
+        record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
+        return record
+    if not isinstance(told, dict):
+        # The program passes over it as well, so it has no place in the list.
+        record.problem = "malformed line"
+        record.problem_detail = f"a JSON {type(told).__name__}, not an object"
+        return record
+    record.check = crc32(line)
+    meta = told.get("meta")
+    _translate(told, meta if isinstance(meta, dict) else {}, record, visible)
+    return record
+
+
+def _translate(
+    told: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible
+) -> None:
+    record.ts = _time(meta.get("created_at"))
+    role = told.get("role")
+    if role == "rewind":
+        _rewind(meta, record, visible)
+        return
+    before, number = visible.last, visible.lines - 1
+    record.native_id = _line_id(record.session, number)
+    record.parent_id = None if before is None else _line_id(record.session, before)
+    if role == "compact":
+        _compact(told, meta, record, visible, number)
+        return
+    visible.add(number)
+    record.usage = _usage(meta, record)
+    message = Message(
+        role=role if isinstance(role, str) else "untyped",
+        content=told.get("content"),
+        model=_text(meta, "model"),
+        response_id=None if record.usage is None else record.usage.usage_id,
+        is_injected=bool(meta.get("synthetic") or meta.get("skill_snapshot") or meta.get("job")),
+    )
+    record.events = events_of(message)
+
+
+def _compact(
+    told: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible, number: int
+) -> None:
+    """A summary. Which release wrote it decides what a later rewind counts from."""
+    if "compacted_count" in meta:
+        visible.runs = [(number, number)] * STANDS_FOR_SUMMARY
+    else:
+        visible.add(number)
+    record.usage = _usage(meta, record)
+    summary = one_line(text_of(told.get("content")))
+    record.events.append(NativeEvent("lifecycle", "system", summary, "compact"))
+
+
+def _rewind(meta: dict[str, Any], record: Record, visible: Visible) -> None:
+    to = meta.get("rewind_to", 0)
+    if isinstance(to, bool) or not isinstance(to, int):
+        event = NativeEvent("lifecycle", "user", f"to {one_line(escaped(str(to)), 40)}", "rewind")
+        record.events.append(event)
+        return
+    visible.cut(to)
+    last = visible.last
+    record.follows = True
+    record.stands_at = "" if last is None else _line_id(record.session, last)
+    event = NativeEvent("human_intervention", "user", f"back to message {to}", "rewind")
+    record.events.append(event)
+
+
+def _usage(meta: dict[str, Any], record: Record) -> Any:
+    used = meta.get("usage")
+    if not isinstance(used, dict) or not used:
+        return None
+    usage_id = _text(meta, "provider_message_id") or f"mycode@{record.native_id}"
+    return usage_of(usage_id, _text(meta, "model"), used)
+
+
+def _line_id(session: str, number: int) -> str:
+    return f"mycode@{session}@{number}"
+
+
+def _time(value: Any) -> int | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return parse_time(value)
+    except InvalidTime:
+        return None
+
+
+def _text(told: dict[str, Any], name: str) -> str | None:
+    value = told.get(name)
+    return word(value) if isinstance(value, str) and value else None

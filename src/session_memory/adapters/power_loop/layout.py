@@ -1,0 +1,76 @@
+"""Which databases are power-loop's. The program that uses it decides where one is; by default it
+is ``power_loop_sessions.db`` where the program runs, and no home directory has a place for it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import apsw
+
+from session_memory.adapters.base import DOCUMENT, LOG, SourceRef, Unlisted
+from session_memory.adapters.gathered import is_an_agents
+from session_memory.adapters.power_loop.tables import prefixes
+
+DEFAULT = "power_loop_sessions.db"
+HOME = ".power_loop"
+MESSAGES, USAGE, SESSIONS = "messages.jsonl", "usage.jsonl", "sessions.jsonl"
+_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_MAGIC = b"SQLite format 3\0"
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """A program that was started at home; others are named in the configuration."""
+    return [home / DEFAULT]
+
+
+def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
+    """A database, the one in a home, or every one below a directory of one's own."""
+    if root.is_file():
+        yield from _database(root, root.parent)
+    elif is_an_agents(root):
+        yield from _database(root / DEFAULT, root)
+    elif root.is_dir():
+        for directory, below, names in os.walk(root):
+            below.sort()
+            for name in sorted(names):
+                if name.endswith(_ENDINGS):
+                    yield from _database(Path(directory, name), root)
+
+
+def _database(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
+    try:
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            if not recognizes(file.read(len(_MAGIC))):
+                return
+    except OSError as error:
+        yield Unlisted(path, error.strerror or str(error))
+        return
+    if path.name != DEFAULT and not _has_tables(path):
+        return
+    place = "/".join((HOME, *path.relative_to(root).parts))
+    beside = (
+        SourceRef(Path(f"{path}#usage"), LOG, f"{place}/{USAGE}", at=path),
+        SourceRef(Path(f"{path}#sessions"), DOCUMENT, f"{place}/{SESSIONS}", at=path),
+    )
+    yield SourceRef(path, LOG, f"{place}/{MESSAGES}", companions=beside)
+
+
+def _has_tables(path: Path) -> bool:
+    """Looked at as a file that never changes: no lock is taken and nothing is created."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        db = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
+        try:
+            return bool(prefixes(db))
+        finally:
+            db.close()
+    except apsw.Error:
+        return False
+
+
+def recognizes(head: bytes) -> bool:
+    """A database, of whichever program: only its tables tell whose."""
+    return head.startswith(_MAGIC)

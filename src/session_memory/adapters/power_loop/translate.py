@@ -1,0 +1,158 @@
+"""One dumped row into one record."""
+
+from typing import Any
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.conversation import Message, events_of, tokens, word
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.parts import refuse_many_parts
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import one_line
+
+# A session's beginning and what its answers used are no events of their own.
+BOOKKEEPING = frozenset({"sessions", "usage_rounds"})
+NOTE = "compact_note"
+_DETAIL = 120
+_SECONDS = 100_000_000_000
+_LATEST = 253_402_300_799_999
+
+
+def from_row(offset: int, length: int, line: bytes | None) -> Record:
+    """The record of a message, a compaction, a session's beginning, or what a round used."""
+    record = Record(offset, length, "unknown", follows=True)
+    if line is None:
+        record.problem = "row too long"
+        return record
+    try:
+        refuse_many_parts(line)
+        row = decode_anything(line)
+    except ValueError as error:
+        record.problem, record.problem_detail = "malformed row", one_line(str(error), _DETAIL)
+        return record
+    if not isinstance(row, dict) or not isinstance(row.get("session_id"), str):
+        record.problem = "row without a session"
+        return record
+    native = row["session_id"]
+    record.session, unfit = fit_native_id(native)
+    record.unfit_name = native if unfit else None
+    record.ts = _time(row.get("created_at"))
+    _TRANSLATE.get(word(row.get("table")), _other)(row, record)
+    return record
+
+
+def _born(row: dict[str, Any], record: Record) -> None:
+    record.bookkeeping = "sessions"
+    record.follows = False
+    parent = row.get("parent_session_id")
+    if isinstance(parent, str) and parent:
+        record.parent_session = fit_native_id(parent)[0]
+        record.spawn_call_id = _text(row, "spawn_tool_call_id")
+        depth = row.get("spawn_depth")
+        record.spawn_depth = depth if isinstance(depth, int) and 0 < depth < 100 else None
+
+
+def _message(row: dict[str, Any], record: Record) -> None:
+    record.native_id = _row_id(record, row.get("seq"))
+    meta = decoded(row.get("meta_json"))
+    told = meta if isinstance(meta, dict) else {}
+    message = Message(
+        role=str(row.get("role") or "untyped"),
+        content=_content(row.get("content"), told),
+        tool_calls=decoded(row.get("tool_calls_json")),
+        tool_call_id=_text(row, "tool_call_id"),
+        name=_text(row, "name"),
+        model=_text(row, "model"),
+        is_injected=bool(told.get("synthetic")),
+        is_error=told.get("is_error") is True or told.get("ok") is False,
+    )
+    record.events = events_of(message)
+
+
+def _content(text: Any, meta: dict[str, Any]) -> Any:
+    """Since 3.4 a list of parts is written as JSON, and the row says so."""
+    return decoded(text) if meta.get("content_encoding") == "json" else text
+
+
+def _compaction(row: dict[str, Any], record: Record) -> None:
+    record.native_id = _row_id(record, f"c{row.get('compact_seq')}")
+    said = f"messages {row.get('from_seq')} to {row.get('to_seq')} behind {row.get('note_seq')}"
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compaction"))
+
+
+def _used(row: dict[str, Any], record: Record) -> None:
+    """What a round used. Providers that count cached tokens into the prompt are the rule; where
+    more were cached than sent, they were counted apart."""
+    record.bookkeeping = "usage_rounds"
+    sent, read = tokens(row.get("prompt_tokens")), tokens(row.get("cached_tokens"))
+    place = f"{row.get('send_index', 0)}.{row.get('round_index')}.{row.get('created_at')}"
+    record.usage = NativeUsage(
+        f"power_loop@{record.session}@{place}",
+        _text(row, "model") or "unknown",
+        input_tokens=sent - read if sent >= read else sent,
+        output_tokens=tokens(row.get("completion_tokens")),
+        cache_read_tokens=read,
+    )
+
+
+def _other(row: dict[str, Any], record: Record) -> None:
+    """A table that a later release may understand; kept whole."""
+    kind = word(row.get("table"))
+    record.native_id = _row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
+    said = row.get("kind") or row.get("payload_json") or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(str(said)), kind))
+
+
+_TRANSLATE = {
+    "sessions": _born,
+    "messages": _message,
+    "compactions": _compaction,
+    "usage_rounds": _used,
+}
+
+
+def from_session(offset: int, length: int, line: bytes | None) -> Record | None:
+    """What the database says about a session now; nothing for the other tables."""
+    try:
+        row = decode_anything(line or b"")
+    except ValueError:
+        return None
+    if not isinstance(row, dict) or row.get("table") != "sessions":
+        return None
+    native = row.get("session_id")
+    if not isinstance(native, str) or not native:
+        return None
+    metadata = decoded(row.get("metadata_json"))
+    told = metadata if isinstance(metadata, dict) else {}
+    facts = {
+        "model": _text(row, "model"),
+        "cwd": _text(told, "cwd"),
+        "title": _text(told, "title"),
+    }
+    return Record(offset, length, fit_native_id(native)[0], facts=facts)
+
+
+def decoded(text: Any) -> Any:
+    """JSON in a column; what is none is as if it were not there."""
+    if not isinstance(text, str) or not text:
+        return None
+    try:
+        return decode_anything(text.encode())
+    except ValueError:
+        return None
+
+
+def _row_id(record: Record, seq: Any) -> str:
+    return f"power_loop@{record.session}@{seq}@{record.ts or 0}"
+
+
+def _time(value: Any) -> int | None:
+    """Milliseconds, or the seconds of somebody's own rows."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    at = value * 1000 if value < _SECONDS else value
+    return at if at <= _LATEST else None
+
+
+def _text(row: dict[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,114 @@
+"""The line of a skill log as it is written. Whatever has another type costs itself alone.
+
+``input`` may be anything of any size, so it stays undecoded until somebody asks for it.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from session_memory.adapters.lenient import decode_leniently
+from session_memory.adapters.parts import LONG_LINE, refuse_many_parts
+
+Raw = msgspec.Raw
+MOST_ATTEMPTS = 10_000
+_NOTHING = Raw(b"null")
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class Attempt(msgspec.Struct, gc=False):
+    model: str | None = None
+    output_summary: str | None = None
+    runner_output: str | None = None
+    verified: bool | None = None
+    duration_ms: float | None = None
+    verdict: str | None = None
+
+
+class Line(msgspec.Struct, gc=False):
+    session_id: str | None = None
+    timestamp: str | None = None
+    skill: str | None = None
+    phase: str | None = None
+    project_root: str | None = None
+    input: Raw = _NOTHING
+    attempts: Raw = _NOTHING
+    final_status: str | None = None
+    file_path: str | None = None
+    model_used: str | None = None
+    duration_ms: float | None = None
+    message: str | None = None
+
+
+class Decoded(NamedTuple):
+    """A line with its attempts; ``is_lenient`` when something in it had to be dropped."""
+
+    line: Line
+    tries: list[Attempt]
+    is_lenient: bool
+
+    @property
+    def is_entry(self) -> bool:
+        return bool(self.line.skill or self.tries or self.line.final_status)
+
+    @property
+    def model(self) -> str | None:
+        """Who did it in the end: what the entry says, else the last of those who tried."""
+        tried = (attempt.model for attempt in reversed(self.tries) if attempt.model)
+        return self.line.model_used or next(tried, None)
+
+    @property
+    def took_ms(self) -> float | None:
+        """How long it took: what the entry says, else its attempts together."""
+        spans = [attempt.duration_ms for attempt in self.tries if attempt.duration_ms is not None]
+        said = self.line.duration_ms
+        return sum(spans) if said is None and spans else said
+
+
+_line = msgspec.json.Decoder(Line).decode
+_attempt = msgspec.json.Decoder(Attempt).decode
+_attempts = msgspec.json.Decoder(list[Attempt] | None).decode
+_items = msgspec.json.Decoder(list[Raw]).decode
+
+
+def decode(line: bytes) -> Decoded:
+    """The line with its attempts. ``ValueError`` for what is no entry."""
+    try:
+        native, lenient = _line(line), False
+    except _REFUSED:
+        refuse_many_parts(line)
+        native, lenient = decode_leniently(line, _line), True
+    refuse_many_parts(bytes(native.attempts))
+    try:
+        tries = _attempts(native.attempts) or []
+    except _REFUSED:
+        tries, lenient = _leniently(native.attempts), True
+    if len(tries) > MOST_ATTEMPTS:
+        raise ValueError(f"more than {MOST_ATTEMPTS:,} attempts")
+    return Decoded(native, tries, lenient)
+
+
+def _leniently(attempts: Raw) -> list[Attempt]:
+    """Those that are attempts, each without the fields that are none."""
+    found: list[Attempt] = []
+    try:
+        items = _items(attempts)
+    except _REFUSED:
+        return found
+    for item in items:
+        try:
+            found.append(decode_leniently(bytes(item), _attempt))
+        except ValueError:
+            # The raw keeps what is no attempt, and the line is counted as one with odd parts.
+            continue
+    return found
+
+
+def value_of(raw: Raw) -> Any:
+    """What was given to the skill; as text where it is long, or no JSON that can be held."""
+    if len(memoryview(raw)) <= LONG_LINE:
+        try:
+            return msgspec.json.decode(raw)
+        except _REFUSED:
+            pass
+    return bytes(raw).decode("utf-8", "replace")

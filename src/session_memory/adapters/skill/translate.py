@@ -1,0 +1,135 @@
+"""One entry into one record: the call, each attempt, and how it ended."""
+
+from functools import lru_cache
+from hashlib import blake2b
+
+from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.skill.lines import Attempt, Decoded, Line, decode, value_of
+from session_memory.core.ids import fit_native_id
+from session_memory.core.skills import ATTEMPT, RESULT, label, verdict_of
+from session_memory.core.text import SUMMARY, escaped, one_line
+from session_memory.core.time import parse_time
+
+_DETAIL = 120
+# What no call can take: sums over such figures would fit no column.
+_MOST_MS = 1e12
+_SHOWN_INPUT = 4 * SUMMARY
+
+
+def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
+    """The record of one line; a line that is no entry of its session is one with a problem."""
+    session = _fit(ref.session)
+    record = Record(offset, length, session)
+    record.unfit_name = ref.session if session != ref.session else None
+    if line is None:
+        return _refused(record, "line too long")
+    try:
+        decoded = decode(line)
+    except ValueError as error:
+        return _refused(record, "malformed line", str(error))
+    native, record.lenient = decoded.line, decoded.is_lenient
+    if native.session_id is not None and _fit(native.session_id) != session:
+        return _refused(record, "entry of another session", native.session_id)
+    call_id = blake2b(line, digest_size=8).hexdigest()
+    # Two lines may be equal to the letter, and are two calls then: their places differ.
+    record.native_id, record.follows = f"skill@{session}@{offset}-{call_id}", True
+    record.ts = _time(native.timestamp)
+    record.cwd = native.project_root or None
+    if decoded.is_entry:
+        record.facts = {"agent_name": label(native.skill or "")} if not offset else None
+        record.events = _events(decoded, call_id)
+    else:
+        # Kept whole, what we do not know can be read properly by a later release.
+        record.events = [NativeEvent("lifecycle", "system", _shown(native.message), "untyped")]
+    return record
+
+
+def _refused(record: Record, reason: str, detail: str = "") -> Record:
+    record.problem, record.problem_detail = reason, one_line(escaped(detail), _DETAIL)
+    return record
+
+
+@lru_cache(maxsize=4096)
+def _fit(native_id: str) -> str:
+    # Escaped, as the store keeps the names of files: read again from there, it is the same id.
+    return fit_native_id(escaped(native_id))[0]
+
+
+def _events(decoded: Decoded, call_id: str) -> list[NativeEvent]:
+    events = [_call(decoded.line, call_id)]
+    events += (_attempt(attempt, place) for place, attempt in enumerate(decoded.tries))
+    events.append(_result(decoded, call_id))
+    skill = label(decoded.line.skill or "")
+    for event in events:
+        event.tool = skill
+    return events
+
+
+def _call(native: Line, call_id: str) -> NativeEvent:
+    given = value_of(native.input)
+    text = given if isinstance(given, str) else _beginning(native)
+    if native.phase:
+        text = f"{native.phase}: {text}" if text else native.phase
+    return NativeEvent(
+        "tool_call",
+        "assistant",
+        _shown(text),
+        "entry",
+        call_id=call_id,
+        path=native.file_path or None,
+        arguments=given,
+    )
+
+
+def _beginning(native: Line) -> str:
+    body = bytes(memoryview(native.input)[:_SHOWN_INPUT])
+    return "" if body == b"null" else body.decode("utf-8", "ignore")
+
+
+def _attempt(attempt: Attempt, place: int) -> NativeEvent:
+    """Verified means that a run ended with status 0; that is what the exit code says here."""
+    said_no = verdict_of(attempt.verdict or "") == "fail"
+    failed = not attempt.verified and (said_no or bool(attempt.runner_output))
+    marks = ("retry", "error") if failed else ("retry",)
+    return NativeEvent(
+        "assistant_msg",
+        "assistant",
+        _shown(attempt.output_summary or attempt.runner_output),
+        ATTEMPT,
+        marks=marks if place else marks[1:],
+        model=label(attempt.model) if attempt.model else None,
+        is_error=failed,
+        duration_ms=_ms(attempt.duration_ms),
+        exit_code=0 if attempt.verified else None,
+    )
+
+
+def _result(decoded: Decoded, call_id: str) -> NativeEvent:
+    status, message = one_line(escaped(decoded.line.final_status or "")), decoded.line.message
+    failed = verdict_of(status) == "fail"
+    return NativeEvent(
+        "error" if failed else "tool_result",
+        "tool",
+        _shown(f"{status}: {message}" if message else status),
+        RESULT + status,
+        marks=("tool_result",) if failed else (),
+        call_id=call_id,
+        model=label(decoded.model) if decoded.model else None,
+        is_error=failed,
+        duration_ms=_ms(decoded.took_ms),
+    )
+
+
+def _shown(text: str | None) -> str:
+    return one_line(escaped(text or ""))
+
+
+def _ms(value: float | None) -> int | None:
+    return int(value) if value is not None and 0 <= value <= _MOST_MS else None
+
+
+def _time(text: str | None) -> int | None:
+    try:
+        return parse_time(text or "")
+    except ValueError:
+        return None

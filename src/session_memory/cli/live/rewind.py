@@ -1,0 +1,35 @@
+"""``session-memory live rewind``."""
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.live.opened import opened_session, session_argument
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+
+@declared(
+    "rewind",
+    examples=(
+        ("live rewind sess_4f1c 12", "message 12 is the last again"),
+        ("live rewind sess_4f1c 0", "back to the beginning"),
+        ("live undo sess_4f1c", "and back to where it was"),
+    ),
+    json_shape='{"session_id", "from", "to"}',
+)
+@session_argument
+@click.argument("seq", type=click.IntRange(min=0), metavar="SEQ")
+@click.pass_obj
+def command(settings: Settings, session: str, seq: int) -> None:
+    """Move a session back to a message.
+
+    What came after SEQ stays stored, off the path.
+    """
+    with opened_session(settings, session) as (live, session_id):
+        left = live.rewind(session_id, seq)
+    if settings.as_json:
+        print_json({"session_id": session_id, "from": left, "to": seq})
+    elif not settings.quiet:
+        undo = f"undo with: session-memory live undo {session_id}"
+        click.echo(safe(f"{session_id} is now at message {seq} (was {left}); {undo}"))

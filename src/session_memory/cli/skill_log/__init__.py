@@ -1,0 +1,1 @@
+"""The commands of ``session-memory skill-log``, one in each file."""

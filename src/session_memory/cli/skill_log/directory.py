@@ -1,0 +1,30 @@
+"""The logs that the options name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.live.skill_log import SkillLog
+
+
+def directory_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--dir",
+        "directory",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Where the logs are; by default where sync looks for them.",
+    )(function)
+
+
+def opened_log(settings: Settings, directory: Path | None) -> "SkillLog":
+    """Without a directory the first place where `sync` looks: what is written is collected."""
+    from session_memory.collect.discover import roots
+    from session_memory.live.skill_log import SkillLog
+
+    return SkillLog(directory or roots(settings.configuration(), only=("skill",))[0].path)

@@ -1,0 +1,48 @@
+"""``session-memory skill-log read``."""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.failures import PROBLEMS
+from session_memory.cli.outline import outline
+from session_memory.cli.output import print_json, print_lines, remark, short_path
+from session_memory.cli.settings import Settings
+from session_memory.cli.skill_log.directory import directory_option, opened_log
+from session_memory.cli.text import safe
+from session_memory.views.figures import plural
+
+
+@declared(
+    "read",
+    examples=(
+        ("skill-log read nightly-7", "what a session has called"),
+        ("skill-log read nightly-7 --json", "the entries as they were written"),
+    ),
+    json_shape='{"session_id", "entries": [ENTRY, …], "problems": [{"offset", "length",'
+    ' "reason"}, …]}',
+)
+@click.argument("session", metavar="SESSION")
+@directory_option
+@click.pass_context
+def command(ctx: click.Context, session: str, directory: Path | None) -> None:
+    """Print the entries of a session.
+
+    A line that is no entry of the session is told, with its byte, and the exit status is 3. A
+    session without a log has no entries.
+    """
+    settings: Settings = ctx.obj
+    log = opened_log(settings, directory)
+    found = log.read(session)
+    if settings.as_json:
+        entries = [entry.to_dict() for entry in found]
+        problems = [problem._asdict() for problem in found.problems]
+        print_json({"session_id": session, "entries": entries, "problems": problems})
+    else:
+        print_lines(line for entry in found for line in (*outline(entry.to_dict()), ""))
+        for problem in found.problems:
+            click.echo(safe(f"byte {problem.offset}: {problem.reason}"), err=True)
+        remark(settings, f"{plural(len(found), 'call')} in {short_path(log.path_of(session))}")
+    if found.problems:
+        ctx.exit(PROBLEMS)

@@ -1,0 +1,179 @@
+"""Bringing live sessions up to date: what was appended since the last look, and nothing else.
+
+Rows are only ever added. Where one turns out to belong among those that were read (two writers, a
+clock that was set back), the session is derived anew from all of its rows.
+"""
+
+import io
+from typing import BinaryIO
+
+import msgspec
+
+from session_memory.adapters.base import DOCUMENT, Cursor, Record, SourceRef
+from session_memory.adapters.registry import adapter
+from session_memory.collect.derive import Tally
+from session_memory.collect.ingest import DomainOf, Ingest, base_of
+from session_memory.collect.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
+from session_memory.core.ids import make_uid
+from session_memory.store.live_rows import Head, Item, LiveRows, digest_of
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+# A parent that has let its subagent go is still who started it.
+_ORIGIN = ("parent_session_id", "spawn_tool_call_id", "spawn_depth")
+
+
+def has_news(store: Store) -> bool:
+    """Whether any live session was written to since it was last collected."""
+    return bool(LiveSync(store, 0, lambda repo, cwd: None).changed())
+
+
+class LiveSync:
+    """One look at all live sessions of a store."""
+
+    def __init__(self, store: Store, now: int, domain_of: DomainOf) -> None:
+        self._store = store
+        self._now = now
+        self._domain_of = domain_of
+        self._rows = LiveRows(store.db)
+        self.touched: dict[str, int] = {}
+        self.discovered = self.ingested = self.bytes = 0
+
+    def changed(self) -> list[Head]:
+        """The sessions that were written to since they were last collected."""
+        heads = self._rows.heads()
+        self.discovered = len(heads)
+        if not heads:
+            return []
+        known = self._store.sources.known(NOWHERE)
+        return [head for head in heads if not _is_current(head, known)]
+
+    def read(self, heads: list[Head]) -> None:
+        known = self._store.sources.known(NOWHERE) if heads else {}
+        for head in heads:
+            about, rows = refs_of(head.session_id)
+            self._read_about(self._row(about, known), head)
+            self._read_rows(self._row(rows, known), head)
+            self.ingested += 1
+
+    def _row(self, ref: SourceRef, known: dict[str, SourceRow]) -> SourceRow:
+        path = str(ref.path)
+        return known.get(path) or SourceRow(
+            host=NOWHERE,
+            flavor=LIVE,
+            role=ref.role,
+            path=path,
+            home_path=ref.home_path,
+            session=ref.session,
+            adapter_version=adapter(LIVE).VERSION,
+            discovered_at=self._now,
+        )
+
+    def _read_about(self, row: SourceRow, head: Head) -> None:
+        told = self._rows.about(head.session_id)
+        if told is None:
+            return
+        before = msgspec.json.decode(row.cursor_state) if row.cursor_state else {}
+        if before.get("parent_session_id") and not told["parent_session_id"]:
+            told |= {name: before[name] for name in _ORIGIN}
+        row.cursor_state = msgspec.json.encode(told, order="sorted").decode()
+        body = row.cursor_state.encode()
+        with self._store.transaction():
+            if not self._is_claimed(row):
+                self._write(row, head, self._translated(row, [body], Cursor())[0])
+
+    def _read_rows(self, row: SourceRow, head: Head) -> None:
+        order = self._rows.order(head.session_id)
+        is_grown = digest_of(order[: row.read_to]) == row.tail_hash or not row.read_to
+        if is_grown:
+            self._append(row, head, order)
+        else:
+            self._begin_anew(row, head, order)
+
+    def _append(self, row: SourceRow, head: Head, order: list[Item]) -> None:
+        cursor = Cursor(row.read_to, row.cursor_state)
+        for first in range(row.read_to, len(order), AT_ONCE):
+            items = order[first : first + AT_ONCE]
+            lines = list(table_lines(self._rows, head.session_id, items))
+            records, cursor = self._translated(row, lines, cursor)
+            with self._store.transaction():
+                if self._is_claimed(row):
+                    return
+                row.read_to, row.cursor_state = cursor.offset, cursor.state
+                row.tail_hash = digest_of(order[: row.read_to])
+                is_last = row.read_to >= len(order)
+                self._write(row, head if is_last else None, records)
+            self.bytes += sum(map(len, lines))
+        if not order:
+            with self._store.transaction():
+                self._write(row, head, [])
+
+    def _begin_anew(self, row: SourceRow, head: Head, order: list[Item]) -> None:
+        """The rows are in another order than they were read in: all of it from the beginning."""
+        with self._store.transaction():
+            if self._is_claimed(row):
+                return
+            lines = list(table_lines(self._rows, head.session_id, order))
+            records, cursor = self._translated(row, lines, Cursor())
+            row.read_to, row.cursor_state = len(order), cursor.state
+            row.tail_hash = digest_of(order)
+            row.lines, row.bookkeeping = 0, "{}"
+            for session in self._store.sessions.of_source(row.id):
+                self._store.sessions.mark_stale(session)
+            self._write(row, head, records)
+
+    def _translated(
+        self, row: SourceRow, lines: list[bytes], cursor: Cursor
+    ) -> tuple[list[Record], Cursor]:
+        read = list(adapter(LIVE).read(_Given(row, lines), cursor))
+        return [record for _, record in read], read[-1][0] if read else cursor
+
+    def _is_claimed(self, row: SourceRow) -> bool:
+        """Whether another sync is ahead of us."""
+        sources = self._store.sources
+        if not row.id:
+            return sources.exists(row.host, row.path, 0)
+        return row.role != DOCUMENT and sources.moved_on(row)
+
+    def _write(self, row: SourceRow, head: Head | None, records: list[Record]) -> None:
+        """Inside a transaction: the records, and how far they reach."""
+        if row.starts_at is None and row.role != DOCUMENT:
+            row.starts_at = next((r.ts for r in records if r.ts is not None), None)
+        row.lines = 0 if row.role == DOCUMENT else row.lines
+        tally = Tally()
+        tally.count(records)
+        tally.apply(row)
+        if head is not None:
+            row.size, row.mtime_ns = head.revision, head.last_usage
+        row.ingested_at = self._now
+        self._store.sources.save(row)
+        ingest = Ingest(self._store, self._now, self._domain_of)
+        ingest.add(row, records)
+        if row.role == DOCUMENT:
+            self._inherit(row)
+        for uid, count in ingest.counts.items():
+            self.touched.setdefault(uid, count)
+
+    def _inherit(self, row: SourceRow) -> None:
+        """A fork holds what it shares from its first moment, before anything of its own."""
+        session = self._store.sessions.row(make_uid(LIVE, row.session))
+        if session is not None and base_of(session) is not None and not session.has_shared:
+            self._store.sessions.mark_stale(session.id)
+
+
+class _Given:
+    """Lines at hand, as an adapter reads them."""
+
+    def __init__(self, row: SourceRow, lines: list[bytes]) -> None:
+        about, rows = refs_of(row.session)
+        self.ref = about if row.role == DOCUMENT else rows
+        self._lines = lines
+
+    def open(self, offset: int) -> BinaryIO:
+        return io.BytesIO(b"".join(self._lines))
+
+
+def _is_current(head: Head, known: dict[str, SourceRow]) -> bool:
+    seen = [known.get(str(ref.path)) for ref in refs_of(head.session_id)]
+    now = (head.revision, head.last_usage)
+    return all(row is not None and (row.size, row.mtime_ns) == now for row in seen)

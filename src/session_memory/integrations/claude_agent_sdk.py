@@ -1,0 +1,250 @@
+"""The Claude Agent SDK's ``SessionStore``: transcripts mirrored into live sessions.
+
+Each key (project, session, subpath) is a live session of its own, subagents below the session that
+started them. Entries come back equal to what was appended. An entry with a ``uuid`` is stored
+once, however often the SDK sends it and from however many processes.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import HeadMoved, MissingExtra, SessionClosed
+from session_memory.integrations.verbatim import RECORD, is_shown
+from session_memory.live.aio import AsyncSessionStore
+from session_memory.live.rows import (
+    MessageRow,
+    SessionKind,
+    SessionRow,
+    SessionStatus,
+    SubagentLifecycle,
+)
+
+try:
+    from claude_agent_sdk import fold_session_summary
+except ImportError as error:
+    raise MissingExtra("claude-agent-sdk") from error
+
+PROVIDER = "claude-agent-sdk"
+ALL = 2**31 - 1
+# More sessions than anybody appends to at once; what is forgotten is read again.
+REMEMBERED = 64
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+Key = Mapping[str, Any]
+Entry = dict[str, Any]
+
+
+class _Seen(msgspec.Struct):
+    """What is known of a session: where it stands, and the uuids on its path."""
+
+    head: int = 0
+    uuids: set[str] = set()
+
+
+class ClaudeSessionStore:
+    """Pass it as ``ClaudeAgentOptions(session_store=...)``."""
+
+    def __init__(self, store: AsyncSessionStore) -> None:
+        self._store = store
+        self._generation: dict[str, int] = {}
+        self._seen: dict[str, _Seen] = {}
+        self._folded: dict[str, tuple[int, dict[str, Any]]] = {}
+
+    @classmethod
+    async def open(
+        cls, place: str | Path | None = None, *, durability: str = "full"
+    ) -> "ClaudeSessionStore":
+        """Over the store at a path or a ``postgresql://`` address."""
+        return cls(await AsyncSessionStore.open(place, durability=durability))
+
+    async def close(self) -> None:
+        await self._store.close()
+
+    # ------------------------------------------------------------ what the SDK asks for
+
+    async def append(self, key: Key, entries: Sequence[Entry]) -> None:
+        """Add the entries that are new, all or none, in their order."""
+        if not entries:
+            return
+        while True:
+            session, row = await self._find(key)
+            seen = self._seen.get(session) or await self._look(session, row)
+            new = list(_unseen(entries, seen.uuids))
+            if not new:
+                return
+            target = session if row else await self._draft(session, key)
+            messages = [_to_message(entry) for entry in new]
+            try:
+                seqs = await self._store.append_messages(target, messages, expect=seen.head)
+            except HeadMoved:
+                # Another process appended or rewound meanwhile: look again.
+                self._seen.pop(session, None)
+                continue
+            except SessionClosed:
+                # Deleted meanwhile, and the key begins anew; or archived, which refuses appends.
+                if (await self._find(key))[0] == session:
+                    raise
+                continue
+            seen.head = seqs[-1]
+            seen.uuids.update(_uuids(new))
+            self._remember(session, seen)
+            return
+
+    async def load(self, key: Key) -> list[Entry] | None:
+        """Every entry on the session's path; None for a key that has none."""
+        session, row = await self._find(key)
+        if row is None:
+            return None
+        return _entries(await self._store.load_path(session)) or None
+
+    async def list_sessions(self, project_key: str) -> list[dict[str, Any]]:
+        rows = await self._rows(project_key)
+        return [_listed(row) for row in rows if _told(row).get("subpath") is None]
+
+    async def list_session_summaries(self, project_key: str) -> list[dict[str, Any]]:
+        """Folded from the entries themselves, so they cannot be stale; again only what changed."""
+        rows = await self._rows(project_key)
+        mains = [row for row in rows if _told(row).get("subpath") is None]
+        return [{**_listed(row), "data": await self._summary(row)} for row in mains]
+
+    async def delete(self, key: Key) -> None:
+        """Close the session, and with a main transcript its subagents too.
+
+        What was closed stays stored, hidden: session-memory erases only when told to forget.
+        """
+        subpath = key.get("subpath")
+        for row in await self._rows(key["project_key"], with_subagents=True):
+            told = _told(row)
+            is_meant = told.get("session_id") == key["session_id"]
+            if is_meant and subpath in (None, told.get("subpath")):
+                await self._store.close_session(row.session_id, cascade=subpath is None)
+                self._seen.pop(row.session_id, None)
+                self._folded.pop(row.session_id, None)
+
+    async def list_subkeys(self, key: Key) -> list[str]:
+        rows = await self._rows(key["project_key"], with_subagents=True)
+        mine = [_told(row) for row in rows if _told(row).get("session_id") == key["session_id"]]
+        return [told["subpath"] for told in mine if told.get("subpath") is not None]
+
+    # ------------------------------------------------------------ live sessions
+
+    async def _find(self, key: Key) -> tuple[str, SessionRow | None]:
+        """The live session of a key, or the id it will have.
+
+        A deleted one keeps its id, so its key goes on under the next.
+        """
+        base = _live_id(key)
+        for generation in count(self._generation.get(base, 0)):
+            session = base if generation == 0 else f"{base}:{generation}"
+            row = await self._store.get_session(session, with_closed=True)
+            if row is None or row.status != SessionStatus.CLOSED:
+                if generation:
+                    self._generation[base] = generation
+                return session, row
+        raise AssertionError("count() has no end")
+
+    async def _draft(self, session: str, key: Key) -> Any:
+        told = {name: key[name] for name in ("project_key", "session_id")}
+        fields: dict[str, Any] = {"provider": PROVIDER, "cwd": key["project_key"]}
+        if key.get("subpath") is not None:
+            told["subpath"] = key["subpath"]
+            main, row = await self._find({**key, "subpath": None})
+            fields["kind"] = SessionKind.SUBAGENT
+            fields["lifecycle"] = SubagentLifecycle.LINKED
+            fields["parent_session_id"] = main if row else None
+        return self._store.draft_session(session_id=session, metadata=told, **fields)
+
+    async def _look(self, session: str, row: SessionRow | None) -> _Seen:
+        path = await self._store.load_path(session) if row else []
+        head = max((message.seq for message in path), default=0)
+        seen = _Seen(head, set(_uuids(_entries(path))))
+        self._remember(session, seen)
+        return seen
+
+    def _remember(self, session: str, seen: _Seen) -> None:
+        self._seen.pop(session, None)
+        self._seen[session] = seen
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+
+    async def _rows(self, project_key: str, *, with_subagents: bool = False) -> list[SessionRow]:
+        rows = await self._store.list_sessions(
+            cwd=project_key, limit=ALL, with_subagents=with_subagents
+        )
+        return [row for row in rows if row.provider == PROVIDER]
+
+    async def _summary(self, row: SessionRow) -> dict[str, Any]:
+        session = row.session_id
+        head = await self._store.head(session)
+        known = self._folded.get(session)
+        if known is None or known[0] != head:
+            entries: Any = _entries(await self._store.load_path(session))
+            key: Any = _told(row)
+            known = (head, dict(fold_session_summary(None, key, entries)["data"]))
+            self._folded[session] = known
+        return dict(known[1])
+
+
+def _live_id(key: Key) -> str:
+    """Readable where the session's own id is; the hash keeps projects and subagents apart."""
+    parts = [key["project_key"], key["session_id"], key.get("subpath")]
+    digest = sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    own = str(key["session_id"])
+    return f"{PROVIDER}:{own}:{digest}" if _NAME.fullmatch(own) else f"{PROVIDER}:{digest}"
+
+
+def _told(row: SessionRow) -> dict[str, Any]:
+    return row.metadata
+
+
+def _listed(row: SessionRow) -> dict[str, Any]:
+    return {"session_id": row.metadata["session_id"], "mtime": row.updated_at}
+
+
+def _uuids(entries: Iterable[Entry]) -> Iterable[str]:
+    return (entry["uuid"] for entry in entries if isinstance(entry.get("uuid"), str))
+
+
+def _unseen(entries: Iterable[Entry], seen: set[str]) -> Iterable[Entry]:
+    sent: set[str] = set()
+    for entry in entries:
+        uuid = entry.get("uuid")
+        if not isinstance(uuid, str):
+            yield entry
+        elif uuid not in seen and uuid not in sent:
+            sent.add(uuid)
+            yield entry
+
+
+def _to_message(entry: Entry) -> dict[str, Any]:
+    said = entry.get("message")
+    kind = str(entry.get("type"))
+    if not isinstance(said, dict) or kind not in ("user", "assistant"):
+        return {"role": "system", "name": kind, "meta": {RECORD: entry}}
+    injected = bool(entry.get("isMeta") or entry.get("isCompactSummary"))
+    meta: dict[str, Any] = {"synthetic": True} if injected else {}
+    content = said.get("content")
+    if not is_shown(content):
+        return {"role": kind, "meta": {**meta, RECORD: entry}}
+    rest = {name: value for name, value in said.items() if name != "content"}
+    return {"role": kind, "content": content, "meta": {**meta, RECORD: {**entry, "message": rest}}}
+
+
+def _entries(path: Iterable[MessageRow]) -> list[Entry]:
+    """Messages that did not come from the SDK (a repair, say) are none of its entries."""
+    return [_to_entry(message) for message in path if RECORD in message.meta]
+
+
+def _to_entry(message: MessageRow) -> Entry:
+    entry: Entry = dict(message.meta[RECORD])
+    if message.content is not None:
+        entry["message"] = {**entry["message"], "content": message.content}
+    return entry

@@ -1,0 +1,171 @@
+"""The OpenAI Agents SDK's ``Session``: a conversation kept as a live session.
+
+Items come back equal to what was added. Nothing is erased: a popped item and a cleared
+conversation can be brought back with ``session-memory live undo``. A compaction of the session
+shows as its note, in the place of the items behind it.
+"""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from session_memory.core.errors import HeadMoved, MissingExtra, UnknownLiveSession
+from session_memory.integrations.verbatim import RECORD, is_shown
+from session_memory.live.aio import AsyncSessionStore
+from session_memory.live.base import SESSION_ID
+from session_memory.live.rows import MessageRow
+from session_memory.live.store import SessionStore
+
+try:
+    from agents.memory.session_settings import SessionSettings, coerce_session_settings
+except ImportError as error:
+    raise MissingExtra("openai-agents") from error
+
+PROVIDER = "openai-agents"
+
+_ROLES = ("user", "assistant", "system", "developer")
+_OUTPUT = re.compile(r"_(call_)?output$")
+
+Item = Any
+
+
+class LiveSession:
+    """Pass it as ``Runner.run(..., session=...)``.
+
+    Several may share one ``AsyncSessionStore``; one that was given a path or an address opens a
+    store of its own, which `close` closes.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        store: AsyncSessionStore | str | Path | None = None,
+        *,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings: SessionSettings | None = coerce_session_settings(
+            SessionSettings() if session_settings is None else session_settings
+        )
+        self._owns_store = not isinstance(store, AsyncSessionStore)
+        self._store = (
+            store
+            if isinstance(store, AsyncSessionStore)
+            else AsyncSessionStore(SessionStore.open(store))
+        )
+        self._live_id = _live_id(session_id)
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        """The conversation, or its last ``limit`` items, oldest first."""
+        settled = self.session_settings.limit if self.session_settings else None
+        most = settled if limit is None else limit
+        try:
+            messages = await self._messages(most)
+        except UnknownLiveSession:
+            return []
+        return [_to_item(message) for message in messages]
+
+    async def _messages(self, most: int | None) -> list[MessageRow]:
+        if most == 0:
+            return []
+        if most is None or most < 0:
+            return list(await self._store.load_active_messages(self._live_id))
+        if not await self._store.list_compactions(self._live_id):
+            return list(await self._store.load_tail(self._live_id, most))
+        return list(await self._store.load_active_messages(self._live_id))[-most:]
+
+    async def add_items(self, items: Sequence[Item]) -> None:
+        """Add items at the end, all or none; the first ones begin the session."""
+        if items:
+            metadata = {"session_id": self.session_id}
+            draft = self._store.draft_session(
+                session_id=self._live_id, provider=PROVIDER, metadata=metadata
+            )
+            await self._store.append_messages(draft, [_to_message(dict(item)) for item in items])
+
+    async def pop_item(self) -> Item | None:
+        """Take the last item off; of several who pop at once, each gets another one."""
+        while True:
+            try:
+                tail = await self._store.load_tail(self._live_id, 2)
+            except UnknownLiveSession:
+                return None
+            if not tail:
+                return None
+            before = tail[-2].seq if len(tail) > 1 else 0
+            try:
+                await self._store.rewind(self._live_id, before, expect=tail[-1].seq)
+            except HeadMoved:
+                continue
+            return _to_item(tail[-1])
+
+    async def clear_session(self) -> None:
+        try:
+            await self._store.clear_session(self._live_id)
+        except UnknownLiveSession:
+            return
+
+    async def close(self) -> None:
+        """Close the store, if it is this session's own."""
+        if self._owns_store:
+            await self._store.close()
+
+
+def _live_id(session_id: str) -> str:
+    """The session's own id where it can be one; else a hash of it, the original kept beside."""
+    if SESSION_ID.fullmatch(session_id) and ".." not in session_id:
+        return session_id
+    digest = sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"x-{digest[:32]}"
+
+
+def _to_message(item: dict[str, Any]) -> dict[str, Any]:
+    match item:
+        case {"type": "function_call", "call_id": str(call_id), "name": str(name)}:
+            function = {"name": name, "arguments": item.get("arguments")}
+            call = {"id": call_id, "type": "function", "function": function}
+            rest = _without(item, "call_id", "name", "arguments")
+            return {"role": "assistant", "tool_calls": [call], "meta": {RECORD: rest}}
+        case {"type": "function_call_output", "call_id": str(call_id), "output": output} if (
+            is_shown(output)
+        ):
+            told = {"role": "tool", "content": output, "tool_call_id": call_id}
+            return {**told, "meta": {RECORD: _without(item, "call_id", "output")}}
+        case {"role": str(role), "content": content} if role in _ROLES and is_shown(content):
+            rest = _without(item, "role", "content")
+            return {"role": role, "content": content, "meta": {RECORD: rest}}
+    kind = str(item.get("type"))
+    role = "tool" if _OUTPUT.search(kind) else "assistant"
+    return {"role": role, "name": kind, "meta": {RECORD: item}}
+
+
+def _to_item(message: MessageRow) -> Item:
+    if RECORD not in message.meta:
+        return _plain_item(message)
+    rest = message.meta[RECORD]
+    if message.name is not None:
+        return rest
+    if message.tool_calls:
+        call = message.tool_calls[0]
+        return {**rest, "call_id": call["id"], **_present(call["function"])}
+    if message.tool_call_id:
+        return {**rest, "call_id": message.tool_call_id, "output": message.content}
+    return {"role": message.role, "content": message.content, **rest}
+
+
+def _plain_item(message: MessageRow) -> Item:
+    """A message that the SDK did not add: a note of a compaction, a repair."""
+    if message.tool_call_id:
+        output = {"call_id": message.tool_call_id, "output": message.content}
+        return {"type": "function_call_output", **output}
+    return {"role": message.role, "content": message.content or ""}
+
+
+def _present(function: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in function.items() if value is not None}
+
+
+def _without(item: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name not in names}

@@ -1,0 +1,126 @@
+"""The two shapes of a message: blocks (``tool_use``, ``tool_result``) and flat OpenAI chat.
+
+Both go in and come out; what is asked about a message (its text, its calls, whose result it is) is
+asked here, so that nothing else knows which shape it has.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from session_memory.core.text import escaped
+from session_memory.live.rows import MessageRow, PendingCall
+
+SHOWN_TYPES = ("text", "input_text", "output_text")
+
+
+def text_of(content: Any) -> str:
+    """The words in a content of either shape."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(
+        str(block.get("text") or "")
+        for block in content
+        if isinstance(block, dict) and block.get("type") in SHOWN_TYPES
+    )
+
+
+def calls_in(message: MessageRow) -> Iterator[PendingCall]:
+    """The tool calls a message makes, in their order."""
+    calls: list[Any] = message.tool_calls or []
+    for call in calls:
+        if not isinstance(call, dict):
+            continue
+        function = call.get("function")
+        told = function if isinstance(function, dict) else call
+        call_id = call.get("id") or call.get("call_id")
+        if isinstance(call_id, str):
+            arguments = _decoded(told.get("arguments"))
+            yield PendingCall(escaped(call_id), told.get("name"), arguments, message.seq)
+    for block in _blocks(message, "tool_use"):
+        call_id = block.get("id")
+        if isinstance(call_id, str):
+            yield PendingCall(escaped(call_id), block.get("name"), block.get("input"), message.seq)
+
+
+def results_in(message: MessageRow) -> Iterator[str]:
+    """The ids of the calls a message answers."""
+    if message.tool_call_id:
+        yield message.tool_call_id
+    for block in _blocks(message, "tool_result"):
+        call_id = block.get("tool_use_id")
+        if isinstance(call_id, str):
+            yield escaped(call_id)
+
+
+def _blocks(message: MessageRow, kind: str) -> Iterator[dict[str, Any]]:
+    for block in message.content if isinstance(message.content, list) else ():
+        if isinstance(block, dict) and block.get("type") == kind:
+            yield block
+
+
+def paired(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[PendingCall]]:
+    """``(seq of the call, seq of its result)`` for each pair, and the calls without a result.
+
+    A result answers the oldest open call of its id: models that count their calls anew in every
+    round use an id again.
+    """
+    pairs: list[tuple[int, int]] = []
+    waiting: dict[str, list[PendingCall]] = {}
+    for message in messages:
+        for call_id in results_in(message):
+            if asked := waiting.get(call_id):
+                pairs.append((asked.pop(0).seq, message.seq))
+        for call in calls_in(message):
+            waiting.setdefault(call.call_id, []).append(call)
+    missing = [call for calls in waiting.values() for call in calls]
+    return pairs, sorted(missing, key=lambda call: call.seq)
+
+
+def pending_in(path: Iterable[MessageRow]) -> list[PendingCall]:
+    """Every call of a path without a result, in the order they were made."""
+    return paired(path)[1]
+
+
+def failures_in(message: MessageRow) -> Iterator[str]:
+    """What went wrong, in the words of the results that say so."""
+    if message.meta.get("is_error"):
+        yield text_of(message.content)
+    for block in _blocks(message, "tool_result"):
+        if block.get("is_error"):
+            yield str(block.get("model_text") or text_of(block.get("content")))
+
+
+def is_prompt(message: MessageRow) -> bool:
+    """Whether a person said it: not a result, and nothing that was put in their mouth."""
+    return (
+        message.role == "user"
+        and not message.meta.get("synthetic")
+        and next(results_in(message), None) is None
+    )
+
+
+def result_like(call: PendingCall, made: MessageRow, text: str) -> dict[str, Any]:
+    """An error result for ``call`` in the shape of the message that made it."""
+    meta = {"synthetic": True, "repaired": True, "is_error": True}
+    if made.tool_calls:
+        return {"role": "tool", "content": text, "tool_call_id": call.call_id, "meta": meta}
+    block = {
+        "type": "tool_result",
+        "tool_use_id": call.call_id,
+        "model_text": text,
+        "display_text": text,
+        "is_error": True,
+    }
+    return {"role": "user", "content": [block], "meta": meta}
+
+
+def _decoded(arguments: Any) -> Any:
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

@@ -1,0 +1,143 @@
+"""Folds: a range of messages replaced by a note, recorded exactly and undone exactly."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from session_memory.core.errors import CannotFold, CannotUnfold
+from session_memory.live.base import now, to_json
+from session_memory.live.compaction import KEPT_EXCHANGES, Plan, plan_compaction, splits_a_call
+from session_memory.live.context import arranged
+from session_memory.live.messages import Messages, stored_message
+from session_memory.live.rows import CompactionRow, MessageRow
+from session_memory.live.sessions import LANE, NOWHERE
+
+_TAKE_SEQS = """
+    update live_sessions
+    set next_seq = next_seq + 1, last_compact_seq = last_compact_seq + 1, updated_at = :now,
+        revision = revision + 1
+    where id = :key returning last_compact_seq
+"""
+_TOUCH = "update live_sessions set updated_at = :now, revision = revision + 1 where id = :key"
+_UNDO = """
+    update live_folds set undone_at = :now where session_key = :key and compact_seq = :fold
+"""
+_COLUMNS = (
+    "session_key",
+    "compact_seq",
+    "note_lane",
+    "note_seq",
+    "from_seq",
+    "to_seq",
+    "members",
+    "before_tokens",
+    "after_tokens",
+    "round_index",
+    "created_at",
+)
+
+
+class Folds(Messages):
+    def plan_compaction(self, session_id: str, keep: int = KEPT_EXCHANGES) -> Plan:
+        """Which messages of the context to fold so that the last ``keep`` exchanges stay."""
+        return plan_compaction(self.load_active_messages(session_id), keep)
+
+    def record_compaction(
+        self,
+        session_id: str,
+        *,
+        from_seq: int,
+        to_seq: int,
+        note_content: str,
+        before_tokens: int | None = None,
+        after_tokens: int | None = None,
+        round_index: int | None = None,
+        note_meta: dict[str, Any] | None = None,
+        members: Sequence[int] | None = None,
+        expect: int | None = None,
+        fence: int | None = None,
+    ) -> tuple[int, int]:
+        """Put a note in the place of the context's messages from ``from_seq`` to ``to_seq``.
+
+        ``members`` names them one by one where they are not all in between (instructions that
+        stay, say). Gives ``(compact_seq, note_seq)``. What others append meanwhile is not touched:
+        only these messages are behind the note.
+        """
+        meta = {
+            **(note_meta or {}),
+            "compacted_at_round": round_index,
+            "from_seq": from_seq,
+            "to_seq": to_seq,
+            "original_tokens": before_tokens,
+            "summary_tokens": after_tokens,
+        }
+        note = {"role": "system", "name": "compact_note", "content": note_content, "meta": meta}
+        at = now()
+        row = stored_message({**note, "round_index": round_index}, at)
+        told = (before_tokens, after_tokens, round_index, at)
+        with self._writing():
+            key, _, _, note_seq = self._hold(session_id, fence, expect)
+            folded = _members(session_id, self._context(session_id), from_seq, to_seq, members)
+            fold = int(self._db.value(_TAKE_SEQS, {"key": key, "now": at}))
+            # A lane of its own: the note stands where the fold stands, not at the end of the path.
+            lane = self._db.insert_one("live_lanes", LANE, (key, *NOWHERE))
+            self._insert(lane, note_seq, [row])
+            values = (key, fold, lane, note_seq, from_seq, to_seq, to_json(folded, "members"))
+            self._db.insert_one("live_folds", _COLUMNS, (*values, *told))
+        return fold, note_seq
+
+    def undo_compaction(
+        self, session_id: str, compact_seq: int | None = None, *, fence: int | None = None
+    ) -> int:
+        """Show the messages behind a note again (of the last fold that applies); which fold it was.
+
+        A fold that another one has folded in turn can only be undone after that one.
+        """
+        with self._writing():
+            key, lane, head, _ = self._hold(session_id, fence)
+            folds = self._folds(session_id, key)[0]
+            _, in_force = arranged(self._seqs(list(self._cuts(lane, head))), folds)
+            wanted = _unfoldable(session_id, in_force, compact_seq)
+            at = now()
+            self._db.execute(_UNDO, {"key": key, "fold": wanted, "now": at})
+            self._db.execute(_TOUCH, {"key": key, "now": at})
+        return wanted
+
+    def list_compactions(self, session_id: str) -> list[CompactionRow]:
+        """Every fold ever made, the undone ones marked."""
+        with self._reading():
+            return self._folds(session_id, self._where(session_id)[0])[0]
+
+
+def _members(
+    session_id: str,
+    seen: Sequence[MessageRow],
+    from_seq: int,
+    to_seq: int,
+    members: Sequence[int] | None,
+) -> list[int]:
+    """The seqs behind the note, in their order, if that is a fold that can be made."""
+    order = [message.seq for message in seen]
+    if from_seq not in order or to_seq not in order:
+        raise CannotFold(session_id, "its ends are not in the context")
+    first, last = order.index(from_seq), order.index(to_seq)
+    if first > last:
+        raise CannotFold(session_id, f"message {from_seq} stands behind message {to_seq}")
+    between = order[first : last + 1]
+    chosen = set(between if members is None else members)
+    if not chosen <= set(between) or not {from_seq, to_seq} <= chosen:
+        raise CannotFold(session_id, "its members do not lie between its ends")
+    if splits_a_call(seen, chosen):
+        raise CannotFold(session_id, "it would part a call from its result")
+    return [seq for seq in between if seq in chosen]
+
+
+def _unfoldable(session_id: str, in_force: Sequence[CompactionRow], wanted: int | None) -> int:
+    """Which fold can be undone: it applies, and none that applies stands on it."""
+    known = {fold.compact_seq: fold for fold in in_force}
+    number = max(known, default=None) if wanted is None else wanted
+    if number is None or number not in known:
+        raise CannotUnfold(session_id, wanted, "it is not in force")
+    for fold in in_force:
+        if known[number].note_seq in fold.members:
+            raise CannotUnfold(session_id, number, f"fold {fold.compact_seq} stands on it")
+    return number

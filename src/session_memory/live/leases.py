@@ -1,0 +1,91 @@
+"""Leases: one writer at a time, and a fence that every write is checked against.
+
+A lease is taken with a higher fence than any before it. The statement that writes checks the fence
+it was shown, so a dispossessed owner cannot write, however late its write arrives. While a lease is
+held and has not run out, whoever shows no fence cannot write either.
+"""
+
+from session_memory.core.errors import InvalidRecord, shown
+from session_memory.core.text import escaped
+from session_memory.live.base import LONGEST_LEASE_MS, Live, is_usable, now
+from session_memory.live.rows import Lease
+
+TTL_MS = 30_000
+
+_TAKE = f"""
+    update live_sessions
+    set fence = fence + 1, lease_owner = :owner, lease_until = :until
+    where session_id = :session and status = 'active'
+      and (lease_owner is null or lease_owner = :owner or lease_until <= :now
+        or lease_until > :now + {LONGEST_LEASE_MS} or :force = 1)
+    returning fence
+"""
+_RENEW = """
+    update live_sessions set lease_until = :until
+    where session_id = :session and fence = :fence and lease_owner = :owner
+    returning fence
+"""
+# With a higher fence: what was given back opens nothing any more.
+_RELEASE = """
+    update live_sessions set lease_owner = null, lease_until = 0, fence = fence + 1
+    where session_id = :session and fence = :fence and lease_owner = :owner
+    returning fence
+"""
+_HOLDER = """
+    select lease_owner, fence, lease_until from live_sessions
+    where session_id = :session and lease_owner is not null and lease_until > :now
+"""
+
+
+class Leases(Live):
+    def acquire_lease(
+        self, session_id: str, owner: str, *, ttl_ms: int = TTL_MS, force: bool = False
+    ) -> Lease:
+        """The right to write for ``ttl_ms``, unless another owner has it and it has not run out.
+
+        ``force`` takes it all the same, for a person who knows that its owner is gone.
+        """
+        at = now()
+        told = {"owner": escaped(owner), "until": at + _checked(ttl_ms), "now": at}
+        told["force"] = int(force)
+        with self._writing():
+            fence = None
+            if is_usable(session_id):
+                fence = self._db.value(_TAKE, {"session": session_id, **told})
+            if fence is None:
+                raise self._refusal(session_id)
+        return Lease(session_id, owner, int(fence), at + ttl_ms)
+
+    def renew_lease(self, lease: Lease, *, ttl_ms: int = TTL_MS) -> Lease:
+        until = now() + _checked(ttl_ms)
+        with self._writing():
+            if self._db.one(_RENEW, {**_told(lease), "until": until}) is None:
+                raise self._refusal(lease.session_id, lease.fence)
+        return Lease(lease.session_id, lease.owner, lease.fence, until)
+
+    def release_lease(self, lease: Lease) -> bool:
+        """Give it back; False when it was lost already."""
+        with self._writing():
+            return self._db.one(_RELEASE, _told(lease)) is not None
+
+    def lease_holder(self, session_id: str) -> Lease | None:
+        """Who may write now, if it is one alone."""
+        if not is_usable(session_id):
+            return None
+        with self._reading():
+            found = self._db.one(_HOLDER, {"session": session_id, "now": now()})
+        return None if found is None else Lease(session_id, *found)
+
+
+def _checked(ttl_ms: int) -> int:
+    if ttl_ms > LONGEST_LEASE_MS:
+        raise InvalidRecord(f"ttl_ms must be at most a day, not {shown(ttl_ms)}", field="ttl_ms")
+    return ttl_ms
+
+
+def _told(lease: Lease) -> dict[str, object]:
+    return {
+        "session": lease.session_id,
+        "owner": escaped(lease.owner),
+        "fence": lease.fence,
+    }

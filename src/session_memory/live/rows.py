@@ -1,0 +1,142 @@
+"""The rows of the live store, in the words of the runtimes that use it. Values only, no I/O."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class SessionKind(StrEnum):
+    ROOT = "root"
+    SUBAGENT = "subagent"
+
+
+class SessionStatus(StrEnum):
+    """``closed`` sessions are hidden; their usage stays, and only ``forget`` erases them."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    CLOSED = "closed"
+
+
+class SubagentLifecycle(StrEnum):
+    """How long a subagent's session lasts: its own run, its parent's life, or its own life."""
+
+    EPHEMERAL = "ephemeral"
+    LINKED = "linked"
+    DETACHED = "detached"
+
+
+class MessageState(StrEnum):
+    """``active``: in the context; ``compacted_out``: behind a note; ``rewound``: off the path."""
+
+    ACTIVE = "active"
+    COMPACTED_OUT = "compacted_out"
+    REWOUND = "rewound"
+
+
+class SessionRow(msgspec.Struct, kw_only=True):
+    """One live session; times are milliseconds."""
+
+    session_id: str
+    created_at: int
+    updated_at: int
+    system_prompt: str | None
+    model: str | None
+    config: dict[str, Any]
+    status: SessionStatus
+    kind: SessionKind
+    parent_session_id: str | None
+    spawn_tool_call_id: str | None
+    spawn_depth: int
+    lifecycle: SubagentLifecycle
+    metadata: dict[str, Any]
+    title: str | None = None
+    provider: str | None = None
+    cwd: str | None = None
+    api_base: str | None = None
+    forked_from: str | None = None
+    forked_at: int | None = None
+
+
+class MessageRow(msgspec.Struct, gc=False):
+    """One message. ``content`` is text, or a list of blocks, as it was appended."""
+
+    session_id: str
+    seq: int
+    role: str
+    name: str | None = None
+    content: str | list[dict[str, Any]] | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+    round_index: int | None = None
+    state: MessageState = MessageState.ACTIVE
+    meta: dict[str, Any] = {}
+    created_at: int = 0
+    stands_after: int | None = None
+    """The message behind which a repair stands, wherever the head was when it was made."""
+
+
+class CompactionRow(msgspec.Struct, kw_only=True):
+    """A fold: ``members`` are the exact messages and notes that the note stands for."""
+
+    session_id: str
+    compact_seq: int
+    note_seq: int
+    from_seq: int
+    to_seq: int
+    before_tokens: int | None
+    after_tokens: int | None
+    round_index: int | None
+    created_at: int
+    members: list[int] = []
+    is_undone: bool = False
+
+
+class PendingCall(msgspec.Struct, frozen=True):
+    """A tool call without a result, and the message that made it."""
+
+    call_id: str
+    name: str | None
+    arguments: Any
+    seq: int
+
+
+class SessionStateRow(msgspec.Struct, kw_only=True):
+    session_id: str
+    next_seq: int
+    round_index: int
+    last_compact_seq: int
+    pending: dict[str, Any] | None
+
+
+class UsageRow(msgspec.Struct, kw_only=True):
+    """What one model call used; buckets as the provider gave them."""
+
+    session_id: str
+    send_index: int
+    round_index: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    total_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    model: str | None
+    created_at: int
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right to write to a session: every write may show its ``fence``; an old one fails."""
+
+    session_id: str
+    owner: str
+    fence: int
+    until: int
+
+
+class ResumePlan(msgspec.Struct, frozen=True):
+    """What a runtime does next: run ``calls``, then ask the model, or wait for the person."""
+
+    session_id: str
+    next: str
+    calls: tuple[PendingCall, ...] = ()

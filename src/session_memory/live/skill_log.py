@@ -1,0 +1,225 @@
+"""The skill log: one JSONL file for each session, one line for each call of a skill.
+
+An entry is one ``write`` at the file's end and on disk when `SkillLog.append` returns. What a crash
+or a full disk tore off stays where it is, on a line of its own: it costs itself alone.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from session_memory.core.errors import (
+    InvalidRecord,
+    SessionMemoryError,
+    StoreError,
+    StoreFull,
+    UnsafePath,
+    shown,
+)
+from session_memory.core.ids import NATIVE_ID, check_native_id
+from session_memory.core.schema import Entry
+from session_memory.store.private import keep_names, make_private
+
+ENDING = ".jsonl"
+# One call of ``write`` takes no more than 2 GiB.
+LONGEST_LINE = 1 << 30
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class Unreadable(NamedTuple):
+    """A line that is no entry of its session: where it stands and why."""
+
+    offset: int
+    length: int
+    reason: str
+
+
+class Entries(list[Entry]):
+    """The entries of a log in the order they were written, and beside them what was none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[Unreadable] = []
+
+
+class SkillLog:
+    """The logs in one directory; any number of processes and threads may append to each."""
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory).expanduser()
+
+    def path_of(self, session_id: str) -> Path:
+        """Where a session's log is; an id is checked before anything is made of it."""
+        return self.directory / f"{check_native_id('session_id', session_id)}{ENDING}"
+
+    def append(self, entry: Entry | Mapping[str, Any]) -> None:
+        """Add an entry to the log of its session. It is on disk when this returns."""
+        record = entry if isinstance(entry, Entry) else Entry.from_dict(entry)
+        line = _line_of(record)
+        path = self.path_of(record.session_id)
+        with _explained(path, "write"):
+            make_private(self.directory)
+            with closing(_Tail(path)) as tail:
+                tail.add(line)
+
+    def read(self, session_id: str) -> Entries:
+        """The entries of a session, none where there is no log. Waits for nobody."""
+        found = Entries()
+        path = self.path_of(session_id)
+        with _explained(path, "read"):
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            except FileNotFoundError:
+                return found
+            with open(descriptor, "rb") as file:  # noqa: PTH123
+                _refuse_other_than_file(path, descriptor)
+                for offset, length, line in _lines(file):
+                    _read_line(found, session_id, offset, length, line)
+        return found
+
+    def sessions(self) -> list[str]:
+        """The ids of the sessions that have a log, sorted."""
+        with _explained(self.directory, "read"):
+            try:
+                names = [entry.name for entry in os.scandir(self.directory) if _is_log(entry)]
+            except FileNotFoundError:
+                return []
+        ids = (name.removesuffix(ENDING) for name in names)
+        return sorted(session for session in ids if NATIVE_ID.fullmatch(session))
+
+
+def _is_log(entry: "os.DirEntry[str]") -> bool:
+    return entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _line_of(entry: Entry) -> bytes:
+    # In the order of the fields: whose line it is stands at its beginning.
+    line = json.dumps(entry.to_dict(), allow_nan=False).encode("ascii") + b"\n"
+    if len(line) >= LONGEST_LINE:
+        raise InvalidRecord(f"an entry of {len(line):,} bytes is too long", field="Entry")
+    return line
+
+
+class _Tail:
+    """The end of a log, held under a lock so that nobody heals what another is writing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = _locked(path)
+
+    def add(self, line: bytes) -> None:
+        status = os.fstat(self._file)
+        if not status.st_size:
+            # Before the first byte: whoever finds one may rely on the file's name being on disk.
+            keep_names(self._path.parent)
+        elif os.pread(self._file, 1, status.st_size - 1) != b"\n":
+            line = b"\n" + line
+        written = os.write(self._file, line)
+        if written < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def _locked(path: Path) -> int:
+    """A descriptor of the file that ``path`` names, with its lock."""
+    while True:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            _refuse_other_than_file(path, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _still_names(path, descriptor):
+                _keep_private(descriptor)
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _still_names(path: Path, descriptor: int) -> bool:
+    """While we waited for the lock the file may have been moved away, and entries with it."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _keep_private(descriptor: int) -> None:
+    status = os.fstat(descriptor)
+    if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+        os.fchmod(descriptor, 0o600)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:
+    """Offset, length and bytes of every line that is not blank; None for one that is too long."""
+    offset = 0
+    while line := file.readline(LONGEST_LINE):
+        length = len(line)
+        if length == LONGEST_LINE and not line.endswith(b"\n"):
+            while piece := file.readline(1 << 20):
+                length += len(piece)
+                if piece.endswith(b"\n"):
+                    break
+            yield offset, length, None
+        elif not line.isspace():
+            yield offset, length, line
+        offset += length
+
+
+def _read_line(
+    found: Entries, session_id: str, offset: int, length: int, line: bytes | None
+) -> None:
+    reason = "line too long"
+    if line is not None:
+        try:
+            # A power cut may leave zeros where a line should be; the next line then follows them.
+            entry = Entry.from_json(line.lstrip(b"\0"))
+        except InvalidRecord as error:
+            reason = str(error) if line.endswith(b"\n") else "unfinished last line"
+        else:
+            if entry.session_id == session_id:
+                found.append(entry)
+                return
+            reason = f"an entry of session {shown(entry.session_id)}"
+    found.problems.append(Unreadable(offset, length, reason))
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def _refuse_other_than_file(path: Path, descriptor: int) -> None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise UnsafePath(f"{path} is no file", "Move it out of the way, or name another directory.")
+
+
+@contextmanager
+def _explained(path: Path, what: str) -> Iterator[None]:
+    """The errors of the operating system in our words; the path is always named."""
+    try:
+        yield
+    except SessionMemoryError:
+        raise
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StoreFull(str(path)) from error
+        if error.errno == errno.ELOOP:
+            hint = "Look where it leads, and remove it yourself."
+            raise UnsafePath(f"{path} is a link", hint) from error
+        hint = "Check the directory, its links and its permissions."
+        raise StoreError(f"cannot {what} {path}: {error.strerror}", hint) from error

@@ -1,0 +1,158 @@
+"""How often skills succeed, asked of the store: no log is opened, and events of other agents are
+not looked at. Statuses are kept as they were written; they are normalized here.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from session_memory.core.errors import InvalidTime, shown
+from session_memory.core.skills import ATTEMPT, FLAVOR, RESULT, label, verdict_of
+from session_memory.core.time import MIN_MS, now_ms
+from session_memory.store.store import Store
+
+ALWAYS = "all"
+FAST, SAMPLE, THINKING = "fast", "sample", "thinking"
+FAST_FROM, THINKING_BELOW = 0.90, 0.70
+
+_WINDOW = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
+_UNIT_MS = {"min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+
+# The sessions come first, and only those of the skill log: the events of all others, nearly all
+# there are, stay unread. SQLite keeps the order of a cross join.
+_COUNT = """
+    select t.name, m.name, k.name, c.times, c.verified
+    from (
+        select e.tool, e.model, e.native_kind, count(*) as times,
+            sum(case when e.exit_code = 0 then 1 else 0 end) as verified
+        from sessions s
+        cross join events e
+        where s.flavor = :flavor and e.session_id = s.id and coalesce(e.ts, :always) >= :since
+            and e.native_kind in (
+                select id from names where name = :attempt or name like :result
+            )
+        group by e.tool, e.model, e.native_kind
+    ) c
+    join names t on t.id = c.tool
+    join names k on k.id = c.native_kind
+    left join names m on m.id = c.model
+"""
+
+
+class PassRate(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the calls of a skill in a window, of one model or of all.
+
+    ``other`` counts statuses that are neither of the three. ``attempts`` are the tries, each
+    counted for the model that made it, and ``verified`` those a run has proved.
+    """
+
+    skill: str
+    window: str = ALWAYS
+    model: str | None = None
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    other: int = 0
+    attempts: int = 0
+    verified: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped + self.other
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Of the calls that came to a verdict; None while there is none."""
+        judged = self.passed + self.failed
+        return self.passed / judged if judged else None
+
+    @property
+    def advice(self) -> str:
+        """Which model to use: what nearly always works needs no thinking."""
+        rate = self.pass_rate
+        if rate is None:
+            return SAMPLE
+        return FAST if rate >= FAST_FROM else THINKING if rate < THINKING_BELOW else SAMPLE
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "skill": self.skill,
+            "window": self.window,
+            "model": self.model,
+            "pass": self.passed,
+            "fail": self.failed,
+            "skip": self.skipped,
+            "other": self.other,
+            "total": self.total,
+            "pass_rate": self.pass_rate,
+            "attempts": self.attempts,
+            "verified": self.verified,
+            "advice": self.advice,
+        }
+
+
+def pass_rate(
+    store: Store,
+    skill: str,
+    window: str = ALWAYS,
+    *,
+    model: str | None = None,
+    now: int | None = None,
+) -> PassRate:
+    """What became of the calls of ``skill`` within ``window`` before ``now``."""
+    wanted = label(skill)
+    by = None if model is None else label(model)
+    found = pass_rates(store, window, now=now)
+    rates = [rate for rate in found if rate.skill == wanted and by in (None, rate.model)]
+    return together(rates, PassRate(skill=wanted, window=window, model=by))
+
+
+def route(store: Store, skill: str, window: str = ALWAYS, *, now: int | None = None) -> str:
+    """``fast``, ``thinking`` or ``sample``: the model that the skill's record asks for."""
+    return pass_rate(store, skill, window, now=now).advice
+
+
+def pass_rates(store: Store, window: str = ALWAYS, *, now: int | None = None) -> list[PassRate]:
+    """Every skill by every model that was used for it, in the order of their names."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    params = {"flavor": FLAVOR, "attempt": ATTEMPT, "result": f"{RESULT}%"}
+    since = {"always": MIN_MS, "since": _since(window, now)}
+    for skill, model, kind, count, verified in store.db.all(_COUNT, {**params, **since}):
+        counts = found.setdefault((skill, model or ""), {})
+        if kind == ATTEMPT:
+            _add(counts, attempts=int(count), verified=int(verified))
+        else:
+            _add(counts, **{_FIELD[verdict_of(kind.removeprefix(RESULT))]: int(count)})
+    return [
+        PassRate(skill=skill, window=window, model=model or None, **counts)
+        for (skill, model), counts in sorted(found.items())
+    ]
+
+
+_FIELD = {"pass": "passed", "fail": "failed", "skip": "skipped", "other": "other"}
+_SUMMED = (*_FIELD.values(), "attempts", "verified")
+
+
+def _add(counts: dict[str, int], **more: int) -> None:
+    for name, number in more.items():
+        counts[name] = counts.get(name, 0) + number
+
+
+def together(rates: Iterable[PassRate], named: PassRate) -> PassRate:
+    """The sum of ``rates``, under the name of ``named``."""
+    counts: dict[str, int] = {}
+    for rate in rates:
+        _add(counts, **{name: getattr(rate, name) for name in _SUMMED})
+    return msgspec.structs.replace(named, **counts)
+
+
+def _since(window: str, now: int | None) -> int:
+    """The first moment of a window: ``all``, or so many ``min``, ``h``, ``d`` or ``w`` ago."""
+    if window == ALWAYS:
+        return MIN_MS
+    told = _WINDOW.fullmatch(window.strip().lower())
+    if told is None:
+        hint = "Write all, 30min, 12h, 7d or 2w."
+        raise InvalidTime(f"no window: {shown(window)}", hint, field="window")
+    return (now_ms() if now is None else now) - int(told[1]) * _UNIT_MS[told[2]]

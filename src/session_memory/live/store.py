@@ -1,0 +1,70 @@
+"""The session store of agent runtimes: an append-only tree of messages with a head.
+
+Every operation is one transaction: once it returned it is on disk, and nothing in between is ever
+visible, whatever is killed. Nothing is overwritten, so rewinds, folds and closings can be undone.
+"""
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+from session_memory.core.errors import StoreError, shown
+from session_memory.core.time import now_ms
+from session_memory.live.base import place_of
+from session_memory.live.compaction import should_compact
+from session_memory.live.folds import Folds
+from session_memory.live.leases import Leases
+from session_memory.live.moves import Moves
+from session_memory.live.pending import Pending
+from session_memory.live.subscribe import Subscriptions
+from session_memory.live.usage import Usages
+from session_memory.store.database import connect
+from session_memory.store.migrations import migrate
+
+DEFAULT = "~/.session-memory/memory.db"
+DURABILITIES = ("full", "normal")
+
+
+class SessionStore(Moves, Folds, Pending, Subscriptions, Leases, Usages):
+    """Safe for many threads and processes, on SQLite and on PostgreSQL."""
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, *, durability: str = "full") -> "SessionStore":
+        """Open the store at a path or a ``postgresql://`` address, creating it if need be.
+
+        Without one, the store of ``SESSION_MEMORY_STORE``, else the one below the home directory.
+
+        ``durability="full"``: what returned survives a power cut. ``"normal"``: a power cut may
+        take the last calls, never a part of one; a killed process takes nothing.
+        """
+        if durability not in DURABILITIES:
+            hint = f"Choose one of: {', '.join(DURABILITIES)}"
+            raise StoreError(f"unknown durability {shown(durability)}", hint)
+        told = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
+        db = connect(place_of(told), durability=durability)
+        try:
+            migrate(db, now_ms())
+        except BaseException:
+            db.close()
+            raise
+        return cls(db)
+
+    @property
+    def path(self) -> str:
+        return self._db.name
+
+    should_compact = staticmethod(should_compact)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> "SessionStore":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

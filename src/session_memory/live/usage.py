@@ -1,0 +1,111 @@
+"""Usage per send and round: every model call is a row, and totals are sums over them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from session_memory.core.errors import UnknownLiveSession
+from session_memory.core.text import escaped
+from session_memory.live.base import Live, is_usable, now
+from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
+from session_memory.live.rows import UsageRow
+
+_SESSION = "select id, send_index from live_sessions where session_id = :session"
+_SEND = """
+    update live_sessions set send_index = send_index + 1, round_index = 0, updated_at = :now,
+        revision = revision + 1
+    where session_id = :session and status = 'active'{guard}
+    returning send_index
+"""
+# A late answer still counts, whatever became of the session.
+_HOLD = """
+    update live_sessions set revision = revision + 1 where session_id = :session{guard}
+    returning id, send_index
+"""
+_COLUMNS = (
+    "session_key",
+    "send_index",
+    "round_index",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "model",
+    "created_at",
+)
+_ROWS = f"""
+    select {", ".join("u." + name for name in _COLUMNS[1:])} from live_usage u
+    where u.session_key = :key order by u.id
+"""
+_TOTALS = """
+    select count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
+           coalesce(sum(total_tokens), 0), coalesce(sum(cache_read_tokens), 0),
+           coalesce(sum(cache_write_tokens), 0)
+    from live_usage where session_key = :key
+"""
+_NAMES = (
+    "llm_calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+)
+
+
+class Usages(Live):
+    def begin_send(self, session_id: str, *, fence: int | None = None) -> int:
+        """A new send: its number, which usage from now on belongs to."""
+        with self._writing():
+            [sent] = self._change(_SEND, session_id, fence)
+            return int(sent)
+
+    def record_usage(
+        self,
+        session_id: str,
+        *,
+        round_index: int,
+        prompt_tokens: int | None = None,
+        completion_tokens: int | None = None,
+        total_tokens: int | None = None,
+        model: str | None = None,
+        send_index: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+        fence: int | None = None,
+    ) -> None:
+        """What one model call used. Every call is a row: nothing is replaced.
+
+        ``usage`` is the provider's own record; it fills in whatever is not said otherwise.
+        """
+        read, written = cache_tokens(usage)
+        prompt = input_tokens(usage) if prompt_tokens is None else prompt_tokens
+        completion = output_tokens(usage) if completion_tokens is None else completion_tokens
+        if total_tokens is None and prompt is not None and completion is not None:
+            total_tokens = prompt + completion
+        told = (prompt, completion, total_tokens, read, written)
+        with self._writing():
+            key, sent = self._change(_HOLD, session_id, fence)
+            sent = sent if send_index is None else send_index
+            row = (key, sent, round_index, *told, None if model is None else escaped(model), now())
+            self._db.insert_one("live_usage", _COLUMNS, row)
+
+    def list_usage(self, session_id: str) -> list[UsageRow]:
+        with self._reading():
+            rows = self._db.all(_ROWS, {"key": self._used(session_id)[0]})
+        return [
+            UsageRow(session_id=session_id, **dict(zip(_COLUMNS[1:], row, strict=True)))
+            for row in rows
+        ]
+
+    def usage_totals(self, session_id: str) -> dict[str, int]:
+        """Sums over every send of the session, with the number of calls."""
+        with self._reading():
+            key, sent = self._used(session_id)
+            sums = self._db.one(_TOTALS, {"key": key}) or ()
+        return {"sends": sent, **{n: int(v) for n, v in zip(_NAMES, sums, strict=True)}}
+
+    def _used(self, session_id: str) -> tuple[int, int]:
+        found = self._db.one(_SESSION, {"session": session_id}) if is_usable(session_id) else None
+        if found is None:
+            raise UnknownLiveSession(session_id)
+        return found[0], found[1]

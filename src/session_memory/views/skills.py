@@ -1,0 +1,71 @@
+"""How skills do: pass rates per skill, model and window, and which model to use."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from session_memory.live.skill_rates import ALWAYS, PassRate, pass_rates, together
+from session_memory.store import Store
+
+
+class SkillRow(msgspec.Struct, frozen=True):
+    """A skill in one window, and beside it the models its calls were made with."""
+
+    rate: PassRate
+    models: list[PassRate]
+
+    def to_dict(self) -> dict[str, Any]:
+        models = [_without_skill(model) for model in self.models]
+        return {**self.rate.to_dict(), "models": models}
+
+
+class SkillList(msgspec.Struct, frozen=True):
+    skills: list[SkillRow]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"skills": [row.to_dict() for row in self.skills]}
+
+
+def list_skills(
+    store: Store,
+    *,
+    windows: Sequence[str] = (ALWAYS,),
+    skill: str | None = None,
+    model: str | None = None,
+    now: int | None = None,
+) -> SkillList:
+    """Skills by name, each in every window. ``skill`` may hold ``*`` and ``?``; ``model`` matches
+    anywhere in a model's name, and only calls made with such a one are counted."""
+    rows = [
+        row
+        for window in dict.fromkeys(windows)
+        for row in _in_window(pass_rates(store, window, now=now), skill, model)
+    ]
+    order = list(windows)
+    rows.sort(key=lambda row: (row.rate.skill, order.index(row.rate.window)))
+    return SkillList(rows)
+
+
+def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> list[SkillRow]:
+    by_skill: dict[str, list[PassRate]] = {}
+    for rate in rates:
+        if _is_wanted(rate, skill, model):
+            by_skill.setdefault(rate.skill, []).append(rate)
+    return [
+        SkillRow(together(models, PassRate(skill=name, window=models[0].window)), models)
+        for name, models in by_skill.items()
+    ]
+
+
+def _is_wanted(rate: PassRate, skill: str | None, model: str | None) -> bool:
+    if skill is not None and not fnmatchcase(rate.skill.lower(), skill.lower()):
+        return False
+    return model is None or model.lower() in (rate.model or "").lower()
+
+
+def _without_skill(rate: PassRate) -> dict[str, Any]:
+    """Its place says whose it is; a model's advice would be to use another."""
+    values = rate.to_dict()
+    return {name: values[name] for name in values if name not in ("skill", "window", "advice")}

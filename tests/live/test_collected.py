@@ -1,0 +1,456 @@
+"""Live sessions as sessions of the store: collected bit by bit, derived anew, proven, shown."""
+
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.adapters.base import TABLE
+from session_memory.collect.restore import restore_native
+from session_memory.core.errors import SessionMemoryError, UnsafePath
+from session_memory.live.store import SessionStore
+from session_memory.store.live_rows import FOLD, MESSAGE, MOVE, USAGE, Item, in_order
+from session_memory.store.store import open_store
+from session_memory.testing.collecting import (
+    check_same,
+    check_sound,
+    collect,
+    contents,
+    events_of,
+    inherited_by,
+    rebuilt,
+    usage_of,
+)
+from session_memory.testing.stores import Stores
+from session_memory.views.payloads import Payloads
+
+
+class Home:
+    """A live store and the store that collects it, in the same place."""
+
+    def __init__(self, place: str, logs: Path) -> None:
+        self.live = SessionStore.open(place, durability="normal")
+        self.store = open_store(place, durability="normal")
+        self._place, self._logs = place, logs
+
+    def sync(self) -> Any:
+        return collect(self.store, self._logs).report
+
+    def sync_alone(self) -> None:
+        """As another process would: with a connection of its own."""
+        with open_store(self._place, durability="normal") as store:
+            collect(store, self._logs)
+
+    def close(self) -> None:
+        self.live.close()
+        self.store.close()
+
+
+@pytest.fixture
+def home(stores: Stores, tmp_path: Path) -> Iterator[Home]:
+    logs = tmp_path / "no-logs"
+    logs.mkdir()
+    made = Home(stores.place("live"), logs)
+    yield made
+    made.close()
+
+
+def call(number: int) -> dict[str, Any]:
+    block = {"type": "tool_use", "id": f"call_{number}", "name": "bash", "input": {"command": "ls"}}
+    return {"role": "assistant", "content": [{"type": "text", "text": "I look."}, block]}
+
+
+def test_what_was_appended_is_collected_and_nothing_twice(home: Home) -> None:
+    session = home.live.create_session(model="mock", cwd="/home/mira/code/kiln")
+    home.live.append_message(session, role="user", content="how hot is it?")
+    first = home.sync()
+    assert (first.discovered, first.ingested, first.events) == (1, 1, 1)
+    home.live.append_messages(
+        session,
+        [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "c1", "function": {"name": "bash", "arguments": '{"command": "cat t"}'}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "900"},
+            {"role": "assistant", "content": "900 degrees."},
+        ],
+    )
+    assert home.sync().events == 3
+    idle = home.sync()
+    assert (idle.discovered, idle.ingested, idle.unchanged, idle.events) == (1, 0, 1, 0)
+    uid = f"live:{session}"
+    collected = home.store.sessions.get(uid)
+    assert collected is not None
+    assert (collected.flavor, collected.cwd, collected.model, collected.title) == (
+        *("live", "/home/mira/code/kiln", "mock", "how hot is it?"),
+    )
+    told = [(e.kind, e.tool, e.call_id) for e in events_of(home.store, uid)]
+    assert told == [
+        ("user_msg", None, None),
+        ("tool_call", "bash", "c1"),
+        ("tool_result", "bash", "c1"),
+        ("assistant_msg", None, None),
+    ]
+    check_sound(home.store)
+
+
+def test_its_rows_are_its_raw_and_no_pack_holds_them(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="a word nobody else says: quokka")
+    home.sync()
+    assert home.store.db.value("select count(*) from packs") == 0
+    uid = f"live:{session}"
+    (event,) = events_of(home.store, uid)
+    assert Payloads(home.store, uid).of(event).record["content"].endswith("quokka")
+
+
+def test_a_long_message_comes_back_whole(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="x" * 200_000)
+    home.sync()
+    (event,) = events_of(home.store, f"live:{session}")
+    payload = Payloads(home.store, f"live:{session}").of(event)
+    assert payload.record["content"] == "x" * 200_000
+
+
+def test_what_a_rewind_left_is_marked_and_an_undo_takes_the_mark_away(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="one")
+    home.live.append_message(session, role="assistant", content="two")
+    home.live.append_message(session, role="user", content="three")
+    home.sync()
+    home.live.rewind(session, 2)
+    home.sync()
+    uid = f"live:{session}"
+
+    def left() -> list[str]:
+        said = [event for event in events_of(home.store, uid) if event.native_kind.endswith("text")]
+        return [event.summary for event in said if event.branch]
+
+    assert left() == ["three"]
+    home.live.append_message(session, role="user", content="four")
+    home.sync()
+    assert left() == ["three"]
+    home.live.undo_rewind(session)
+    home.sync()
+    assert left() == ["four"]
+    home.live.clear_session(session)
+    home.sync()
+    assert left() == ["one", "two", "three", "four"]
+    check_sound(home.store)
+
+
+def test_a_fold_is_told_and_takes_nothing_away(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="one")
+    home.live.append_message(session, role="assistant", content="two")
+    home.live.record_compaction(session, from_seq=1, to_seq=2, note_content="one and two")
+    home.live.append_message(session, role="user", content="three")
+    home.sync()
+    told = [(e.native_kind, e.summary, e.branch) for e in events_of(home.store, f"live:{session}")]
+    assert told == [
+        ("user/text", "one", None),
+        ("assistant/text", "two", None),
+        ("fold", "one and two", None),
+        ("user/text", "three", None),
+    ]
+
+
+def test_a_fork_inherits_what_it_shares_and_pays_for_its_own_alone(home: Home) -> None:
+    origin = home.live.create_session(model="mock")
+    home.live.append_message(origin, role="user", content="one")
+    home.live.append_message(origin, role="assistant", content="two")
+    home.live.record_usage(origin, round_index=0, prompt_tokens=10, completion_tokens=2)
+    fork = home.live.fork_session(origin)
+    home.live.append_message(fork, role="user", content="another way")
+    home.live.append_message(origin, role="user", content="this way")
+    home.sync()
+    uid = f"live:{fork}"
+    session = home.store.sessions.get(uid)
+    assert session is not None
+    assert (session.parent_uid, session.relation) == (f"live:{origin}", "fork")
+    assert [event.summary for _, event in inherited_by(home.store, uid)] == ["one", "two"]
+    assert [event.summary for event in events_of(home.store, uid)] == ["another way"]
+    assert usage_of(home.store, uid) == []
+    assert [used.output_tokens for used in usage_of(home.store, f"live:{origin}")] == [2]
+    check_sound(home.store)
+
+
+def test_a_subagent_has_its_parent_its_call_and_its_depth(home: Home) -> None:
+    parent = home.live.create_session()
+    home.live.append_messages(parent, [{"role": "user", "content": "go"}, call(1)])
+    child = home.live.create_session(parent_session_id=parent, spawn_tool_call_id="call_1")
+    home.live.append_message(child, role="user", content="look around")
+    home.sync()
+    session = home.store.sessions.get(f"live:{child}")
+    assert session is not None
+    assert (session.parent_uid, session.relation) == (f"live:{parent}", "subagent")
+    assert (session.spawn_call_id, session.spawn_depth) == ("call_1", 1)
+    assert events_of(home.store, f"live:{child}")[0].kind == "lifecycle"
+    home.live.close_session(parent, cascade=False)
+    home.sync()
+    again = home.store.sessions.get(f"live:{child}")
+    assert again is not None and again.parent_uid == f"live:{parent}"
+    check_sound(home.store)
+
+
+@pytest.mark.parametrize("usage_first", [True, False])
+def test_what_a_round_used_stands_on_its_answer(home: Home, usage_first: bool) -> None:
+    session = home.live.create_session(model="mock")
+    home.live.append_message(session, role="user", content="go")
+    given = {"input_tokens": 10, "output_tokens": 7, "cache_read_input_tokens": 90}
+
+    def used() -> None:
+        home.live.record_usage(session, round_index=0, usage=given, model="mock")
+
+    if usage_first:
+        used()
+        home.sync()
+    home.live.append_message(session, role="assistant", content="gone")
+    if not usage_first:
+        home.sync()
+        used()
+    home.sync()
+    events = events_of(home.store, f"live:{session}")
+    assert [(event.summary, event.tokens) for event in events] == [("go", 0), ("gone", 7)]
+    (usage,) = usage_of(home.store, f"live:{session}")
+    assert (usage.input_tokens, usage.cache_read_tokens, usage.seq) == (10, 90, 1)
+    check_sound(home.store)
+
+
+def test_text_that_no_encoding_takes_is_shown_and_breaks_nothing(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="a\0b\ud800c")
+    home.live.append_message(
+        session, role="assistant", content=[{"type": "text", "text": "\ud800"}]
+    )
+    home.sync()
+    events = events_of(home.store, f"live:{session}")
+    assert [event.summary for event in events] == ["a\\u0000b\\ud800c", "\\ud800"]
+    check_sound(home.store)
+
+
+def test_what_came_since_the_last_sync_is_no_damage(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="one")
+    home.sync()
+    home.live.append_message(session, role="user", content="two")
+    home.live.rename_session(session, "another title")
+    check_sound(home.store)
+    assert len(events_of(home.store, f"live:{session}")) == 1
+
+
+def test_a_row_that_belongs_among_those_that_were_read_gets_its_place(home: Home) -> None:
+    """A clock that was set back: the usage of the first answer comes last."""
+    session = home.live.create_session(model="mock")
+    for text in ("one", "two"):
+        home.live.append_message(session, role="user", content=text)
+        home.live.append_message(session, role="assistant", content=f"answer to {text}")
+    times = "update live_messages set created_at = seq * 1000"
+    home.store.db.execute(times)
+    home.sync()
+    home.live.record_usage(session, round_index=0, prompt_tokens=5, completion_tokens=3)
+    home.store.db.execute("update live_usage set created_at = 2000")
+    check_sound(home.store)
+    assert home.sync().ingested == 1
+    tokens = [event.tokens for event in events_of(home.store, f"live:{session}")]
+    assert tokens == [0, 3, 0, 0]
+    check_sound(home.store)
+    before = contents(home.store)
+    check_same(before, contents(rebuilt(home.store)))
+    assert home.sync().unchanged == 1
+
+
+def test_two_that_collect_at_once_count_nothing_twice(home: Home, tmp_path: Path) -> None:
+    session = home.live.create_session()
+    home.live.append_messages(session, [{"role": "user", "content": str(n)} for n in range(1200)])
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: home.sync_alone(), range(4)))
+    assert [event.summary for event in events_of(home.store, f"live:{session}")] == [
+        str(number) for number in range(1200)
+    ]
+    check_sound(home.store)
+
+
+def test_a_live_session_is_not_written_back_as_a_log(home: Home, tmp_path: Path) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="go")
+    home.sync()
+    with pytest.raises(UnsafePath, match="live session"):
+        restore_native(home.store, [f"live:{session}"], tmp_path / "out")
+    assert restore_native(home.store, None, tmp_path / "out") == []
+
+
+# ---------------------------------------------------------------- any history
+
+
+class Author:
+    """Does whatever may be done to live sessions, and looks in between."""
+
+    def __init__(self, home: Home, seed: int) -> None:
+        self._home, self._live = home, home.live
+        self._any = random.Random(seed)
+        self._sessions = [home.live.create_session(model="mock")]
+        self._calls = 0
+
+    def act(self) -> None:
+        doings: list[Callable[[str], object]] = [
+            *[self._say] * 6,
+            *[self._call, self._answer, self._use, self._rewind, self._undo, self._return],
+            *[self._fold, self._unfold, self._fork, self._spawn, self._clear, self._repair],
+            *[self._close, self._sync, self._sync],
+        ]
+        session = self._any.choice(self._sessions)
+        # Not everything may be done at every moment; that it is refused is tested elsewhere.
+        with suppress(SessionMemoryError):
+            self._any.choice(doings)(session)
+
+    def _say(self, session: str) -> None:
+        role = self._any.choice(["user", "assistant"])
+        self._live.append_message(session, role=role, content=f"{role} says")
+
+    def _call(self, session: str) -> None:
+        self._calls += 1
+        self._live.append_messages(session, [call(self._calls)])
+
+    def _answer(self, session: str) -> None:
+        for missing in self._live.pending(session)[:1]:
+            self._live.append_message(
+                session, role="tool", tool_call_id=missing.call_id, content="done"
+            )
+
+    def _use(self, session: str) -> None:
+        self._live.record_usage(session, round_index=0, prompt_tokens=5, completion_tokens=1)
+
+    def _rewind(self, session: str) -> None:
+        path = [0, *(message.seq for message in self._live.load_path(session))]
+        self._live.rewind(session, self._any.choice(path))
+
+    def _undo(self, session: str) -> None:
+        self._live.undo_rewind(session)
+
+    def _return(self, session: str) -> None:
+        every = [m.seq for m in self._live.load_all_messages(session) if m.name is None]
+        self._live.return_to(session, self._any.choice(every or [0]))
+
+    def _fold(self, session: str) -> None:
+        seen = [message.seq for message in self._live.load_active_messages(session)]
+        if seen:
+            first = self._any.randrange(len(seen))
+            last = self._any.randrange(first, len(seen))
+            self._live.record_compaction(
+                session, from_seq=seen[first], to_seq=seen[last], note_content="in short"
+            )
+
+    def _unfold(self, session: str) -> None:
+        self._live.undo_compaction(session)
+
+    def _fork(self, session: str) -> None:
+        if len(self._sessions) < 6:
+            path = [message.seq for message in self._live.load_path(session)]
+            at = self._any.choice(path) if path else None
+            self._sessions.append(self._live.fork_session(session, at=at))
+
+    def _spawn(self, session: str) -> None:
+        if len(self._sessions) < 6:
+            self._sessions.append(self._live.create_session(parent_session_id=session))
+
+    def _clear(self, session: str) -> None:
+        self._live.clear_session(session)
+
+    def _repair(self, session: str) -> None:
+        self._live.repair(session)
+
+    def _close(self, session: str) -> None:
+        if self._any.random() < 0.1:
+            self._live.close_session(session)
+
+    def _sync(self, session: str) -> None:
+        self._home.sync()
+
+    def check_paths(self) -> None:
+        """What is not marked as left behind is the path, for every session."""
+        for session in self._sessions:
+            path = self._live.load_path(session)
+            told, own, repairs = set(), set(), set()
+            payloads = Payloads(self._home.store, f"live:{session}")
+            for event in events_of(self._home.store, f"live:{session}"):
+                record = payloads.of(event).record
+                if record["row"] == "message":
+                    (repairs if "stands_after" in record else own).add(record["seq"])
+                    told |= {record["seq"]} if event.branch is None else set()
+            assert told - repairs == {m.seq for m in path} & own, session
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_history_collected_bit_by_bit_is_what_its_rows_give(home: Home, seed: int) -> None:
+    author = Author(home, seed)
+    for _ in range(120):
+        author.act()
+    home.sync()
+    check_sound(home.store)
+    author.check_paths()
+    before = contents(home.store)
+    rebuilt(home.store)
+    check_same(before, contents(home.store))
+
+
+# ---------------------------------------------------------------- the order, by itself
+
+
+def test_a_move_stands_behind_what_it_left_whatever_the_clocks_say() -> None:
+    messages = [(1, 7, 100), (2, 7, 100), (3, 8, 100)]
+    moves = [(2, 8, 1, 100, "rewind")]
+    found = in_order(7, messages, [], moves, [])
+    assert found == [Item(MESSAGE, 1), Item(MESSAGE, 2), Item(MOVE, 1), Item(MESSAGE, 3)]
+
+
+def test_back_and_forth_without_a_word_between_stays_in_order() -> None:
+    messages = [(1, 7, 100), (2, 7, 100)]
+    moves = [(1, 8, 0, 100, "rewind"), (0, 7, 1, 100, "undo")]
+    found = in_order(7, messages, [], moves, [])
+    assert found == [Item(MESSAGE, 1), Item(MOVE, 1), Item(MOVE, 2), Item(MESSAGE, 2)]
+
+
+def test_a_fold_before_a_message_of_its_lane_comes_before_the_move_away() -> None:
+    messages = [(1, 7, 100), (3, 7, 100), (4, 8, 100)]
+    folds, moves = [(1, 2, 900)], [(3, 8, 1, 100, "rewind")]
+    found = in_order(7, messages, folds, moves, [])
+    assert [item.kind for item in found] == [MESSAGE, FOLD, MESSAGE, MOVE, MESSAGE]
+
+
+def test_usage_stands_behind_everything_that_is_not_later() -> None:
+    messages = [(1, 7, 100), (2, 7, 200), (3, 7, 150)]
+    found = in_order(7, messages, [], [], [100, 200, 120])
+    assert found == [
+        *(Item(MESSAGE, 1), Item(USAGE, 1), Item(MESSAGE, 2), Item(MESSAGE, 3)),
+        *(Item(USAGE, 2), Item(USAGE, 3)),
+    ]
+
+
+def test_a_table_is_a_source_like_any_other(home: Home) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="go")
+    home.sync()
+    (row,) = [row for row in home.store.sources.every() if row.role == TABLE]
+    assert (row.path, row.lines, row.kept) == (f"live:{session}/rows", 1, 0)
+    account = home.store.sources.account()[row.id]
+    assert (account.events, account.unaccounted) == (1, 0)
+
+
+def test_a_store_that_was_copied_has_the_same_sessions(home: Home, tmp_path: Path) -> None:
+    session = home.live.create_session()
+    home.live.append_message(session, role="user", content="go")
+    home.sync()
+    home.store.backup(tmp_path / "copy.db")
+    with open_store(tmp_path / "copy.db") as copy:
+        check_sound(copy)
+        assert copy.fingerprint() == home.store.fingerprint()

@@ -1,0 +1,87 @@
+"""A disk that fails at the k-th call, for every k of every operation: the error is one of ours,
+nothing is half-done, and the store can be used as soon as the disk can.
+
+``SESSION_MEMORY_FAULTS=all`` lets every call of opening a store fail too, not only some.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .disk import NoCompiler, compiled, in_memory, under
+from .fault_child import MANNERS, OPERATIONS
+from .processes import PATIENCE_S, environment
+
+CHILD = Path(__file__).with_name("fault_child.py")
+ERRORS = ("store_full", "store_error", "store_damaged")
+STRIDE = 1 if os.environ.get("SESSION_MEMORY_FAULTS") == "all" else 11
+READING = ("load", "close")
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    with in_memory() as directory:
+        yield directory
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        return compiled(tmp_path_factory.mktemp("disk"))
+    except NoCompiler as missing:
+        pytest.skip(f"NO BROKEN DISK IS TESTED: {missing}")
+
+
+def failures(library: Path, scratch: Path, operation: str, stride: int = 1) -> list[dict[str, Any]]:
+    """What came of every call that failed."""
+    root = scratch / "disk"
+    root.mkdir()
+    done = subprocess.run(
+        [sys.executable, str(CHILD), str(root), operation, str(stride)],
+        env=environment(**under(library, root)),
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_operation_is_done_or_not_done_whichever_call_fails(
+    library: Path, scratch: Path, operation: str
+) -> None:
+    found = failures(library, scratch, operation)
+    assert {told["manner"] for told in found} == set(MANNERS)
+    for told in found:
+        assert told["error"] in ("done", "killed", *ERRORS), told
+        assert told["then"] in ("before", "after"), told
+        # What was said to be done is, and what was said to have failed is not.
+        assert told["error"] != "done" or told["then"] == "after" or operation in READING, told
+        assert told["error"] not in ERRORS or told["then"] == "before", told
+        assert told["last"] == "so do I"
+        assert told["findings"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("operation", "stride"), [("open-a-new-store", STRIDE), ("open-after-a-crash", 1)]
+)
+def test_a_store_that_could_not_be_opened_can_be_opened_later(
+    library: Path, scratch: Path, operation: str, stride: int
+) -> None:
+    found = failures(library, scratch, operation, stride)
+    assert len(found) > 30
+    for told in found:
+        assert told["error"] in ("done", "killed", *ERRORS), told
+        assert told["then"] == "before", told
+        assert told["last"] == "so do I"
+        assert told["findings"] == []

@@ -1,0 +1,180 @@
+"""mycode's and power-loop's sessions as live ones that go on, from the real packages' own data."""
+
+import json
+from pathlib import Path
+
+import apsw
+import pytest
+from click.testing import CliRunner
+
+from session_memory.cli import main
+from session_memory.collect.histories import collected_history, history_at
+from session_memory.core.errors import AmbiguousSession, SessionExists, SourceUnreadable
+from session_memory.core.history import Folded, History, Said, WentBack
+from session_memory.live.store import SessionStore
+from session_memory.live.taking_over import take_over
+from session_memory.testing.collecting import check_sound, collect, collected, events_of
+from session_memory.testing.stores import Stores
+
+DATA = Path(__file__).parent.parent / "data"
+MYCODE = {"0.4.2": "a0" * 16, "0.21.0": "b1" * 16}
+ROOT = "sess_000000000000000000abc000"
+RELEASES = ("0.2.0", "8.0.0", "8.0.0-async")
+
+
+def mycode_session(release: str) -> Path:
+    return DATA / "mycode" / release / "home" / ".mycode" / "sessions" / MYCODE[release]
+
+
+def database(release: str, directory: Path) -> Path:
+    db = apsw.Connection(str(directory / "kiln.db"))
+    db.execute((DATA / "power_loop" / release / "database.sql").read_text())
+    db.close()
+    return directory / "kiln.db"
+
+
+def texts(live: SessionStore, session: str) -> list[str]:
+    """What the model would be sent, by its words or calls."""
+    said = []
+    for message in live.load_active_messages(session):
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        for block in blocks:
+            told = block if isinstance(block, dict) else {"text": block}
+            said.append(told.get("text") or told.get("id") or told.get("tool_use_id"))
+    return [text for text in said if text]
+
+
+@pytest.mark.parametrize("release", MYCODE)
+def test_mycodes_session_goes_on_with_what_mycode_showed(stores: Stores, release: str) -> None:
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        done = take_over(live, history_at(mycode_session(release)))
+        assert (done.session_id, done.folds, done.rewinds) == (MYCODE[release], 1, 2)
+        shown = [
+            "The kiln reports its temperature.",
+            *("and in Fahrenheit", "Yes.", "in Kelvin", "So be it.", "toolu_0007"),
+        ]
+        assert texts(live, done.session_id) == shown
+        assert [call.call_id for call in live.pending(done.session_id)] == ["toolu_0007"]
+        row = live.get_session(done.session_id)
+        assert row is not None
+        assert row.cwd == "/home/mira/code/kiln"
+        assert row.metadata["imported_from"] == f"mycode:{MYCODE[release]}"
+        # What it used up to now counts for mycode's session, once.
+        assert live.usage_totals(done.session_id)["llm_calls"] == 0
+
+
+@pytest.mark.parametrize("release", MYCODE)
+def test_what_the_program_itself_showed_is_what_the_model_is_sent(
+    stores: Stores, release: str
+) -> None:
+    visible = json.loads((DATA / "mycode" / release / "VISIBLE.json").read_text())
+    last = max(n for n, m in enumerate(visible) if m["role"] == "compact" or _is_summary(m))
+    after = [m for m in visible[last + 1 :] if not (m.get("meta") or {}).get("synthetic")]
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        done = take_over(live, history_at(mycode_session(release)))
+        context = live.load_active_messages(done.session_id)
+    assert [m.content for m in context[1:]] == [m["content"] for m in after]
+
+
+def _is_summary(message: dict[str, object]) -> bool:
+    return "[Conversation Summary]" in json.dumps(message)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_power_loops_session_goes_on_with_its_note_where_it_belongs(
+    stores: Stores, release: str, tmp_path: Path
+) -> None:
+    """Release 0.2 itself reloaded the note behind the answer that it precedes."""
+    active = json.loads((DATA / "power_loop" / "8.0.0" / "ACTIVE.json").read_text())
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        done = take_over(live, history_at(database(release, tmp_path), ROOT))
+        context = live.load_active_messages(ROOT)
+        row = live.get_session(ROOT)
+    assert [(m.role, m.content) for m in context] == [(role, text) for _, role, text in active]
+    assert (done.messages, done.folds, done.plain_notes) == (8, 1, 0)
+    assert row is not None and (row.system_prompt, row.model) == ("You tend a kiln.", "mock-model")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_was_collected_can_be_taken_over_when_the_runtimes_data_is_gone(
+    stores: Stores, release: str, tmp_path: Path
+) -> None:
+    path = database(release, tmp_path)
+    from_file = history_at(path, ROOT)
+    with collected(tmp_path, flavor="power_loop") as store:
+        path.unlink()
+        from_store = collected_history(store, f"power_loop:{ROOT}")
+    assert from_store.steps == from_file.steps
+    assert from_store.about == from_file.about
+
+
+def test_a_session_is_taken_over_once(stores: Stores) -> None:
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        history = history_at(mycode_session("0.21.0"))
+        take_over(live, history)
+        with pytest.raises(SessionExists):
+            take_over(live, history)
+        assert take_over(live, history, "again").session_id == "again"
+
+
+def test_half_a_session_is_never_there(stores: Stores) -> None:
+    history = History("x:y", "torn", [Said(1, {"role": "user", "content": "one"}), WentBack(7)])
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        with pytest.raises(KeyError):
+            take_over(live, history)
+        assert live.get_session("torn") is None
+        assert live.create_session(session_id="torn") == "torn"
+
+
+def test_going_back_before_a_summary_shows_what_it_stood_for(stores: Stores) -> None:
+    said = [Said(n, {"role": "user", "content": str(n)}) for n in (1, 2)]
+    steps = [*said, Folded(3, "both"), WentBack(2, (3,))]
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        take_over(live, History("x:y", "back", steps))
+        assert texts(live, "back") == ["1", "2"]
+
+
+def test_a_summary_of_what_is_gone_stands_for_itself(stores: Stores) -> None:
+    steps = [Said(1, {"role": "user", "content": "1"}), Folded(2, "of nothing", members=(9,))]
+    with SessionStore.open(stores.place("live"), durability="normal") as live:
+        done = take_over(live, History("x:y", "plain", steps))
+        assert (done.plain_notes, texts(live, "plain")) == (1, ["1", "of nothing"])
+
+
+def test_a_session_that_was_taken_over_is_collected_like_any_live_one(tmp_path: Path) -> None:
+    place = tmp_path / "memory.db"
+    with SessionStore.open(place) as live:
+        take_over(live, history_at(mycode_session("0.21.0")))
+    with collected(DATA / "mycode" / "0.21.0" / "home", place, flavor="mycode") as store:
+        collect(store, tmp_path, flavor="mycode")
+        check_sound(store)
+        ours = events_of(store, f"live:{MYCODE['0.21.0']}")
+        theirs = events_of(store, f"mycode:{MYCODE['0.21.0']}")
+    said = {"user_msg", "assistant_msg", "tool_call", "tool_result", "edit", "test_run", "error"}
+    assert [(e.kind, e.summary, bool(e.branch)) for e in ours if e.kind in said] == [
+        (e.kind, e.summary, bool(e.branch)) for e in theirs if e.kind in said
+    ]
+
+
+def test_a_database_of_several_sessions_wants_to_know_which(tmp_path: Path) -> None:
+    path = database("8.0.0", tmp_path)
+    with pytest.raises(AmbiguousSession, match="2 sessions"):
+        history_at(path)
+    (tmp_path / "notes.txt").write_text("nothing")
+    with pytest.raises(SourceUnreadable):
+        history_at(tmp_path / "notes.txt")
+
+
+def test_the_command_begins_a_live_session(tmp_path: Path) -> None:
+    place = str(tmp_path / "memory.db")
+    path = database("8.0.0", tmp_path)
+    told = ["import-live", str(path), "--session", ROOT, "--store", place, "--json"]
+    result = CliRunner().invoke(main, told)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["messages"] == 8
+    again = CliRunner().invoke(main, told)
+    assert again.exit_code == 1
+    with SessionStore.open(place) as live:
+        live.repair(ROOT)
+        live.append_message(ROOT, role="user", content="go on")
+        assert texts(live, ROOT)[-1] == "go on"
