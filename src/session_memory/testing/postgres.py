@@ -26,8 +26,9 @@ SYSTEM = (
     "usr/local/opt/postgresql*/bin",
     "opt/homebrew/opt/postgresql*/bin",
 )
+# Every thread of every store has a connection, and suites of others open stores by the dozen.
 SETTINGS = {
-    "max_connections": "80",
+    "max_connections": "400",
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
 }
