@@ -11,7 +11,13 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.base import NativeEvent, NativeUsage
-from session_memory.adapters.detectors import is_edit_tool, is_test_run, shell_edit, shell_text
+from session_memory.adapters.detectors import (
+    is_edit_tool,
+    is_test_run,
+    most_telling,
+    shell_edit,
+    shell_text,
+)
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.core.text import escaped, one_line
 
@@ -143,7 +149,7 @@ def call_event(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEve
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, Mapping):
         path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
-        summary = "" if path else _most_telling(arguments)
+        summary = "" if path else most_telling(arguments, _TELLING)
     if command is not None:
         summary, edited = command, shell_edit(command)
         if edited is not None:
@@ -165,14 +171,6 @@ def call_event(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEve
         arguments=arguments,
         is_shell=command is not None,
     )
-
-
-def _most_telling(arguments: Mapping[str, Any]) -> str:
-    """The argument a person would quote to say which call it was."""
-    for name in _TELLING:
-        if isinstance(value := arguments.get(name), str) and value:
-            return value
-    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
 
 
 def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:

@@ -1,9 +1,11 @@
-"""Telling an agent's own directory from one in which somebody gathered logs.
+"""What lies below a directory, and telling an agent's own from one with gathered logs.
 
 Only in the latter are logs looked for one by one and told by their first bytes: in a home, every
 adapter would otherwise open the logs of all the others.
 """
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 _AGENTS = frozenset(
@@ -34,3 +36,44 @@ def is_an_agents(root: Path) -> bool:
         return any((root / name).is_dir() for name in _AGENTS)
     except OSError:
         return True
+
+
+def files_below(directory: str) -> Iterator[tuple[str, str]]:
+    """``(path, problem)`` of everything below; linked directories once, loops never."""
+    seen: set[tuple[int, int]] = set()
+    waiting = [directory]
+    while waiting:
+        below: list[str] = []
+        yield from _entries(waiting.pop(), seen, below)
+        waiting += reversed(below)
+
+
+def _entries(
+    directory: str, seen: set[tuple[int, int]], below: list[str]
+) -> Iterator[tuple[str, str]]:
+    try:
+        status = Path(directory).stat()
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield f"{directory}{os.sep}*.jsonl", f"unreadable directory: {error.strerror}"
+        return
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    for entry in entries:
+        try:
+            is_directory = entry.is_dir()
+            if not is_directory and not entry.is_file():
+                yield entry.path, "a link that leads nowhere" if entry.is_symlink() else "no file"
+                continue
+        except OSError as error:
+            yield entry.path, error.strerror or str(error)
+            continue
+        if not is_directory:
+            yield entry.path, ""
+            continue
+        if entry.name.endswith(".jsonl"):
+            yield entry.path, "a directory, not a log"
+        below.append(entry.path)

@@ -7,7 +7,11 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+from session_memory.core.errors import SessionMemoryError
+
 MOST = 50
+# What is wrong with the store a command will say; in the middle of a line being typed it cannot.
+UNREADABLE = (SessionMemoryError, OSError, click.ClickException)
 
 
 def complete_uid(
@@ -23,7 +27,7 @@ def complete_uid(
     try:
         with settings_of(ctx).opened() as store:
             listing = list_sessions(store, Filter(), limit=0)
-    except Exception:
+    except UNREADABLE:
         return []
     named = ((listing.names[one.session_uid], one.title) for one in listing.sessions)
     found = [
@@ -47,7 +51,7 @@ def complete_live(
     try:
         with settings_of(ctx).opened() as store:
             rows = list_live(live_store(store), with_subagents=True, limit=0).sessions
-    except Exception:
+    except UNREADABLE:
         return []
     found = [row for row in rows if row.session_id.startswith(incomplete)]
     return [CompletionItem(row.session_id, help=safe(row.title or "")) for row in found[:MOST]]

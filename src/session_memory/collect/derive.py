@@ -13,15 +13,13 @@ import msgspec
 
 from session_memory.adapters.base import LOGS, Record
 from session_memory.adapters.registry import adapter
+from session_memory.collect.facts import base_of, is_told, told_parent
 from session_memory.collect.ingest import (
     DomainOf,
     Ingest,
     SessionWriting,
-    base_of,
-    is_told,
     key_of,
     name_parent,
-    told_parent,
     usage_in,
 )
 from session_memory.collect.raw_source import stored_records

@@ -6,7 +6,6 @@ belongs before one already read) the session is marked stale instead and derived
 raw (`session_memory.collect.derive`), so the result never depends on the order of arrival.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import blake2b
@@ -17,6 +16,7 @@ import msgspec
 
 from session_memory.adapters.base import DOCUMENT, TIMELINE, NativeUsage, Record
 from session_memory.collect import inclusive
+from session_memory.collect.facts import base_of, facts_of, is_told, note_facts
 from session_memory.collect.settle import (
     Prompt,
     Settling,
@@ -229,7 +229,7 @@ class Ingest:
         if record.parent_session:
             told["below"] = record.parent_session
         speaker = f"document {source_uid(source.host, source.path, 0)}"
-        _note_facts(row, speaker, {**told, "generation": source.generation})
+        note_facts(row, speaker, {**told, "generation": source.generation})
         self._show(row, _decode(row.state))
         self.place(row, record.parent_session)
         self._store.sessions.save(row)
@@ -251,7 +251,7 @@ class Ingest:
         }
         said = {name: value for name, value in facts.items() if value is not None}
         if said:
-            _note_facts(row, "a log", said)
+            note_facts(row, "a log", said)
         self.place(row, told.parent_session)
 
     def _show(self, row: SessionRow, state: State) -> None:
@@ -698,27 +698,6 @@ def usage_in(record: Record) -> tuple[NativeUsage, ...]:
     return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
 
 
-def facts_of(row: SessionRow) -> dict[str, Any]:
-    """What documents and the log itself say about a session, the documents' word first.
-
-    Each speaks for itself, in its newest version; where two say different things, always the same
-    one wins, whichever was found first.
-    """
-    if row.facts == "{}":
-        return {}
-    told: dict[str, Any] = {}
-    for _, facts in sorted(json.loads(row.facts).items()):
-        told.update(facts)
-    return told
-
-
-def _note_facts(row: SessionRow, speaker: str, told: dict[str, Any]) -> None:
-    known = {} if row.facts == "{}" else json.loads(row.facts)
-    if known.get(speaker, {}).get("generation", 0) <= told.get("generation", 0):
-        known[speaker] = told
-        row.facts = json.dumps(known, sort_keys=True)
-
-
 def name_parent(row: SessionRow, owner: SessionRow) -> None:
     """A copy of another session's history is a fork of it, unless it says what it is."""
     if is_told(row):
@@ -726,21 +705,6 @@ def name_parent(row: SessionRow, owner: SessionRow) -> None:
     row.parent_uid = owner.uid
     # Version 1 began a new file, with the history copied, on every resume.
     row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
-
-
-def is_told(row: SessionRow) -> bool:
-    """Whether logs or documents say where it came from; what we inferred must not prove itself."""
-    return row.relation == "subagent" or "relation" in facts_of(row)
-
-
-def told_parent(row: SessionRow) -> str | None:
-    return row.parent_uid if is_told(row) else None
-
-
-def base_of(row: SessionRow) -> tuple[str, int] | None:
-    """The session whose history this one begins with without repeating it, and up to where."""
-    base = facts_of(row).get("base") if row.relation == "fork" else None
-    return None if base is None else (make_uid(row.flavor, base[0]), base[1])
 
 
 def key_of(flavor: str, identity: str) -> int:

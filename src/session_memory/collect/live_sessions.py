@@ -12,7 +12,8 @@ import msgspec
 from session_memory.adapters.base import DOCUMENT, Cursor, Record, SourceRef
 from session_memory.adapters.registry import adapter
 from session_memory.collect.derive import Tally
-from session_memory.collect.ingest import DomainOf, Ingest, base_of
+from session_memory.collect.facts import base_of
+from session_memory.collect.ingest import DomainOf, Ingest
 from session_memory.collect.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
 from session_memory.core.ids import make_uid
 from session_memory.store.live_rows import Head, Item, LiveRows, digest_of

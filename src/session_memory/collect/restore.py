@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from session_memory.collect.ingest import base_of
+from session_memory.collect.facts import base_of
 from session_memory.collect.native import dump_of
 from session_memory.collect.tables import LIVE
 from session_memory.core.errors import UnknownSession, UnsafePath

@@ -218,32 +218,7 @@ class Settling:
             seq = state.next_seq
             state.next_seq = seq + 1
             self._settle_event(record, event, parent, owned)
-            row = EventRow(
-                seq,
-                record.ts,
-                event.kind,
-                ",".join(event.marks) if event.marks else "",
-                event.role,
-                event.tool,
-                event.native_kind,
-                event.model,
-                parent,
-                None,
-                event.summary,
-                source_id,
-                record.offset,
-                record.length,
-                record.key,
-                block,
-                event.call_id,
-                event.response_id,
-                event.path,
-                0,
-                record.is_sidechain,
-                event.is_error,
-                event.duration_ms,
-                event.exit_code,
-            )
+            row = _row(record, event, block, seq, parent, source_id)
             if event.response_id is not None:
                 self._tokens(row, record.usage)
             elif event.model is not None and owned:
@@ -589,6 +564,38 @@ class Settling:
             if gap <= IDLE_MS:
                 state.active_ms += gap
             state.last_ts = ts
+
+
+def _row(
+    record: Record, event: NativeEvent, block: int, seq: int, parent: int | None, source_id: int
+) -> EventRow:
+    """A settled block as it is stored; where its branch and tokens end up is yet to be seen."""
+    return EventRow(
+        seq,
+        record.ts,
+        event.kind,
+        ",".join(event.marks) if event.marks else "",
+        event.role,
+        event.tool,
+        event.native_kind,
+        event.model,
+        parent,
+        None,
+        event.summary,
+        source_id,
+        record.offset,
+        record.length,
+        record.key,
+        block,
+        event.call_id,
+        event.response_id,
+        event.path,
+        0,
+        record.is_sidechain,
+        event.is_error,
+        event.duration_ms,
+        event.exit_code,
+    )
 
 
 def _bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]

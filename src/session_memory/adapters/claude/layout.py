@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.base import DOCUMENT, SPILL, SourceRef, Unlisted
-from session_memory.adapters.gathered import is_an_agents
+from session_memory.adapters.gathered import files_below, is_an_agents
 
 _SNIFFED = 65536
 
@@ -45,7 +45,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _sources(base: Path, prefix: str) -> Iterator[SourceRef | Unlisted]:
-    files = {path.replace(os.sep, "/"): problem for path, problem in _files(str(base))}
+    files = {path.replace(os.sep, "/"): problem for path, problem in files_below(str(base))}
     for path, problem in files.items():
         name = path.rpartition("/")[2]
         parts = path[len(str(base)) + 1 :].split("/")
@@ -90,7 +90,7 @@ def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
     """Logs that somebody gathered in a directory of their own, told by their first bytes."""
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
-    listed: Iterable[tuple[str, str]] = _files(str(root)) if root.is_dir() else alone
+    listed: Iterable[tuple[str, str]] = files_below(str(root)) if root.is_dir() else alone
     files = {path.replace(os.sep, "/"): problem for path, problem in listed}
     for path, problem in files.items():
         if not path.endswith(".jsonl"):
@@ -132,42 +132,3 @@ def recognizes(head: bytes) -> bool:
         and any(kind in compact for kind in _KNOWN_TYPES)
         and not any(other in line for line in first for other in _OTHERS)
     )
-
-
-def _files(directory: str) -> Iterator[tuple[str, str]]:
-    """``(path, problem)`` of everything below; linked directories once, loops never."""
-    seen: set[tuple[int, int]] = set()
-    waiting = [directory]
-    while waiting:
-        below: list[str] = []
-        yield from _entries(waiting.pop(), seen, below)
-        waiting += reversed(below)
-
-
-def _entries(
-    directory: str, seen: set[tuple[int, int]], below: list[str]
-) -> Iterator[tuple[str, str]]:
-    try:
-        status = Path(directory).stat()
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except OSError as error:
-        yield f"{directory}{os.sep}*.jsonl", f"unreadable directory: {error.strerror}"
-        return
-    if (status.st_dev, status.st_ino) in seen:
-        return
-    seen.add((status.st_dev, status.st_ino))
-    for entry in entries:
-        try:
-            is_directory = entry.is_dir()
-            if not is_directory and not entry.is_file():
-                yield entry.path, "a link that leads nowhere" if entry.is_symlink() else "no file"
-                continue
-        except OSError as error:
-            yield entry.path, error.strerror or str(error)
-            continue
-        if not is_directory:
-            yield entry.path, ""
-            continue
-        if entry.name.endswith(".jsonl"):
-            yield entry.path, "a directory, not a log"
-        below.append(entry.path)

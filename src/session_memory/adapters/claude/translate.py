@@ -34,6 +34,7 @@ from session_memory.adapters.claude.prompts import (
 from session_memory.adapters.detectors import (
     is_edit_tool,
     is_test_run,
+    most_telling,
     shell_edit,
     shell_text,
 )
@@ -223,7 +224,7 @@ def _call(block: Block) -> NativeEvent:
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, dict):
         path = _text_or_none(arguments.get("file_path") or arguments.get("notebook_path"))
-        summary = "" if path else _most_telling(arguments)
+        summary = "" if path else most_telling(arguments, _TELLING)
     if command is not None:
         summary = command
         edited = shell_edit(command)
@@ -249,14 +250,6 @@ def _call(block: Block) -> NativeEvent:
 
 
 _TELLING = ("description", "pattern", "query", "url", "prompt", "skill", "command", "name")
-
-
-def _most_telling(arguments: dict[str, Any]) -> str:
-    """The argument a person would quote to say which call it was."""
-    for name in _TELLING:
-        if isinstance(value := arguments.get(name), str) and value:
-            return value
-    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
 
 
 def _server_result(block: Block) -> NativeEvent:

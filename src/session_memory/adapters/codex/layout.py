@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.gathered import is_an_agents
+from session_memory.adapters.gathered import files_below, is_an_agents
 
 _SNIFFED = 65536
 _PREFIX = ".codex"
@@ -56,7 +56,7 @@ def _has_rollouts(base: Path) -> bool:
     return base.name == ".codex" or any(
         _NAME.fullmatch(path.rpartition(os.sep)[2])
         for part in (_SESSIONS, _ARCHIVE)
-        for path, _ in _files(str(base / part))
+        for path, _ in files_below(str(base / part))
     )
 
 
@@ -66,7 +66,7 @@ def _rollouts(base: Path, within: Path) -> Iterator[SourceRef | Unlisted]:
     found: dict[Path, SourceRef] = {}
     for part in (_SESSIONS, _ARCHIVE):
         plain_first = sorted(
-            _files(str(base / part)), key=lambda file: (file[0].endswith(".zst"), file[0])
+            files_below(str(base / part)), key=lambda file: (file[0].endswith(".zst"), file[0])
         )
         for name, problem in plain_first:
             path = Path(name)
@@ -113,7 +113,7 @@ def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
     """
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
-    listed = list(_files(str(root))) if root.is_dir() else alone
+    listed = list(files_below(str(root))) if root.is_dir() else alone
     plain = {name for name, problem in listed if not problem}
     for name, problem in listed:
         place = Path(name)
@@ -186,44 +186,3 @@ def _is_ours(line: bytes) -> bool:
     if first.record_type == "state":
         return True
     return not first.type and bool(first.id and first.timestamp and first.instructions)
-
-
-def _files(directory: str) -> Iterator[tuple[str, str]]:
-    """``(path, problem)`` of everything below; linked directories once, loops never."""
-    seen: set[tuple[int, int]] = set()
-    waiting = [directory]
-    while waiting:
-        below: list[str] = []
-        yield from _entries(waiting.pop(), seen, below)
-        waiting += reversed(below)
-
-
-def _entries(
-    directory: str, seen: set[tuple[int, int]], below: list[str]
-) -> Iterator[tuple[str, str]]:
-    try:
-        status = Path(directory).stat()
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        yield f"{directory}{os.sep}*.jsonl", f"unreadable directory: {error.strerror}"
-        return
-    if (status.st_dev, status.st_ino) in seen:
-        return
-    seen.add((status.st_dev, status.st_ino))
-    for entry in entries:
-        try:
-            is_directory = entry.is_dir()
-            if not is_directory and not entry.is_file():
-                yield entry.path, "a link that leads nowhere" if entry.is_symlink() else "no file"
-                continue
-        except OSError as error:
-            yield entry.path, error.strerror or str(error)
-            continue
-        if not is_directory:
-            yield entry.path, ""
-            continue
-        if entry.name.endswith(".jsonl"):
-            yield entry.path, "a directory, not a log"
-        below.append(entry.path)

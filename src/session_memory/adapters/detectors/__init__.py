@@ -1,6 +1,6 @@
 """Detectors that all adapters share: pure functions over commands, calls, results and words."""
 
-from .calls import call_key, is_edit_tool, shell_text
+from .calls import call_key, is_edit_tool, most_telling, shell_text
 from .commands import is_test_run, shell_edit
 from .results import TestResult, test_result
 from .words import is_soft_correction
@@ -11,6 +11,7 @@ __all__ = [
     "is_edit_tool",
     "is_soft_correction",
     "is_test_run",
+    "most_telling",
     "shell_edit",
     "shell_text",
     "test_result",

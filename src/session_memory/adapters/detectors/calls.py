@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 from .runners import program_name
@@ -154,3 +154,12 @@ _IMMATERIAL = frozenset(
         *("start_line", "end_line", "startLine", "endLine"),
     }
 )
+
+
+def most_telling(arguments: Mapping[str, object], names: Sequence[str]) -> str:
+    """The argument a person would quote to say which call it was: the first of ``names``, or any
+    text at all."""
+    for name in names:
+        if isinstance(value := arguments.get(name), str) and value:
+            return value
+    return next((v for v in arguments.values() if isinstance(v, str) and v), "")

@@ -4,7 +4,13 @@ import re
 from typing import Any
 
 from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
-from session_memory.adapters.detectors import is_edit_tool, is_test_run, shell_edit, shell_text
+from session_memory.adapters.detectors import (
+    is_edit_tool,
+    is_test_run,
+    most_telling,
+    shell_edit,
+    shell_text,
+)
 from session_memory.adapters.grok.lines import (
     Item,
     RawOutput,
@@ -69,7 +75,7 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, dict):
         path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
-        summary = "" if path else _most_telling(arguments)
+        summary = "" if path else most_telling(arguments, _TELLING)
     if command is not None:
         summary, edited = command, shell_edit(command)
         if edited is not None:
@@ -91,14 +97,6 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
         arguments=arguments,
         is_shell=command is not None,
     )
-
-
-def _most_telling(arguments: dict[str, Any]) -> str:
-    """The argument a person would quote to say which call it was."""
-    for name in _TELLING:
-        if isinstance(value := arguments.get(name), str) and value:
-            return value
-    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
 
 
 def call_update(update: Update, record: Record, state: State, saying: str) -> None:
