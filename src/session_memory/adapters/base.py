@@ -63,7 +63,8 @@ class NativeEvent(msgspec.Struct, gc=False):
     """One block of a native record, before the session around it is known.
 
     ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt``,
-    ``has_words`` and ``mode`` serve ``settle`` and are not stored.
+    ``has_words`` and ``mode`` serve ``settle`` and are not stored. ``body`` is all that was said,
+    thought or printed, where ``text`` and ``arguments`` are not that already.
     """
 
     kind: str
@@ -87,6 +88,7 @@ class NativeEvent(msgspec.Struct, gc=False):
     is_interrupt: bool = False
     has_words: bool = False
     mode: str | None = None
+    body: str = ""
 
 
 class NativeUsage(msgspec.Struct, gc=False):

@@ -89,12 +89,13 @@ def _block(message: Message, block: Any) -> NativeEvent:
         call_id = _id(block.get("tool_use_id")) or _id(block.get("call_id"))
         return _result(call_id, result_text(block), block.get("is_error") is True, label)
     if kind in ("thinking", "redacted_thinking", "reasoning"):
-        said = block.get("thinking") or block.get("text")
-        return NativeEvent("thinking", "assistant", one_line(_str(said)), label)
+        said = _str(block.get("thinking") or block.get("text"))
+        return NativeEvent("thinking", "assistant", one_line(said), label, body=said)
     if kind in SPOKEN:
         told = block.get("meta")
         if isinstance(told, Mapping) and told.get("attachment"):
-            return NativeEvent("lifecycle", "user", one_line(_str(block.get("text"))), label)
+            said = _str(block.get("text"))
+            return NativeEvent("lifecycle", "user", one_line(said), label, body=said)
         return _plain(message, _str(block.get("text")), label)
     named = _str(block.get("name")) or _str(block.get("mime_type"))
     return _plain(message, f"[{kind}] {named}".strip(), label)
@@ -103,7 +104,7 @@ def _block(message: Message, block: Any) -> NativeEvent:
 def _plain(message: Message, text: str, label: str) -> NativeEvent:
     """What was said, by whoever said it."""
     text = escaped(text)
-    event = NativeEvent("lifecycle", "system", one_line(text), label)
+    event = NativeEvent("lifecycle", "system", one_line(text), label, body=text)
     if message.role == "user":
         event.role = "user"
         if not message.is_injected:
@@ -189,6 +190,7 @@ def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
         exit_code=exit_code,
         text=text[:LONGEST_TEXT],
         is_shell=True,
+        body=text if len(text) > LONGEST_TEXT else "",
     )
 
 

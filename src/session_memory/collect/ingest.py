@@ -6,74 +6,32 @@ belongs before one already read) the session is marked stale instead and derived
 raw (`session_memory.collect.derive`), so the result never depends on the order of arrival.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from hashlib import blake2b
-from operator import add, sub
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
-
-from session_memory.adapters.base import DOCUMENT, TIMELINE, NativeUsage, Record
+from session_memory.adapters.base import DOCUMENT, TIMELINE, Record
 from session_memory.collect import inclusive
 from session_memory.collect.facts import base_of, facts_of, is_told, note_facts
 from session_memory.collect.settle import (
-    Prompt,
-    Settling,
     State,
-    StoredResult,
-    branches,
-    left_behind,
+)
+from session_memory.collect.writing import (
+    Entangled,
+    Known,
+    SessionWriting,
+    decode_state,
+    encode_state,
 )
 from session_memory.core.ids import make_uid
 from session_memory.core.text import escaped, one_line
-from session_memory.store.database import Row
-from session_memory.store.events import EventRow, place_key, record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow, reading_order, source_uid
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS, UsageRow
+from session_memory.store.usage import BUCKETS
 
 DomainOf = Callable[[str | None, str | None], str | None]
 
-KNOWN_IN_MEMORY = 300_000
-NEVER = 1 << 62
 DEEPEST = 100
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(State).decode
-
-
-class Entangled(Exception):
-    """Sessions that hold the same record; carries their ids. Never leaves this module.
-
-    An id of 0 among them says only that the case is not plain.
-    """
-
-    def __init__(self, sessions: set[int]) -> None:
-        super().__init__()
-        self.sessions = sessions
-
-
-class Known:
-    """Everything stored so far, while that fits in memory: saves looking up what is not there.
-
-    Only good for a store that was empty when we began and that nobody else writes to.
-    """
-
-    def __init__(self) -> None:
-        self.records: set[bytes] = set()
-        self.responses: set[str] = set()
-
-    def is_new(self, records: list[bytes], responses: set[str]) -> bool:
-        new = self.records.isdisjoint(records) and self.responses.isdisjoint(responses)
-        self.records.update(records)
-        self.responses.update(responses)
-        return new
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.records) > KNOWN_IN_MEMORY
 
 
 class Ingest:
@@ -86,6 +44,7 @@ class Ingest:
         self._now = now
         self._domain_of = domain_of
         self._known = known
+        self._renamed: set[str] = set()
         self.counts: dict[str, int] = {}
         """Each session that was written to, with the number of events it had before."""
 
@@ -113,7 +72,9 @@ class Ingest:
         if row.relation is None:
             # Before anything else: whose copy a record is depends on who names whom as parent.
             self.note_origin(row, records)
-        if row.stale:
+        if row.stale or row.evicted_at is not None:
+            # Of an evicted session only this is kept: it is derived when the rest is back.
+            row.stale = 1
             self._store.sessions.save(row)
             self._store.sessions.link_source(row.id, source.id)
             return
@@ -148,18 +109,20 @@ class Ingest:
             self._store.sessions.mark_stale(session_id)
 
     def _plain_origin(
-        self, row: SessionRow, writing: "SessionWriting", entangled: Entangled
+        self, row: SessionRow, writing: SessionWriting, entangled: Entangled
     ) -> SessionRow | None:
         """The session that a new one continues, in the one case that needs no second look:
         the new one holds all of the other, which shares with nobody else, and goes on."""
         if row.id or len(entangled.sessions) != 1:
             return None
         origin = self._store.sessions.row_by_id(next(iter(entangled.sessions)))
+        if origin.evicted_at is not None:
+            return None
         unshared = not origin.stale and not origin.has_shared and origin.relation != "subagent"
         whole = len(writing.foreign) == origin.own_records and writing.goes_on
         return origin if unshared and whole and origin.own_records else None
 
-    def _fork(self, row: SessionRow, origin: SessionRow, writing: "SessionWriting") -> None:
+    def _fork(self, row: SessionRow, origin: SessionRow, writing: SessionWriting) -> None:
         row.own_records -= len(writing.foreign)
         row.has_shared = origin.has_shared = 1
         origin.own_records = 0
@@ -175,7 +138,7 @@ class Ingest:
                 native_id=native,
                 host=source.host or None,
                 discovered_at=self._now,
-                state=_encode(State()),
+                state=encode_state(State()),
             )
         self.counts.setdefault(uid, row.event_count)
         return row
@@ -210,6 +173,10 @@ class Ingest:
         base = base_of(row)
         if base is not None and not row.has_shared:
             origin = sessions.row(base[0])
+            if origin is not None and origin.evicted_at is not None:
+                # What it begins with is needed again: sync brings it back before it derives.
+                origin.stale = 1
+                sessions.save(origin)
             if origin is not None:
                 raise Entangled({origin.id})
         ordinals = [record.ordinal for record in records if record.ordinal is not None]
@@ -230,9 +197,9 @@ class Ingest:
             told["below"] = record.parent_session
         speaker = f"document {source_uid(source.host, source.path, 0)}"
         note_facts(row, speaker, {**told, "generation": source.generation})
-        self._show(row, _decode(row.state))
+        self._show(row, decode_state(row.state))
         self.place(row, record.parent_session)
-        self._store.sessions.save(row)
+        self.save(row)
         self._place_children(row)
 
     def note_origin(self, row: SessionRow, records: Iterable[Record]) -> None:
@@ -263,11 +230,25 @@ class Ingest:
         row.agent_version = state.agent_version or facts.get("agent_version")
         row.repo = repo_of(row.cwd)
         row.domain = self._domain_of(row.repo, row.cwd)
-        row.title = facts.get("custom_title") or state.title(
+        title = facts.get("custom_title") or state.title(
             facts.get("agent_name") or facts.get("title")
         )
+        if title != row.title:
+            self.rename(row, title)
 
-    def finish(self, row: SessionRow, writing: "SessionWriting") -> None:
+    def rename(self, row: SessionRow, title: str | None) -> None:
+        """Call a session something else; the index learns of it when it is saved."""
+        row.title = title
+        self._renamed.add(row.uid)
+
+    def save(self, row: SessionRow) -> None:
+        """Store a session, and what it is called where that is new."""
+        self._store.sessions.save(row)
+        if row.uid in self._renamed:
+            self._renamed.discard(row.uid)
+            self._store.index.name(row.id, row.title)
+
+    def finish(self, row: SessionRow, writing: SessionWriting) -> None:
         """Carry the settled state over to the session's row, and store both."""
         state = writing.settling.settled_state()
         self._show(row, state)
@@ -278,12 +259,12 @@ class Ingest:
             row.started_at, row.ended_at = writing.held_from, writing.held_to
         row.turns, row.retries = state.turns, state.retries
         row.wall_clock_ms, row.event_count = state.wall_clock_ms, state.event_count
-        row.state = _encode(state)
+        row.state = encode_state(state)
         row.revision += 1
         row.ingested_at = self._now
         row.stale |= writing.settling.is_upset
         writing.count_usage()
-        self._store.sessions.save(row)
+        self.save(row)
         writing.flush()
         for child, call in writing.links:
             self._link(row, child, call)
@@ -371,314 +352,6 @@ class Ingest:
                     self._place_children(child)
 
 
-class SessionWriting:
-    """Settles and stores records of one session."""
-
-    def __init__(self, store: Store, row: SessionRow, source: SourceRow) -> None:
-        self._store = store
-        self._row = row
-        self._source = source
-        self._stem = _stem(source)
-        self._flavor = source.flavor
-        # Not methods of ours: with the collector off, a cycle would keep all we ever held.
-        self._results = _Results(store, row)
-        self.settling = Settling(
-            _decode(row.state),
-            partial(_seq_of, store, row),
-            partial(_is_left, store, row),
-            self._results,
-            partial(_prompts_of, store, row),
-            is_subagent=row.relation == "subagent",
-        )
-        self.settling.reads_timeline = source.role == TIMELINE
-        self.links: list[tuple[str, str]] = []
-        self._stored: set[bytes] = set()
-        self.foreign: set[bytes] = set()
-        self.goes_on = False
-        self._counted_elsewhere: set[str] = set()
-        self._begin()
-        self._usage_rows: dict[str, tuple[int, tuple[int, ...]]] = {}
-        self.named_records = 0
-        self.has_turns = False
-        self.held_from: int | None = None
-        self.held_to: int | None = None
-
-    def _begin(self) -> None:
-        self._copies: list[EventRow] = []
-        self._repeats: list[EventRow] = []
-        self._usage: dict[str, tuple[NativeUsage, int | None, int]] = {}
-        self._new_usage: list[UsageRow] = []
-        self._shared_usage: list[UsageRow] = []
-        self._better_usage: list[tuple[int, UsageRow]] = []
-        self._moved_usage: list[tuple[int, int]] = []
-        self._turns: list[tuple[int, NativeUsage]] = []
-
-    def read_from(self, source: SourceRow) -> None:
-        """Go on with another source of the same session."""
-        self._source, self._stem = source, _stem(source)
-        self.settling.reads_timeline = source.role == TIMELINE
-
-    def identify(self, records: Iterable[Record]) -> None:
-        """Name each record for ever: its native id, else its file, place and content."""
-        for record in records:
-            if record.native_id is not None:
-                record.key = record_key(record.native_id)
-            else:
-                record.key = place_key(
-                    f"{self._name_of(record.session)}@{record.offset}-{record.check:08x}"
-                )
-
-    def _name_of(self, session: str) -> str:
-        """The file's own name where that names the session; some agents name all files alike."""
-        return self._stem if self._stem.endswith(session) else f"{session}/{self._stem}"
-
-    # ------------------------------------------------------------ is it the plain case?
-
-    def check(self, records: list[Record], known: Known | None = None) -> None:
-        """Raise ``Entangled`` unless every record is new to all other sessions."""
-        self.identify(records)
-        named = [record.key for record in records if record.native_id and record.events]
-        if named and self._row.has_shared and not self._row.own_records:
-            raise Entangled(set())
-        sources = self._store.sessions.source_ids(self._row.id) if self._row.id else []
-        has_others = bool(sources) and sources != [self._source.id]
-        if has_others:
-            named += [r.key for r in records if r.events and not r.native_id]
-        responses = {used.usage_id for record in records for used in usage_in(record)}
-        if known is not None and known.is_new(named, responses) and not has_others:
-            return
-        others = self._other_holders(named) | self._other_counters(records, responses)
-        if others:
-            # Only where a later record of the new session is its own can the other be whole.
-            self.goes_on = len(set(named)) > len(self.foreign)
-            raise Entangled(others)
-
-    def is_own(self, record: bytes) -> bool:
-        return record not in self.foreign
-
-    def _other_holders(self, records: list[bytes]) -> set[int]:
-        others = set()
-        for key, session_id in self._store.events.holders(records):
-            if session_id == self._row.id:
-                self._stored.add(key)
-            else:
-                self.foreign.add(key)
-                others.add(session_id)
-        return others
-
-    def _other_counters(self, records: list[Record], responses: set[str]) -> set[int]:
-        others, outputs = set(), {}
-        for row_id, usage_id, session_id, *buckets in self._usage_of(responses):
-            if session_id == self._row.id:
-                self._usage_rows[usage_id] = (row_id, tuple(buckets))
-            else:
-                outputs[usage_id] = buckets[1]
-                others.add(session_id)
-        for record in records if outputs else ():
-            for used in usage_in(record):
-                if used.output_tokens > outputs.get(used.usage_id, NEVER):
-                    # Our copy of the response is the fuller one: whose it is takes a second look.
-                    others.add(0)
-        self._counted_elsewhere = set(outputs)
-        return others
-
-    def _usage_of(self, usage_ids: Iterable[str]) -> Iterator[Row]:
-        keys = {key_of(self._flavor, usage_id): usage_id for usage_id in usage_ids}
-        for row_id, key, usage_id, *rest in self._store.usage.stored(list(keys)):
-            if keys[key] == usage_id:
-                yield row_id, usage_id, *rest
-
-    # ------------------------------------------------------------ writing
-
-    def settle(self, records: list[Record], owned: Callable[[bytes], bool] | None = None) -> None:
-        """Settle records; what is not ``owned`` becomes a copy of the owner's event."""
-        settling, stored, source_id = self.settling, self._stored, self._source.id
-        usage, native = self._usage, self._row.native_id
-        self._results.want({told.call_id for record in records for told in record.outcomes})
-        for record in records:
-            named = record.native_id and record.events
-            mine = record.session == native and (not owned or not named or owned(record.key))
-            if record.link is not None and mine:
-                self.links.append((record.link.child, record.link.call_id))
-            if record.events and record.key in stored:
-                # Its usage is stored as well, at the place where it stood first.
-                self._repeats.extend(_places(record, source_id))
-                continue
-            rows = settling.settle(record, source_id, mine)
-            if not mine:
-                self._copies.extend(rows)
-            if rows:
-                stored.add(record.key)
-                if record.native_id:
-                    self.named_records += 1
-                if owned is not None and record.ts is not None:
-                    self.held_from = min(self.held_from or record.ts, record.ts)
-                    self.held_to = max(self.held_to or record.ts, record.ts)
-            for used in usage_in(record):
-                known, seq = usage.get(used.usage_id), settling.answered
-                if known is None or used.output_tokens >= known[0].output_tokens:
-                    usage[used.usage_id] = (used, record.ts, seq)
-                else:
-                    usage[used.usage_id] = (known[0], known[1], seq)
-
-    def find_own_usage(self) -> None:
-        """Which of the responses at hand this session has stored before."""
-        for row_id, usage_id, session_id, *buckets in self._usage_of(self._usage):
-            if session_id == self._row.id:
-                self._usage_rows[usage_id] = (row_id, tuple(buckets))
-
-    def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> UsageRow:
-        return UsageRow(
-            key_of(self._flavor, native.usage_id),
-            native.usage_id,
-            seq,
-            ts,
-            native.model,
-            native.speed,
-            native.service_tier,
-            native.input_tokens,
-            native.output_tokens,
-            native.cache_read_tokens,
-            native.cache_write_tokens,
-            native.cache_write_1h_tokens,
-            native.reasoning_tokens,
-            native.web_searches,
-        )
-
-    def flush(self) -> None:
-        """Store what was settled since the last time."""
-        store, row, settling = self._store, self._row, self.settling
-        store.events.add(row.id, list(settling.rows.values()))
-        store.events.amend(row.id, settling.amended)
-        if self._copies:
-            store.events.add_copies(row.id, self._copies, placed=True)
-        if self._repeats:
-            store.events.add_copies(row.id, self._repeats, placed=False)
-        store.usage.add(row.id, self._new_usage, row.id)
-        store.usage.add(row.id, self._shared_usage, None)
-        for row_id, better in self._better_usage:
-            store.usage.replace(row_id, better)
-        for row_id, seq in self._moved_usage:
-            store.usage.move(row_id, seq)
-        self.has_turns |= inclusive.note(store, row, self._turns)
-        store.events.undo(row.id, settling.undone)
-        if settling.turned_back:
-            self.mark_branches()
-        settling.rows, settling.amended, settling.turned_back = {}, {}, False
-        settling.undone = []
-        self._begin()
-
-    def count_usage(self) -> None:
-        """Add what the responses at hand used to the session's row.
-
-        A response logged again counts once: its largest output, at its last block.
-        """
-        gained = (0,) * len(BUCKETS)
-        for usage_id, (native, ts, seq) in self._usage.items():
-            if native.includes_subagents:
-                self._turns.append((key_of(self._flavor, usage_id), native))
-            if usage_id in self._counted_elsewhere:
-                self._shared_usage.append(self._usage_row(native, ts, seq))
-                continue
-            stored = self._usage_rows.get(usage_id)
-            if stored is not None and native.output_tokens < stored[1][1]:
-                self._moved_usage.append((stored[0], seq))
-                continue
-            row = self._usage_row(native, ts, seq)
-            gained = tuple(map(add, gained, row.buckets))
-            if stored is None:
-                self._new_usage.append(row)
-            else:
-                self._better_usage.append((stored[0], row))
-                gained = tuple(map(sub, gained, stored[1]))
-        self._usage = {}
-        for name, more in zip(BUCKETS, gained, strict=True):
-            setattr(self._row, name, getattr(self._row, name) + more)
-
-    def mark_branches(self) -> None:
-        """Find the abandoned branches of the whole session again; store what changed."""
-        state = self.settling.state
-        if state.is_told:
-            chain = self._store.events.tree(self._row.id)
-            found = left_behind([link[:4] for link in chain], state.head)
-        else:
-            chain = self._store.events.chain(self._row.id)
-            found = branches([link[:4] for link in chain])
-        changed = {
-            seq: found.get(seq) for seq, _, _, _, stored in chain if stored != found.get(seq)
-        }
-        self._store.events.set_branches(self._row.id, changed)
-
-
-def _seq_of(store: Store, row: SessionRow, native_id: str) -> int | None:
-    return store.events.seq_of(row.id, record_key(native_id))
-
-
-def _is_left(store: Store, row: SessionRow, seq: int) -> bool:
-    return store.events.branch_of(row.id, seq) is not None
-
-
-class _Results:
-    """The stored results of the calls that a batch of records says something about."""
-
-    def __init__(self, store: Store, row: SessionRow) -> None:
-        self._store = store
-        self._row = row
-        self._wanted: set[str] = set()
-        self._found: dict[str, StoredResult] | None = {}
-
-    def want(self, call_ids: set[str]) -> None:
-        self._wanted, self._found = call_ids, None
-
-    def __call__(self, call_id: str) -> StoredResult | None:
-        if self._found is None:
-            events, session = self._store.events, self._row.id
-            found = events.results_of(session, self._wanted) if session else {}
-            self._found = {call: StoredResult(*told) for call, told in found.items()}
-        return self._found.get(call_id)
-
-
-def _prompts_of(store: Store, row: SessionRow) -> list[Prompt]:
-    return [Prompt(*told) for told in store.events.prompts_of(row.id)] if row.id else []
-
-
-def _stem(source: SourceRow) -> str:
-    return source.home_path.rpartition("/")[2].partition(".jsonl")[0]
-
-
-def _places(record: Record, source_id: int) -> list[EventRow]:
-    """Rows for a record this session has already; only their place is kept."""
-    return [
-        EventRow(
-            0,
-            None,
-            "",
-            "",
-            "",
-            None,
-            "",
-            None,
-            None,
-            None,
-            "",
-            source_id,
-            record.offset,
-            record.length,
-            record.key,
-            block,
-            None,
-            None,
-            None,
-            0,
-            False,
-            False,
-            None,
-            None,
-        )
-        for block in range(len(record.events))
-    ]
-
-
 def _has_a_place(record: Record, tells_first: bool) -> bool:
     """Whether it matters what came before a record; a timeline's outcomes are told by call."""
     return bool(
@@ -691,13 +364,6 @@ def _has_a_place(record: Record, tells_first: bool) -> bool:
     )
 
 
-def usage_in(record: Record) -> tuple[NativeUsage, ...]:
-    """Every usage a record tells of; nearly always none or one."""
-    if record.usage is None:
-        return ()
-    return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
-
-
 def name_parent(row: SessionRow, owner: SessionRow) -> None:
     """A copy of another session's history is a fork of it, unless it says what it is."""
     if is_told(row):
@@ -705,12 +371,6 @@ def name_parent(row: SessionRow, owner: SessionRow) -> None:
     row.parent_uid = owner.uid
     # Version 1 began a new file, with the history copied, on every resume.
     row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
-
-
-def key_of(flavor: str, identity: str) -> int:
-    """A short number for a long identity, the same everywhere; equal keys are compared in full."""
-    digest = blake2b(f"{flavor}\0{identity}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest) >> 1
 
 
 def repo_of(cwd: str | None) -> str | None:

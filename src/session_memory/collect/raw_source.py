@@ -15,9 +15,13 @@ class RawSource:
     """The bytes we kept of a source; the agent's own file may be long gone."""
 
     def __init__(self, store: Store, row: SourceRow) -> None:
-        self.ref = SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
+        self.ref = self.ref_of(row)
         self._store = store
         self._row = row
+
+    @staticmethod
+    def ref_of(row: SourceRow) -> SourceRef:
+        return SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
 
     def open(self, offset: int) -> BinaryIO:
         # A copy of a live session's rows, made to compare them, is kept like any other raw.

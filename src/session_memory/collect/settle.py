@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.adapters.base import CallOutcome, NativeEvent, NativeUsage, Record
 from session_memory.adapters.detectors import call_key, test_result
+from session_memory.adapters.words import words_of
 from session_memory.core.text import SUMMARY, one_line
 from session_memory.store.events import EventRow, event_uid
 
@@ -163,6 +164,7 @@ class Settling:
         self.rows: dict[int, EventRow] = {}
         self.amended: dict[int, dict[str, object]] = {}
         self.undone: list[tuple[int, int, str]] = []
+        self.reworded: set[int] = set()
         self.turned_back = False
         self.is_upset = False
         self.reads_timeline = False
@@ -334,6 +336,11 @@ class Settling:
         if message is None or (message.source_id, message.end) != (source_id, record.offset):
             return
         message.end = record.offset + record.length
+        row = self.rows.get(message.seq)
+        if row is None:
+            self.reworded.add(message.seq)
+        else:
+            row.words += record.text
         self._amend(message.seq, "length", message.end - message.place)
         if len(message.text) < SUMMARY:
             message.text = one_line(message.text + record.text)
@@ -595,6 +602,7 @@ def _row(
         event.is_error,
         event.duration_ms,
         event.exit_code,
+        words_of(event),
     )
 
 

@@ -112,6 +112,9 @@ class Attachment(msgspec.Struct, gc=False):
     origin: Origin | None = None
     isMeta: bool | None = None
     content: Any = None
+    snippet: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
 
 
 class Progress(msgspec.Struct, gc=False):

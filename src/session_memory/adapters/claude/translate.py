@@ -39,6 +39,7 @@ from session_memory.adapters.detectors import (
     shell_text,
 )
 from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.words import strings_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import parse_time
@@ -197,24 +198,31 @@ def _assistant_block(native: Line, block: Block, model: str | None) -> NativeEve
             return _answer(native, block.text or "", model)
         case "thinking" | "redacted_thinking":
             return NativeEvent(
-                "thinking", "assistant", one_line(block.thinking or ""), "assistant/" + block.type
+                "thinking",
+                "assistant",
+                one_line(block.thinking or ""),
+                "assistant/" + block.type,
+                body=block.thinking or "",
             )
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             return _call(block)
         case kind if kind.endswith("_tool_result") and block.tool_use_id:
             return _server_result(block)
         case kind:
+            text = block.text or ""
             return NativeEvent(
-                "lifecycle", "assistant", one_line(block.text or ""), f"assistant/{kind}"
+                "lifecycle", "assistant", one_line(text), f"assistant/{kind}", body=text
             )
 
 
 def _answer(native: Line, text: str, model: str | None) -> NativeEvent:
     if native.isApiErrorMessage:
-        return NativeEvent("error", "assistant", one_line(text), "assistant/api_error")
-    if model is None:
-        return NativeEvent("lifecycle", "assistant", one_line(text), "assistant/synthetic")
-    return NativeEvent("assistant_msg", "assistant", one_line(text), "assistant/text")
+        kind, native_kind = "error", "assistant/api_error"
+    elif model is None:
+        kind, native_kind = "lifecycle", "assistant/synthetic"
+    else:
+        kind, native_kind = "assistant_msg", "assistant/text"
+    return NativeEvent(kind, "assistant", one_line(text), native_kind, body=text)
 
 
 def _call(block: Block) -> NativeEvent:
@@ -263,6 +271,7 @@ def _server_result(block: Block) -> NativeEvent:
         marks=("tool_result",) if failed else (),
         call_id=block.tool_use_id,
         is_error=failed,
+        body=text,
     )
 
 
@@ -322,15 +331,23 @@ def _count_a_wordless_prompt(record: Record) -> None:
 def _user_text(native: Line, text: str, has_words: bool) -> NativeEvent:
     if text.startswith(INTERRUPTED):
         return NativeEvent(
-            "human_intervention", "user", one_line(text), "user/interrupt", is_interrupt=True
+            "human_intervention",
+            "user",
+            one_line(text),
+            "user/interrupt",
+            is_interrupt=True,
+            body=text,
         )
     instead = _injected_by(native)
     words: str | None = None
     if not instead:
         words, instead = persons_words(text)
     if words is None or has_words:
-        return NativeEvent("lifecycle", "user", one_line(text), f"user/{instead or 'text'}")
-    return NativeEvent("user_msg", "user", one_line(words), "user/text", is_prompt=True, text=words)
+        kind = f"user/{instead or 'text'}"
+        return NativeEvent("lifecycle", "user", one_line(text), kind, body=text)
+    event = NativeEvent("user_msg", "user", one_line(words), "user/text", is_prompt=True)
+    event.text, event.body = words, text
+    return event
 
 
 def _injected_by(native: Line) -> str:
@@ -432,7 +449,8 @@ def _blocks(message: Message) -> list[Block]:
 
 def _system(native: Line, record: Record) -> None:
     native_kind = f"system/{native.subtype}"
-    text = _told(native)
+    said = native.content if isinstance(native.content, str) else ""
+    text = one_line(said)
     match native.subtype:
         case "api_error":
             error = native.error if isinstance(native.error, dict) else {}
@@ -454,11 +472,8 @@ def _system(native: Line, record: Record) -> None:
             event = NativeEvent("lifecycle", "system", text or "compacted", native_kind)
         case _:
             event = NativeEvent("lifecycle", "system", text, native_kind)
+    event.body = said
     record.events.append(event)
-
-
-def _told(native: Line) -> str:
-    return one_line(native.content) if isinstance(native.content, str) else ""
 
 
 def _attachment(native: Line, record: Record) -> None:
@@ -482,7 +497,14 @@ def _attachment(native: Line, record: Record) -> None:
         content = attachment.content
         summary = one_line(content) if isinstance(content, str) else ""
         event = NativeEvent("lifecycle", "system", summary, native_kind)
+        event.body = _attached(attachment)
     record.events.append(event)
+
+
+def _attached(attachment: Attachment) -> str:
+    """What came with a prompt: a file, a hook's output, a reminder."""
+    said = [*strings_in(attachment.content), attachment.snippet]
+    return "\n".join(filter(None, (*said, attachment.stdout, attachment.stderr)))
 
 
 def _queued_words(attachment: Attachment) -> str | None:
@@ -516,7 +538,8 @@ def _title(native: Line, record: Record) -> None:
         case _:
             record.facts = {"summary": native.summary, "leaf": native.leafUuid}
             said = native.summary
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said or ""), native.type))
+    said = said or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), native.type, body=said))
 
 
 def _mode(native: Line, record: Record) -> None:
@@ -530,8 +553,9 @@ def _bookkeeping(native: Line, record: Record) -> None:
 
 
 def _queue_operation(native: Line, record: Record) -> None:
-    summary = one_line(f"{native.operation}: {_told(native)}".rstrip(": "))
-    record.events.append(NativeEvent("lifecycle", "system", summary, native.type))
+    said = native.content if isinstance(native.content, str) else ""
+    summary = one_line(f"{native.operation}: {one_line(said)}".rstrip(": "))
+    record.events.append(NativeEvent("lifecycle", "system", summary, native.type, body=said))
 
 
 def _unknown(native: Line, record: Record) -> None:

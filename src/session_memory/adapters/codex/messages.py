@@ -22,13 +22,14 @@ def message(reading: Reading, native: Message, record: Record) -> None:
         case "assistant":
             _answer(reading, record, text_of(native.content), ITEM, native.id)
         case _:
-            summary = one_line(text_of(native.content))
-            record.events.append(NativeEvent("lifecycle", "system", summary))
+            text = text_of(native.content)
+            record.events.append(NativeEvent("lifecycle", "system", one_line(text), body=text))
 
 
 def between_agents(reading: Reading, native: Message, record: Record) -> None:
     """What another agent sent: the task of a subagent, or a subagent's answer."""
-    record.events.append(NativeEvent("lifecycle", "user", one_line(text_of(native.content))))
+    text = text_of(native.content)
+    record.events.append(NativeEvent("lifecycle", "user", one_line(text), body=text))
 
 
 # ---------------------------------------------------------------- prompts
@@ -55,7 +56,7 @@ def _injected(native: Message, parts: list[str]) -> str:
 
 
 def _inject(reading: Reading, record: Record, text: str, instead: str) -> None:
-    event = NativeEvent("lifecycle", "user", one_line(text), f"user/{one_line(instead)}")
+    event = NativeEvent("lifecycle", "user", one_line(text), f"user/{one_line(instead)}", body=text)
     record.events.append(event)
     reading.named(record, PROMPT, text)
     reading.state.see_user(text)
@@ -87,6 +88,7 @@ def _shown(reading: Reading, record: Record, words: str, text: str) -> None:
 def _prompt(reading: Reading, record: Record, text: str) -> None:
     state, words = reading.state, persons_words(text)
     event = NativeEvent("user_msg", "user", one_line(words), is_prompt=True, text=words)
+    event.body = text
     if not state.is_person:
         event.kind, event.is_prompt = "lifecycle", False
         event.native_kind = "user/subagent_prompt"
@@ -115,7 +117,7 @@ def _answer(reading: Reading, record: Record, text: str, side: int, item_id: str
         record.bookkeeping = TWIN
         return
     reading.named(record, ANSWER, text)
-    event = NativeEvent("assistant_msg", "assistant", one_line(text))
+    event = NativeEvent("assistant_msg", "assistant", one_line(text), body=text)
     event.ends_turn = not reading.state.has_turns
     reading.by_model(record, event)
 
@@ -161,4 +163,4 @@ def _thought(
         return
     text = "\n".join(parts)
     reading.named(record, THOUGHT, text or sealed)
-    reading.by_model(record, NativeEvent("thinking", "assistant", one_line(text)))
+    reading.by_model(record, NativeEvent("thinking", "assistant", one_line(text), body=text))

@@ -35,8 +35,8 @@ def task_started(reading: Reading, native: TurnRecord, record: Record) -> None:
 def task_complete(reading: Reading, native: TurnRecord, record: Record) -> None:
     reading.state.in_turn = False
     error = message_of(native.error)
-    summary = one_line(error or native.last_agent_message or "turn ended")
-    event = NativeEvent("completion", "system", summary)
+    said = error or native.last_agent_message or "turn ended"
+    event = NativeEvent("completion", "system", one_line(said), body=error)
     event.duration_ms = duration(native.duration_ms)
     if error:
         event.marks, event.is_error = ("error",), True
@@ -137,11 +137,13 @@ def usage_record(reading: Reading, native: UsageRecord, record: Record) -> None:
 
 
 def error(reading: Reading, native: Said, record: Record) -> None:
-    record.events.append(NativeEvent("error", "system", one_line(message_of(native.message))))
+    said = message_of(native.message)
+    record.events.append(NativeEvent("error", "system", one_line(said), body=said))
 
 
 def stream_error(reading: Reading, native: Said, record: Record) -> None:
-    event = NativeEvent("error", "system", one_line(message_of(native.message)))
+    said = message_of(native.message)
+    event = NativeEvent("error", "system", one_line(said), body=said)
     event.marks = ("retry",)
     record.events.append(event)
 
@@ -162,15 +164,16 @@ def review_of(is_begin: bool) -> Translate:
 
 def plan_item(reading: Reading, native: Completed, record: Record) -> None:
     reading.answered()
-    record.events.append(NativeEvent("decision", "assistant", one_line(native.item.text or "")))
+    said = native.item.text or ""
+    record.events.append(NativeEvent("decision", "assistant", one_line(said), body=said))
 
 
 def other_item(reading: Reading, native: Completed, record: Record) -> None:
     item = native.item
     if item.type in ("EnteredReviewMode", "ExitedReviewMode"):
         reading.state.in_review = item.type == "EnteredReviewMode"
-    said = one_line(item.text or item.user_facing_hint or text_of(item.content))
-    record.events.append(NativeEvent("lifecycle", "system", said))
+    said = item.text or item.user_facing_hint or text_of(item.content)
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), body=said))
 
 
 def unknown(reading: Reading, native: Said, record: Record) -> None:
@@ -178,7 +181,7 @@ def unknown(reading: Reading, native: Said, record: Record) -> None:
     # read properly by a later release, when the file itself may be long gone.
     words = (native.message, native.text, native.summary)
     said = next((word for word in words if isinstance(word, str)), "")
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said)))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), body=said))
 
 
 def bookkeeping_of(kind: str) -> Translate:

@@ -34,6 +34,7 @@ def user_chunk(update: Update, record: Record, state: State, saying: str) -> Non
         state.asked += 1
     words = f"! {command}" if command else _words(update, text)
     event = NativeEvent("lifecycle", "user", one_line(words), f"user_message_chunk/{native_kind}")
+    event.body = words if command else text
     if is_prompt:
         event.kind, event.is_prompt, event.text = "user_msg", True, words or text
         if native_kind == "interjection" and working:
@@ -78,7 +79,7 @@ def agent_chunk(update: Update, record: Record, state: State, saying: str) -> No
         _continue(update, record, text)
         return
     spoken = "assistant_msg" if kind == "agent_message_chunk" else "thinking"
-    event = NativeEvent(spoken, "assistant", one_line(text), kind, model=state.model)
+    event = NativeEvent(spoken, "assistant", one_line(text), kind, model=state.model, body=text)
     if (update.meta or UpdateMeta()).is_host_turn:
         event.kind, event.model = "lifecycle", None
     record.events.append(event)
@@ -100,4 +101,5 @@ def text_of(content: Text | str | None) -> str:
 
 def lifecycle(update: Update, record: Record, said: str | None) -> None:
     kind = one_line(update.kind) or "untyped"
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said or ""), kind))
+    said = said or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))

@@ -133,4 +133,5 @@ def _toggled(moment: Moment, record: Record, state: State) -> None:
 def _lifecycle(moment: Moment, record: Record) -> None:
     said = moment.error_message or moment.error or moment.reason or moment.server or moment.tool
     kind = one_line(moment.type) or "untyped"
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said or ""), kind))
+    said = said or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=said))

@@ -27,6 +27,7 @@ def turn_completed(update: Update, record: Record, state: State, cancelled_by: s
         one_line(f"turn ended: {reason} {update.agent_result or ''}".rstrip()),
         f"turn_completed/{one_line(reason, 40)}",
         duration_ms=int(spent) if spent is not None and 0 <= spent < MOST_MS else None,
+        body=update.agent_result or "",
     )
     if _ended_by_a_person(reason, cancelled_by, state):
         event.marks, event.is_interrupt = ("human_intervention",), True
@@ -133,7 +134,7 @@ def rewind(update: Update, record: Record, state: State, saying: str) -> None:
 def retry(update: Update, record: Record, state: State, saying: str) -> None:
     said = update.reason or update.message or update.error or ""
     native_kind = f"{update.kind}/{one_line(update.type, 40)}" if update.type else update.kind
-    event = NativeEvent("error", "system", one_line(said), native_kind, is_error=True)
+    event = NativeEvent("error", "system", one_line(said), native_kind, is_error=True, body=said)
     if update.type == "retrying" or update.kind == "auto_recovery_started":
         event.marks = ("retry",)
         event.summary = one_line(f"{said}, attempt {update.attempt or 1:g}")

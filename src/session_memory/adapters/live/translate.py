@@ -56,9 +56,9 @@ def _message(row: dict[str, Any], record: Record, answer: Answer) -> None:
 def _fold(row: dict[str, Any], record: Record, answer: Answer) -> None:
     """A note in the place of messages, which stay where they are."""
     note = row.get("note") or {}
-    summary = one_line(text_of(note.get("content")))
+    said = text_of(note.get("content"))
     record.follows = True
-    record.events.append(NativeEvent("lifecycle", "system", summary, "fold"))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), "fold", body=said))
 
 
 def _move(row: dict[str, Any], record: Record, answer: Answer) -> None:

@@ -80,8 +80,8 @@ def _compact(
     else:
         visible.add(number)
     record.usage = _usage(meta, record)
-    summary = one_line(text_of(told.get("content")))
-    record.events.append(NativeEvent("lifecycle", "system", summary, "compact"))
+    said = escaped(text_of(told.get("content")))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compact", body=said))
 
 
 def _rewind(meta: dict[str, Any], record: Record, visible: Visible) -> None:

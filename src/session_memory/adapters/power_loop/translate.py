@@ -6,6 +6,7 @@ from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.conversation import Message, events_of, tokens, word
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.parts import refuse_many_parts
+from session_memory.adapters.words import strings_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
 
@@ -98,8 +99,9 @@ def _other(row: dict[str, Any], record: Record) -> None:
     """A table that a later release may understand; kept whole."""
     kind = word(row.get("table"))
     record.native_id = _row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
-    said = row.get("kind") or row.get("payload_json") or ""
-    record.events.append(NativeEvent("lifecycle", "system", one_line(str(said)), kind))
+    said = str(row.get("kind") or row.get("payload_json") or "")
+    told = "\n".join(strings_in(row))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=told))
 
 
 _TRANSLATE = {

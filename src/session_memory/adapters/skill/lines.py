@@ -23,6 +23,7 @@ class Attempt(msgspec.Struct, gc=False):
     verified: bool | None = None
     duration_ms: float | None = None
     verdict: str | None = None
+    feedback: str | None = None
 
 
 class Line(msgspec.Struct, gc=False):

@@ -101,6 +101,7 @@ def _attempt(attempt: Attempt, place: int) -> NativeEvent:
         is_error=failed,
         duration_ms=_ms(attempt.duration_ms),
         exit_code=0 if attempt.verified else None,
+        body=_said(attempt.output_summary, attempt.runner_output, attempt.feedback),
     )
 
 
@@ -117,7 +118,12 @@ def _result(decoded: Decoded, call_id: str) -> NativeEvent:
         model=label(decoded.model) if decoded.model else None,
         is_error=failed,
         duration_ms=_ms(decoded.took_ms),
+        body=_said(message),
     )
+
+
+def _said(*texts: str | None) -> str:
+    return escaped("\n".join(filter(None, texts)))
 
 
 def _shown(text: str | None) -> str:

@@ -1,0 +1,33 @@
+"""``session-memory reindex``."""
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+from session_memory.views.figures import plural
+
+
+@declared(
+    "reindex",
+    examples=(
+        ("reindex", "when a search says that the index is not whole"),
+        ("reindex --json", "how much there was to do"),
+    ),
+    json_shape='{"sessions"}',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    """Build the index of words anew.
+
+    A new index is built from the raw beside the old one and takes its place when it is whole; until
+    then searches ask the old one. Collecting goes on meanwhile.
+    """
+    from session_memory.cli.indexed import build_index
+
+    with settings.opened() as store:
+        done = build_index(settings, store)
+    if settings.as_json:
+        print_json({"sessions": done})
+    else:
+        click.echo(f"Indexed {plural(done, 'session')}.")

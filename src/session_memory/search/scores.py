@@ -1,0 +1,82 @@
+"""What a hit is worth, and the words that say why it is one.
+
+Scores follow the class of a hit; between equals the newer one wins. Age never costs as much as
+the step between a message and what a tool printed.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from session_memory.search.filters import TITLE
+from session_memory.search.query import Term
+from session_memory.store.hits import Held, Hit
+
+WEIGHTS = {TITLE: 1.2, "message": 1.0, "summary": 0.9, "call": 0.8, "output": 0.6}
+PROMPT = 1.05
+ABANDONED = 0.9
+# The oldest hit keeps so much of its score.
+OLDEST = 0.88
+HALF_LIFE_MS = 60 * 86_400_000
+
+Expanded = Mapping[str, tuple[str, ...]]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A hit. A title has no event."""
+
+    session: Held
+    hit: Hit | None
+    score: float
+    name: str
+    why: str
+
+
+class Scoring:
+    """``terms`` are what was looked for, ``expanded`` the words that were taken for some."""
+
+    def __init__(self, terms: Sequence[Term], expanded: Expanded, now: int) -> None:
+        said = [_reason(term, expanded) for term in terms if not term.is_negative]
+        self._said = f" has {', '.join(said)}" if said else ""
+        self._now = now
+
+    def title(self, session: Held) -> Found:
+        score = round(WEIGHTS[TITLE] * self._fresh(session.ended_at), 4)
+        return Found(session, None, score, TITLE, f"the title{self._said}")
+
+    def event(self, hit: Hit, session: Held, name: str) -> Found:
+        score = WEIGHTS[name] * self._fresh(hit.ts or session.ended_at)
+        if "user_msg" in hit.kinds:
+            score *= PROMPT
+        if hit.branch is not None:
+            score *= ABANDONED
+        return Found(session, hit, round(score, 4), name, f"{_place(hit, name)}{self._said}")
+
+    def _fresh(self, ts: int | None) -> float:
+        age = max(self._now - ts, 0) if ts is not None else 1 << 62
+        return OLDEST + (1 - OLDEST) * math.exp2(-min(age / HALF_LIFE_MS, 60))
+
+
+def best_first(one: Found) -> tuple[float, int, str, int]:
+    hit = one.hit
+    when = (hit.ts if hit else one.session.ended_at) or 0
+    return (-one.score, -when, one.session.uid, hit.seq if hit else -1)
+
+
+def _place(hit: Hit, name: str) -> str:
+    if name == "call":
+        return f"a call of {hit.tool}" if hit.tool else "a call"
+    if name == "output":
+        return "what a tool printed"
+    if name == "summary":
+        return "a note"
+    if "user_msg" in hit.kinds:
+        return "a prompt"
+    return "a thought" if "thinking" in hit.kinds else "an answer"
+
+
+def _reason(term: Term, expanded: Expanded) -> str:
+    if term.shown in expanded:
+        return f"a word with {term.shown.strip('*')}"
+    return term.shown

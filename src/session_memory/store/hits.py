@@ -1,0 +1,129 @@
+"""Events by the numbers under which the index knows them, and events by what they are."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from session_memory.core.text import one_line
+from session_memory.store.database import Database, Row
+from session_memory.store.events import event_uid
+from session_memory.store.names import Names
+
+_COLUMNS = """
+    e.id, e.session_id, e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.path, e.branch, e.summary,
+    e.is_sidechain, e.is_error, e.model, e.call_id, e.record, e.block, o.uid, e.place, e.length
+"""
+_BY_ID = f"""
+    select {_COLUMNS} from events e join sources o on o.id = e.source_id
+    where e.id in ({{keys}})
+"""
+_NEWEST = f"""
+    select {_COLUMNS} from events e join sources o on o.id = e.source_id
+    where e.id < :before order by e.id desc limit :limit
+"""
+_SESSION_OF = "select id, session_id from events where id in ({keys})"
+_FILES_OF = """
+    select distinct path from events where session_id = :session and path is not null
+"""
+_SESSIONS = """
+    select id, uid, flavor, repo, model, git_branch, outcome, host, started_at, ended_at, cwd
+    from sessions
+"""
+
+
+class Hit(msgspec.Struct, frozen=True, gc=False):
+    """An event as search needs it: what it is, and where its text lies."""
+
+    event_id: int
+    session_id: int
+    seq: int
+    ts: int | None
+    kinds: tuple[str, ...]
+    role: str
+    tool: str | None
+    path: str | None
+    branch: str | None
+    summary: str
+    is_sidechain: bool
+    is_error: bool
+    model: str | None
+    call_id: str | None
+    event_uid: str
+    source: str
+    place: int
+    length: int
+    block: int
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """A session as search needs it."""
+
+    id: int
+    uid: str
+    flavor: str
+    repo: str | None
+    model: str | None
+    git_branch: str | None
+    outcome: str
+    host: str | None
+    started_at: int | None
+    ended_at: int | None
+    cwd: str | None
+
+
+class Hits:
+    def __init__(self, db: Database, names: Names) -> None:
+        self._db = db
+        self._names = names
+
+    def of(self, event_ids: Sequence[int]) -> dict[int, Hit]:
+        """The events there are of these numbers."""
+        return {row[0]: self._hit(row) for row in self._db.matching(_BY_ID, list(event_ids))}
+
+    def sessions_at(self, event_ids: Sequence[int]) -> dict[int, int]:
+        """Number of each event to that of its session."""
+        return {row[0]: row[1] for row in self._db.matching(_SESSION_OF, list(event_ids))}
+
+    def files_of(self, session_id: int) -> set[str]:
+        """Every path that the session's calls named."""
+        return {row[0] for row in self._db.all(_FILES_OF, {"session": session_id})}
+
+    def newest(self, at_once: int = 2000) -> Iterator[Hit]:
+        """Every event, those that came last first; some at a time."""
+        before = 1 << 62
+        while rows := self._db.all(_NEWEST, {"before": before, "limit": at_once}):
+            yield from map(self._hit, rows)
+            before = rows[-1][0]
+
+    def sessions(self) -> dict[int, Held]:
+        return {row[0]: Held(*row) for row in self._db.all(_SESSIONS)}
+
+    def sessions_of(self, session_ids: Sequence[int]) -> dict[int, Held]:
+        sql = f"{_SESSIONS} where id in ({{keys}})"
+        return {row[0]: Held(*row) for row in self._db.matching(sql, list(session_ids))}
+
+    def _hit(self, row: Row) -> Hit:
+        word = self._names.word
+        (event_id, session_id, seq, ts, kind, marks, role, tool, path, branch, summary) = row[:11]
+        (sidechain, error, model, call_id, record, block, source, place, length) = row[11:]
+        return Hit(
+            event_id=event_id,
+            session_id=session_id,
+            seq=seq,
+            ts=ts,
+            kinds=(word(kind) or "", *filter(None, (word(marks) or "").split(","))),
+            role=word(role) or "",
+            tool=word(tool),
+            path=path,
+            branch=branch,
+            summary=summary or one_line(path or ""),
+            is_sidechain=bool(sidechain),
+            is_error=bool(error),
+            model=word(model),
+            call_id=call_id,
+            event_uid=event_uid(record, block),
+            source=source,
+            place=place,
+            length=length,
+            block=block,
+        )

@@ -1,0 +1,105 @@
+"""The words of a store in SQLite: an FTS5 table that keeps docs for words and no texts.
+
+Without places of words it takes a third of the room; whoever needs a phrase looks at the texts.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from session_memory.core.words import LONGEST, indexable
+from session_memory.store.words import Asked, Word
+
+if TYPE_CHECKING:
+    from session_memory.store.sqlite import Sqlite
+
+# As much as is gathered in memory before a piece of the index is written.
+GATHERED = 16 * 1024 * 1024
+
+CREATE = """
+create virtual table {table} using fts5 (
+    text, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+)
+"""
+# Pieces are merged late: a first load then writes each word once or twice, and a word is found as
+# fast in sixteen pieces as in four. Merging all at once, which takes long, is left for never.
+_SETTINGS = {"hashsize": GATHERED, "automerge": 16, "crisismerge": 64}
+CONFIGURE = ";\n".join(
+    f"insert into {{table}} ({{table}}, rank) values ('{name}', {value})"
+    for name, value in _SETTINGS.items()
+)
+
+
+class SqliteWords:
+    def __init__(self, db: "Sqlite", table: str) -> None:
+        self._db = db
+        self._table = table
+
+    def create(self) -> None:
+        for statement in (CREATE, *CONFIGURE.split(";\n")):
+            self._db.execute(statement.format(table=self._table))
+
+    def destroy(self) -> None:
+        self._db.execute(f"drop table if exists {self._table}")
+
+    def take_the_place_of(self, table: str) -> None:
+        self._db.execute(f"drop table if exists {table}")
+        self._db.execute(f"alter table {self._table} rename to {table}")
+        self._table = table
+
+    def add(self, docs: Iterable[tuple[int, str]]) -> None:
+        rows = ((doc, indexable(text)) for doc, text in docs)
+        self._db.insert(self._table, ("rowid", "text"), rows)
+
+    def drop(self, docs: Sequence[int]) -> None:
+        sql = f"delete from {self._table} where rowid = :doc"
+        self._db.update_many(sql, ({"doc": doc} for doc in docs))
+
+    def find(self, asked: Asked, shelf: int | None, limit: int, before: int) -> list[int]:
+        sql = f"select rowid from {self._table} where {self._where(shelf)} and rowid < :before"
+        params = _params(asked, shelf) | {"limit": limit, "before": before}
+        return [row[0] for row in self._db.all(f"{sql} order by rowid desc limit :limit", params)]
+
+    def count(self, asked: Asked, shelf: int | None) -> int:
+        sql = f"select count(*) from {self._table} where {self._where(shelf)}"
+        return int(self._db.value(sql, _params(asked, shelf)))
+
+    def _where(self, shelf: int | None) -> str:
+        of_class = "" if shelf is None else " and (rowid & 3) = :shelf"
+        return f"{self._table} match :asked{of_class}"
+
+    def still(self) -> AbstractContextManager[None]:
+        return self._db.snapshot()
+
+    def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
+        view = f"temp.{self._table}_terms"
+        self._db.execute(
+            f"create virtual table if not exists {view} using fts5vocab"
+            f" ('main', '{self._table}', 'row')"
+        )
+        # A word of many thousand bytes is cut anywhere, in the middle of a character too.
+        known = f"select substr(term, 1, {LONGEST}) as word, doc from {view}"
+        if like:
+            return self._db.all(f"{known} where word like :like escape '!'", {"like": like})
+        sql = f"{known} where term >= :first and term < :last"
+        return self._db.all(sql, {"first": first, "last": last})
+
+    def purge(self) -> None:
+        """Pieces of the index are written anew without what was taken out of them."""
+        self._db.execute(f"insert into {self._table} ({self._table}) values ('optimize')")
+
+
+def _params(asked: Asked, shelf: int | None) -> dict[str, object]:
+    params: dict[str, object] = {"asked": _match(asked)}
+    return params if shelf is None else params | {"shelf": shelf}
+
+
+def _match(asked: Asked) -> str:
+    clauses = (f"({' OR '.join(map(_word, clause))})" for clause in asked.clauses)
+    match = " AND ".join(clauses)
+    return f"({match}) NOT ({' OR '.join(map(_word, asked.without))})" if asked.without else match
+
+
+def _word(word: Word) -> str:
+    """In quotes: nothing a person types is an operator here."""
+    return f'"{word.text}" *' if word.is_prefix else f'"{word.text}"'

@@ -1,0 +1,271 @@
+"""Search as the surfaces show it: hits with snippets, their sessions, and what was meant."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.core.errors import InvalidRecord, shown
+from session_memory.core.schema import KINDS, OUTCOMES
+from session_memory.pricing import Amount, session_amounts
+from session_memory.search import Answer, Filters, Found, Query, ask, parse
+from session_memory.search.ask import TextOf
+from session_memory.search.filters import TITLE
+from session_memory.search.snippets import Snippet, snippet
+from session_memory.store import Store
+from session_memory.store.hits import Held, Hit, Hits
+from session_memory.store.index import CLASSES
+from session_memory.store.words import Asked, Word
+from session_memory.views.lookup import find_session, short_names
+from session_memory.views.periods import period
+
+DEFAULT_LIMIT = 20
+MOST_MEANT = 5
+OF_A_SESSION = 3
+CLOSE = 0.7
+
+
+class ShownHit(msgspec.Struct, frozen=True):
+    session_uid: str
+    event_uid: str | None
+    seq: int | None
+    score: float
+    name: str
+    why: str
+    snippet: Snippet
+    ts: int | None
+    tool: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "session_uid": self.session_uid,
+            "event_uid": self.event_uid,
+            "seq": self.seq,
+            "score": self.score,
+            "class": self.name,
+            "why": self.why,
+            "snippet": self.snippet.text,
+            "marks": [list(mark) for mark in self.snippet.marks],
+        }
+
+
+class ShownSession(msgspec.Struct, frozen=True):
+    """A session with its best hits; ``more`` of those that were found lie in it too."""
+
+    session: Held
+    name: str
+    title: str | None
+    amount: Amount | None
+    hits: list[ShownHit]
+    more: int
+
+
+class Results(msgspec.Struct, frozen=True):
+    """``behind``: so many sessions are not in the index, which this reader could not build;
+    ``evicted``: so many are in the archive, and were looked for by their titles alone."""
+
+    query: str
+    hits: list[ShownHit]
+    sessions: list[ShownSession]
+    total: int
+    total_exact: bool
+    expanded: dict[str, tuple[str, ...]]
+    meant: dict[str, list[str]]
+    unmatched: list[tuple[str, str, list[str]]]
+    behind: int
+    evicted: int
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "hits": [hit.to_dict() for hit in self.hits],
+            "total": self.total,
+            "total_exact": self.total_exact,
+        }
+        if self.expanded:
+            told["expanded"] = {word: list(words) for word, words in self.expanded.items()}
+        if self.meant:
+            told["did_you_mean"] = self.meant
+        if self.behind:
+            told["behind"] = self.behind
+        if self.evicted:
+            told["evicted"] = self.evicted
+        return told
+
+
+def search(
+    store: Store,
+    text: str,
+    filters: Filters,
+    *,
+    now: int,
+    limit: int = DEFAULT_LIMIT,
+    snippets: bool = True,
+) -> Results:
+    """Ask the index as it is; `session_memory.collect.reindex.ensure_index` makes it whole."""
+    query = parse(text)
+    filters = narrowed(store, filters, query.fields)
+    bodies = Bodies(store)
+
+    def text_of(hit: Hit) -> str:
+        return bodies.at(hit.source, hit.place, hit.length, hit.block).text
+
+    answer = ask(store, query, filters, text_of=text_of, now=now, limit=limit)
+    titles = store.sessions.titles_of([one.session.id for one in answer.found])
+    words = [word for many in answer.expanded.values() for word in many[:50]]
+    hits = _all_shown(answer, words, text_of if snippets else _no_text, titles)
+    behind = 0 if store.index.is_complete else store.sessions.count()
+    return Results(
+        query=text,
+        hits=hits,
+        sessions=_grouped(store, answer.found, hits, titles, limit),
+        total=answer.total,
+        total_exact=answer.total_exact and not behind,
+        expanded=answer.expanded,
+        meant={} if answer.total else _meant(store, query),
+        unmatched=[] if answer.total else unmatched(store, filters),
+        behind=behind,
+        evicted=store.retention.count_evicted(),
+    )
+
+
+_NAMES = {
+    "flavor": "flavors",
+    "repo": "repos",
+    "model": "models",
+    "kind": "kinds",
+    "tool": "tools",
+    "file": "files",
+    "outcome": "outcomes",
+    "branch": "branches",
+    "class": "classes",
+}
+
+
+def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) -> Filters:
+    """With what was written into the question itself: ``repo:webshop since:7d``."""
+    told: dict[str, Any] = {}
+    for field, value in fields:
+        if field in ("since", "until"):
+            told[field] = period(value)[field == "until"]
+        elif field == "class" and value not in (TITLE, *CLASSES):
+            hint = f"There are {', '.join((TITLE, *CLASSES))}."
+            raise InvalidRecord(f"no class of hits: {shown(value)}", hint, field="class")
+        elif field == "session":
+            told["sessions"] = (*told.get("sessions", filters.sessions), find_session(store, value))
+        else:
+            name = _NAMES[field]
+            told[name] = (*told.get(name, getattr(filters, name)), value)
+    return msgspec.structs.replace(filters, **told)
+
+
+def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]]:
+    """``(name, value, values like it)`` of what was asked for and is nowhere in the store."""
+    told: list[tuple[str, str, list[str]]] = []
+    sessions = Hits(store.db, store.names).sessions().values()
+    there: dict[str, set[str]] = {
+        "flavor": {one.flavor for one in sessions},
+        "repo": {one.repo for one in sessions if one.repo},
+        "branch": {one.git_branch for one in sessions if one.git_branch},
+        "outcome": set(OUTCOMES),
+        "kind": set(KINDS) | store.names.all(),
+        "tool": store.names.all(),
+    }
+    for name, known in there.items():
+        lower = {value.lower(): value for value in known}
+        for value in getattr(filters, _NAMES[name]):
+            if any(fnmatchcase(one, value.lower()) for one in lower):
+                continue
+            near = get_close_matches(value.lower(), lower, n=3, cutoff=CLOSE)
+            told.append((name, value, [lower[one] for one in near]))
+    return told
+
+
+def _no_text(hit: Hit) -> str:
+    return ""
+
+
+def _all_shown(
+    answer: Answer, words: Sequence[str], text_of: TextOf, titles: dict[int, str]
+) -> list[ShownHit]:
+    """Texts are read in the order in which they lie: neighbours share a pack."""
+    found = answer.found
+    places = [(one.hit.source, one.hit.place) if one.hit else ("", 0) for one in found]
+    made: dict[int, ShownHit] = {}
+    for at in sorted(range(len(found)), key=places.__getitem__):
+        one = found[at]
+        if one.hit is None:
+            text = titles.get(one.session.id, "")
+        else:
+            text = text_of(one.hit) or one.hit.summary
+        made[at] = _shown(one, text, answer, words)
+    return [made[at] for at in range(len(found))]
+
+
+def _shown(one: Found, text: str, answer: Answer, words: Sequence[str]) -> ShownHit:
+    hit = one.hit
+    return ShownHit(
+        session_uid=one.session.uid,
+        event_uid=hit.event_uid if hit else None,
+        seq=hit.seq if hit else None,
+        score=one.score,
+        name=one.name,
+        why=one.why,
+        snippet=snippet(text, answer.terms, words),
+        ts=hit.ts if hit else one.session.ended_at,
+        tool=hit.tool if hit else None,
+    )
+
+
+def _grouped(
+    store: Store,
+    found: Sequence[Found],
+    shown: Sequence[ShownHit],
+    titles: dict[int, str],
+    limit: int,
+) -> list[ShownSession]:
+    """Sessions in the order of their best hit. Who asks for everything gets all hits of each."""
+    most = OF_A_SESSION if limit else len(shown)
+    by_session: dict[str, list[ShownHit]] = {}
+    held = {one.session.uid: one.session for one in found}
+    for hit in shown:
+        by_session.setdefault(hit.session_uid, []).append(hit)
+    names = short_names(store.sessions.uids()) if held else {}
+    amounts = session_amounts(store, list(held)) if held else {}
+    return [
+        ShownSession(
+            session=held[uid],
+            name=names.get(uid, uid),
+            title=titles.get(held[uid].id),
+            amount=amounts.get(uid),
+            hits=hits[:most],
+            more=max(len(hits) - most, 0),
+        )
+        for uid, hits in by_session.items()
+    ]
+
+
+def _meant(store: Store, query: Query) -> dict[str, list[str]]:
+    """For each word that nobody uses, the words most like it that somebody does."""
+    told: dict[str, list[str]] = {}
+    for term in query.wanted:
+        for word in term.words:
+            if len(word.text) < 3 or store.index.count(Asked(((word,),))):
+                continue
+            near = _near(store, word)
+            if near:
+                told[word.text] = near
+    return told
+
+
+def _near(store: Store, word: Word) -> list[str]:
+    size = len(word.text)
+    known = {
+        term: docs
+        for term, docs in store.index.terms_from(word.text[0])
+        if abs(len(term) - size) <= 2
+    }
+    close = get_close_matches(word.text, known, n=MOST_MEANT * 2, cutoff=CLOSE)
+    return sorted(close, key=lambda term: -known[term])[:MOST_MEANT]

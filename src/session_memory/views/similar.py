@@ -1,0 +1,87 @@
+"""Sessions like another one, as the surfaces show them."""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.pricing import Amount, session_amounts
+from session_memory.search.similar import Alike, alike, telling_words
+from session_memory.store import Store
+from session_memory.store.hits import Hits
+from session_memory.views.lookup import short_names
+
+DEFAULT_LIMIT = 10
+# What is said first says what a session is about; a long one is not read to its end.
+MOST_TEXT = 300_000
+LONGEST = 8_000
+PROMPT, ANSWER, FAILURE, TITLE = 3.0, 1.0, 1.5, 4.0
+
+
+class Similar(msgspec.Struct, frozen=True):
+    words: list[str]
+    found: list[Alike]
+    names: dict[str, str]
+    titles: dict[int, str]
+    amounts: dict[str, Amount]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "words": self.words,
+            "sessions": [
+                {
+                    "session_uid": one.session.uid,
+                    "title": self.titles.get(one.session.id),
+                    "likeness": one.likeness,
+                    "words": one.words,
+                    "files": one.files,
+                }
+                for one in self.found
+            ],
+        }
+
+
+def similar_to_text(store: Store, text: str, limit: int = DEFAULT_LIMIT) -> Similar:
+    words = telling_words(store, {text: 1.0})
+    return _shown(store, words, alike(store, words, limit=limit))
+
+
+def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
+    """By what was asked, answered and went wrong, and the files it was about."""
+    row = store.sessions.row(uid)
+    number = row.id if row is not None else 0
+    words = telling_words(store, _texts(store, uid, number, row.title if row else None))
+    files = Hits(store.db, store.names).files_of(number)
+    family = store.sessions.family_ids(uid)
+    return _shown(store, words, alike(store, words, without=family, files=files, limit=limit))
+
+
+def _texts(store: Store, uid: str, number: int, title: str | None) -> dict[str, float]:
+    texts = {title: TITLE} if title else {}
+    bodies, read = Bodies(store), 0
+    for event in store.events.each_of(number, uid):
+        if event.is_a("user_msg"):
+            weight = PROMPT
+        elif event.is_error:
+            weight = FAILURE
+        elif event.is_a("assistant_msg"):
+            weight = ANSWER
+        else:
+            continue
+        text = bodies.of(event).text[:LONGEST]
+        texts[text] = max(weight, texts.get(text, 0.0))
+        read += len(text)
+        if read > MOST_TEXT:
+            break
+    return texts
+
+
+def _shown(store: Store, words: dict[str, float], found: list[Alike]) -> Similar:
+    uids = [one.session.uid for one in found]
+    return Similar(
+        words=list(words),
+        found=found,
+        names=short_names(store.sessions.uids()) if found else {},
+        titles=store.sessions.titles_of([one.session.id for one in found]),
+        amounts=session_amounts(store, uids) if uids else {},
+    )

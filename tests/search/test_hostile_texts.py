@@ -1,0 +1,122 @@
+"""Transcripts and questions that were made to break a search."""
+
+import json
+import random
+
+import pytest
+from click.testing import CliRunner
+
+from session_memory.cli import main
+from session_memory.store.words import Asked, Word
+from session_memory.testing.claude import ClaudeHome, call
+from session_memory.testing.collecting import check_index, collected, new_store
+from session_memory.testing.stores import Stores
+
+from .asking import asked, found, said
+
+ESCAPES = "\x1b]0;owned\x07\x1b[31mwebhook\x1b[0m \u202ekoohbew\u202c \u2066x\u2069 <b>&amp;</b>"
+QUESTIONS = (
+    *('"', '" OR "', "NEAR(", "NEAR(a b, 5)", "*", ":", "^", "^webhook", "-", "a OR b", "a AND b"),
+    *(
+        "text:webhook",
+        "rowid:1",
+        "words MATCH 'x'",
+        "'; drop table words; --",
+        "%",
+        "_",
+        "!%",
+        "\\",
+    ),
+    *("'", "':*", "a & b | !c", "<->", "webhook:*", "(((((", ".*", "[a-z]+", "(?P<x>a)", "$", "\n"),
+    *("\0", "\ud800", "\x1b[31m", "\u202e", "-*", "-**", '-"', "x:", "::", "{}", "%s", "{0}"),
+    *("A" * 10_000, "a b " * 2_500, '"' + "a b " * 2_500 + '"', "a_" * 5_000, "*" * 10_000),
+    *(" ".join(f"w{n}" for n in range(2_000)), " ".join(f"-w{n}" for n in range(2_000))),
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=range(len(QUESTIONS)))
+def test_any_question_has_an_answer(question: str, claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.prompt("a webhook, and a b a b")
+    with collected(claude.write()) as store:
+        for text in (question, f"webhook {question}", f"{question} webhook"):
+            results = asked(store, text)
+            assert len(results.hits) == results.total
+
+
+def test_operators_of_the_engines_are_words(claude: ClaudeHome) -> None:
+    claude.session("alpha").prompt("this OR that, NEAR the end")
+    claude.session("beta").prompt("that NOT this")
+    with collected(claude.write()) as store:
+        assert len(said(store, "this OR that", classes=("message",))) == 1
+        assert len(said(store, "NEAR", classes=("message",))) == 1
+        assert len(said(store, "NOT", classes=("message",))) == 1
+
+
+def test_what_is_shown_in_a_terminal_does_nothing_to_it(
+    claude: ClaudeHome, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = claude.session("alpha")
+    log.prompt(ESCAPES)
+    log.answer("I look.", call("Bash\x1b[2J", command=f"echo '{ESCAPES}'"))
+    log.result(ESCAPES)
+    log.custom_title(ESCAPES)
+    other = claude.session("beta")
+    for number in range(20):
+        other.prompt(f"noise{number}")
+    place = stores.place("memory")
+    collected(claude.write(), place).close()
+    monkeypatch.setenv("SESSION_MEMORY_STORE", place)
+    for words in (["search", "webhook"], ["similar", "--text", "webhook koohbew"]):
+        shown = CliRunner().invoke(main, words, color=True)
+        assert shown.exit_code == 0, shown.output
+        assert "\x1b[" in shown.stdout, "in colour"
+        assert not any(escape in shown.stdout for escape in ("\x1b]", "\x1b[31m", "\x1b[2J"))
+        assert not set(shown.stdout) & set("\x07\u202e\u202c\u2066\u2069")
+    told = CliRunner().invoke(main, ["search", "webhook", "--json"])
+    assert any("\x1b[31mwebhook" in hit["snippet"] for hit in json.loads(told.stdout)["hits"])
+
+
+def test_a_line_of_ten_megabytes_is_found_by_any_of_its_words(claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.prompt("print much")
+    log.answer("so be it", call("Bash", command="yes"))
+    chance = random.Random(1)
+    words = [f"w{chance.randrange(10**7)}" for _ in range(1_000_000)]
+    log.result(" ".join(words) + " the_end")
+    with collected(claude.write()) as store:
+        for word in (words[0], words[-1], words[500_000], "the_end"):
+            assert len(found(store, word)) == 1
+        results = asked(store, f"{words[700_000]} the_end", limit=5)
+        assert results.total == 1
+        assert words[700_000] in results.hits[0].snippet.text
+
+
+def test_a_million_words_of_one_text_are_all_in_the_index(database: str) -> None:
+    """A part of it for every half megabyte on PostgreSQL, and one doc all the same."""
+    count = 1_000_000 if database == "sqlite" else 300_000
+    with new_store() as store:
+        with store.transaction():
+            store.index.add([(4, " ".join(f"word{n}" for n in range(count)))])
+            store.index.add([(8, "word1 other")])
+        both = Asked(((Word("word1"),), (Word(f"word{count - 1}"),)))
+        assert store.index.find(both) == [4]
+        assert store.index.count(both) == 1
+        assert store.index.count(Asked(((Word("word", is_prefix=True),),))) == 2
+        without = Asked(((Word("word1"),),), (Word(f"word{count - 1}"),))
+        assert store.index.find(without) == [8]
+        store.index.drop([4])
+        assert dict(store.index.terms_from("")) == {"word1": 1, "other": 1}
+
+
+def test_texts_that_no_database_holds_are_indexed(claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.prompt("before\0after")
+    prompt = '{"type":"user","uuid":"u-1","message":{"role":"user","content":"half \\ud800 cut"}}'
+    title = '{"type":"custom-title","customTitle":"a\\u0000title \\udc00 here","sessionId":"alpha"}'
+    log.raw(f"{prompt}\n{title}\n".encode())
+    with collected(claude.write()) as store:
+        check_index(store)
+        assert len(said(store, "before after", classes=("message",))) == 1
+        assert len(said(store, "title here", classes=("title",))) == 1
+        assert len(said(store, "half cut", classes=("message",))) == 1

@@ -1,0 +1,60 @@
+"""Sessions like another one: by words that tell it from the rest, and by files."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from session_memory.store import Store
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.collecting import collected
+from session_memory.views.similar import similar_to_session, similar_to_text
+
+COMMON = "please look at the code and run the tests"
+
+
+@pytest.fixture
+def store(claude: ClaudeHome) -> Iterator[Store]:
+    for number in range(12):
+        log = claude.session(f"noise{number}")
+        log.prompt(f"{COMMON} for feature{number}")
+        log.answer(f"I did what feature{number} needs.")
+    for name in ("first", "second"):
+        log = claude.session(name)
+        log.prompt(f"{COMMON}: the webhook signature is rejected by stripe")
+        log.edit("/home/mira/code/app/src/payments/webhook.py")
+        log.answer("The signature was computed over the parsed body, stripe wants the raw one.")
+    agent = claude.subagent(log, "a1")
+    agent.answer("stripe webhook signature, said by its own subagent")
+    with collected(claude.write()) as made:
+        yield made
+
+
+def test_a_session_is_most_like_the_one_about_the_same(store: Store) -> None:
+    similar = similar_to_session(store, "claude:first")
+    best = similar.found[0]
+    assert best.session.uid == "claude:second"
+    assert {"stripe", "webhook", "signature"} & set(best.words)
+    assert best.files == ["src/payments/webhook.py"]
+    assert best.likeness > 0.5
+    assert all(best.likeness > other.likeness for other in similar.found[1:])
+
+
+def test_its_own_subagents_are_left_out(store: Store) -> None:
+    uids = [one.session.uid for one in similar_to_session(store, "claude:second").found]
+    assert uids[0] == "claude:first"
+    assert not any(uid.startswith("claude:second") for uid in uids)
+
+
+def test_a_text_finds_the_sessions_about_it(store: Store) -> None:
+    similar = similar_to_text(store, "stripe rejects a webhook", limit=2)
+    assert {one.session.uid.split(":")[1] for one in similar.found} == {"first", "second"}
+
+
+@pytest.mark.parametrize("text", ["", "the", "qqqqq nobody zzzzz", "\0\ud800 *"])
+def test_a_text_that_tells_nothing_is_like_nothing(store: Store, text: str) -> None:
+    assert similar_to_text(store, text).found == []
+
+
+def test_what_everybody_says_counts_for_nothing(store: Store) -> None:
+    similar = similar_to_text(store, COMMON)
+    assert similar.found == []

@@ -1,0 +1,135 @@
+"""Words: one rule for texts and questions, in any script, and the same one in both databases."""
+
+import os
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from session_memory.core import words
+from session_memory.core.words import LONGEST, indexable, words_in
+from session_memory.store.store import Store
+from session_memory.store.words import Asked, Word
+from session_memory.testing.collecting import new_store
+
+EXAMPLES = {
+    "sqlite": int(os.environ.get("FAMILIES", "200")),
+    "postgresql": int(os.environ.get("FAMILIES", "40")),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Fix the webhook!", ["fix", "the", "webhook"]),
+        ("snake_case and kebab-case", ["snake", "case", "and", "kebab", "case"]),
+        ("verifySignature", ["verifysignature"]),
+        ("src/auth/tokens.py:42", ["src", "auth", "tokens", "py", "42"]),
+        ("Café über naïve Ångström", ["cafe", "uber", "naive", "angstrom"]),
+        ("cafe\u0301", ["cafe"]),
+        ("Straße", ["strasse"]),
+        ("ΣΊΣΥΦΟΣ Σίσυφος", ["σισυφοσ", "σισυφοσ"]),
+        ("Привет, МИР", ["привет", "мир"]),
+        ("修复webhook签名", ["修", "复", "webhook", "签", "名"]),
+        ("カタカナ", ["カ", "タ", "カ", "ナ"]),
+        ("ไทย", ["ไ", "ท", "ย"]),
+        ("مرحبا بالعالم", ["مرحبا", "بالعالم"]),
+        ("ﬁle ＡＢＣ ①", ["file", "abc", "1"]),
+        ("ship it 🚀now", ["ship", "it", "🚀", "now"]),
+        ("a\0b", ["a", "b"]),
+        ("left\ud800right", ["left", "right"]),
+        ("x" * 300, ["x" * LONGEST]),
+        ("…—«»", []),
+        ("", []),
+    ],
+)
+@pytest.mark.only("sqlite")
+def test_a_text_is_these_words(text: str, words: list[str]) -> None:
+    assert words_in(text) == words
+
+
+@pytest.mark.only("sqlite")
+def test_hangul_is_found_by_the_beginning_of_a_word() -> None:
+    (whole,), (beginning,) = words_in("한국어"), words_in("한국")
+    assert whole.startswith(beginning)
+
+
+@pytest.mark.only("sqlite")
+def test_every_character_folds_to_what_folds_to_itself() -> None:
+    """Else a text with few strange characters and one with many would be indexed differently."""
+    for code in range(0x80, 0x110000):
+        once = indexable(chr(code))
+        assert indexable(once).split() == once.split(), hex(code)
+        assert once.lower().split() == indexable(once.lower()).split(), hex(code)
+
+
+def one_doc(text: str) -> Store:
+    store = new_store()
+    with store.transaction():
+        store.index.add([(7, text)])
+    return store
+
+
+texts = st.text(
+    st.one_of(
+        st.characters(),
+        st.sampled_from("aZ09_-. éßǅİıΣςﬁ①한修ไᎠꭰ𝚨\u0301\0\ud800🚀\u202e"),
+    ),
+    max_size=60,
+)
+
+
+def test_the_index_has_the_words_of_any_text_and_no_others(database: str) -> None:
+    @settings(max_examples=EXAMPLES[database], deadline=None, database=None, derandomize=True)
+    @given(texts)
+    def check(text: str) -> None:
+        with one_doc(text) as store:
+            words = set(words_in(text))
+            assert {word for word, _ in store.index.terms_from("")} == words
+            for word in words:
+                assert store.index.find(Asked(((Word(word),),))) == [7], unicodedata.name(
+                    word[0], ""
+                )
+
+    check()
+
+
+@pytest.mark.parametrize("size", [199, 200, 201, 5_000, 40_001])
+def test_a_word_of_any_length_is_found_by_itself_and_by_its_beginning(size: int) -> None:
+    word = "a" + "é" * (size - 1)
+    with one_doc(f"before {word} after") as store:
+        for asked in (word, word[:150], word[:198]):
+            (plain,) = words_in(asked)
+            assert store.index.find(Asked(((Word(plain, is_prefix=True),),))) == [7]
+        (plain,) = words_in(word)
+        assert store.index.find(Asked(((Word(plain),),))) == [7]
+        assert [told for told, _ in store.index.terms_with("eee")] == [plain]
+
+
+def test_a_doc_that_is_replaced_or_dropped_leaves_nothing() -> None:
+    with one_doc("old words") as store:
+        store.index.replace(7, "new words")
+        assert dict(store.index.terms_from("")) == {"new": 1, "words": 1}
+        with store.transaction():
+            store.index.add([(11, "gathered")])
+            store.index.drop([11, 7])
+            store.index.add([(7, "once more")])
+        assert dict(store.index.terms_from("")) == {"once": 1, "more": 1}
+
+
+def test_what_a_failed_transaction_gathered_is_not_there() -> None:
+    with one_doc("kept") as store:
+        with pytest.raises(RuntimeError), store.transaction():
+            store.index.add([(11, "lost")])
+            store.index.name(3, "lost title")
+            store.index.drop([7])
+            raise RuntimeError
+        assert dict(store.index.terms_from("")) == {"kept": 1}
+        assert store.index.title_terms() == []
+
+
+def test_a_long_text_has_the_same_words_whole_or_in_pieces(monkeypatch) -> None:
+    monkeypatch.setattr(words, "PIECE", 10)
+    text = "one two three-four\tfünf 日本語 six_seven " * 9 + "end"
+    assert list(words.vocabulary(text)) == list(dict.fromkeys(words.words_in(text)))
