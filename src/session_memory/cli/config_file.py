@@ -1,0 +1,72 @@
+"""Changing one setting in the user's configuration file, and nothing else in it.
+
+The file is the user's: comments, order and blanks stay. What the change makes of it is parsed and
+compared before it takes the old one's place, whole or not at all.
+"""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from session_memory.core.errors import ConfigError, UnsafePath
+
+_HEADER = re.compile(r"^\s*\[")
+
+
+def set_values(path: Path, table: str, values: dict[str, float | None]) -> None:
+    """Set keys of a table of the file; ``None`` takes one out. Creates the file if need be."""
+    if path.is_symlink():
+        raise UnsafePath(f"{path} is a link", f"Edit the file it leads to: set [{table}] there.")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    new = _changed(text, table, values)
+    before, after = _parsed(text, path), _parsed(new, path)
+    expected = {**before, table: {**before.get(table, {}), **values}}
+    expected[table] = {name: value for name, value in expected[table].items() if value is not None}
+    if {**after, table: after.get(table, {})} != expected:
+        hint = f"Edit {path} yourself: it writes [{table}] in a way that cannot be changed safely."
+        raise ConfigError(f"cannot set {', '.join(values)} in {path}", hint)
+    _write(path, new)
+
+
+def _changed(text: str, table: str, values: dict[str, float | None]) -> str:
+    lines = text.splitlines()
+    try:
+        start = next(
+            n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[{table}]"
+        )
+    except StopIteration:
+        lines += [*([""] if lines and lines[-1].strip() else []), f"[{table}]"]
+        start = len(lines) - 1
+    end = next((n for n in range(start + 1, len(lines)) if _HEADER.match(lines[n])), len(lines))
+    inside = [line for line in lines[start + 1 : end] if _key(line) not in values]
+    told = [f"{name} = {value:.15g}" for name, value in values.items() if value is not None]
+    return "\n".join([*lines[: start + 1], *told, *inside, *lines[end:]]) + "\n"
+
+
+def _key(line: str) -> str:
+    return line.partition("=")[0].strip()
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}", f"Mend {path} first.") from error
+
+
+def _write(path: Path, text: str) -> None:
+    for directory in reversed((path.parent, *path.parent.parents)):
+        directory.mkdir(mode=0o700, exist_ok=True)
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise

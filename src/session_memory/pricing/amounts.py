@@ -1,0 +1,221 @@
+"""What usage costs: added up inside the database, each record priced once.
+
+A record's amount is an integer of micro-dollars: its tokens times their prices in picodollars,
+added up exactly and rounded once, half a micro-dollar upwards. Every total anywhere is a sum of
+those integers, so the same usage gives the same figure however it is grouped.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from session_memory.core.time import parse_time
+from session_memory.pricing.rates import Kind, OwnPrices, Rate, rates_of
+from session_memory.pricing.table import DAY_MS, price_table
+from session_memory.pricing.table import Row as Price
+from session_memory.store import Store
+from session_memory.store.database import Row
+from session_memory.store.usage import BUCKETS
+
+MILLION = 1_000_000
+HOUR_MS = 3_600_000
+# Whole days before the year 1: division rounds towards zero, and days before 1970 are negative.
+_EARLIER = 720_000
+
+# What is charged, and the column of the rate it is charged at.
+_CHARGED = (
+    ("u.input_tokens", "r.input"),
+    ("u.cache_read_tokens", "r.cache_read"),
+    ("(u.cache_write_tokens - u.cache_write_1h_tokens)", "r.cache_write"),
+    ("u.cache_write_1h_tokens", "r.cache_write_1h"),
+    ("u.output_tokens", "r.output"),
+    ("u.web_searches", "r.search"),
+)
+# Tokens are split at a million before they are multiplied: no figure a log can hold, up to 2^40
+# tokens, leaves 64 bits on the way. The price of a million tokens in micro-dollars is the same
+# number as that of one in picodollars.
+_WHOLE = " + ".join(f"{tokens} / {MILLION} * {price}" for tokens, price in _CHARGED)
+_REST = " + ".join(f"{tokens} % {MILLION} * {price}" for tokens, price in _CHARGED)
+_MICRODOLLARS = f"{_WHOLE} + ({_REST} + {MILLION // 2}) / {MILLION}"
+_CONTEXT = "u.input_tokens + u.cache_read_tokens + u.cache_write_tokens"
+_TIME = "coalesce(u.ts, s.started_at, s.ended_at)"
+# Usage without any time is charged as on the day the table was made.
+_AT = f"coalesce({_TIME}, :undated)"
+_DAY_PART = f"({_AT} + {_EARLIER * DAY_MS}) % {DAY_MS}"
+_USAGE = "from usage u join sessions s on s.id = u.owner_id"
+_KINDS = f"""
+    select distinct s.flavor, u.model, coalesce(u.speed, 0), coalesce(u.service_tier, 0)
+    {_USAGE} {{where}}
+"""
+# By itself: grouped by kind, the same takes twice as long as both.
+_SPAN = f"select min({_AT}), max({_AT}), max({_CONTEXT}) {_USAGE} {{where}}"
+# Adding nought makes both sides of the first comparison plain numbers: where there are many rates,
+# SQLite then looks them up instead of trying each.
+_CHARGES = f"""
+    with rates (rate, flavor, model, speed, tier, since, until, day_from, day_to, above, below,
+        input, cache_read, cache_write, cache_write_1h, output, search) as (values {{rates}}),
+    charged as materialized (
+        select {{keys}}, r.rate, {", ".join(f"u.{name}" for name in BUCKETS)},
+            {_MICRODOLLARS} as microdollars
+        {_USAGE} join rates r on r.model = u.model + 0 and r.flavor = s.flavor
+            and r.speed = coalesce(u.speed, 0) and r.tier = coalesce(u.service_tier, 0)
+            and {_AT} >= r.since and {_AT} < r.until
+            and {_CONTEXT} >= r.above and {_CONTEXT} < r.below {{hours}}
+        {{where}}
+    )
+    select {{names}}, rate, count(*), {", ".join(f"sum({name})" for name in BUCKETS)},
+        sum(microdollars / {MILLION}), sum(microdollars % {MILLION})
+    from charged group by {{names}}, rate
+"""
+_HOURS = f"and {_DAY_PART} >= r.day_from and {_DAY_PART} < r.day_to"
+_KEYS = {
+    "day": f"({_TIME} + {{shift}} + {_EARLIER * DAY_MS}) / {DAY_MS} - {_EARLIER}",
+    "hour": f"({_TIME} + {_EARLIER * DAY_MS}) / {HOUR_MS} - {_EARLIER * 24}",
+    "session": "s.uid",
+    "repo": "s.repo",
+    "usage": "u.usage_id",
+    "seq": "u.seq",
+}
+_ACTIVE = f"select distinct {_KEYS['hour']} as hour {_USAGE} where {_TIME} >= :since order by hour"
+_UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
+
+Offsets = Sequence[tuple[int, int]]
+Clock = Callable[[int, int], Offsets]
+Known = tuple[str, int, int, int]
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """Usage under one rate, added up; ``key`` says of what, in the order that was asked for."""
+
+    key: tuple[Any, ...]
+    rate: Rate
+    records: int
+    buckets: tuple[int, ...]
+    microdollars: int
+
+    @property
+    def tokens(self) -> int:
+        """All of them once: reasoning is part of the output, the 1-hour cache of the written."""
+        given, output, read, written, *_ = self.buckets
+        return given + output + read + written
+
+    @property
+    def unpriced_tokens(self) -> int:
+        return self.tokens if self.rate.price is None else 0
+
+    @property
+    def unpriced_searches(self) -> int:
+        """Web searches whose fee nobody told us."""
+        known = self.rate.price is not None and self.rate.price.search is not None
+        return 0 if known else self.buckets[-1]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which usage; ``None`` asks for all. ``until`` is the first moment that is out."""
+
+    since: int | None = None
+    until: int | None = None
+    uids: tuple[str, ...] | None = None
+    repos: tuple[str | None, ...] | None = None
+    kind: Callable[[Kind], bool] | None = None
+
+
+def charges(
+    store: Store,
+    keys: Sequence[str] = (),
+    asked: Asked | None = None,
+    *,
+    own: OwnPrices | None = None,
+    clock: Clock | None = None,
+) -> list[Charge]:
+    """Usage added up by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``usage``, ``seq``.
+
+    Days are counted since 1970 on a ``clock``: for a span of time it says from which moment it is
+    how many milliseconds ahead of UTC. Hours are those of UTC. A key is ``None`` where there is no
+    time or no repo. ``own`` prices are the store's, unless others are given.
+    """
+    asked = asked or Asked()
+    where, params = _where(asked)
+    params["undated"] = parse_time(f"{price_table().made}T00:00:00.000Z")
+    with store.db.snapshot():
+        span = store.db.one(_SPAN.format(where=where), params)
+        if span is None or span[0] is None:
+            return []
+        known = store.db.all(_KINDS.format(where=where), params)
+        rates = list(_rates(store, asked, store.own_prices() if own is None else own, known, span))
+        if not rates:
+            return []
+        shift = _shift(clock(span[0], span[1]) if clock else ())
+        columns = {f"key_{name}": _KEYS[name].format(shift=shift) for name in keys}
+        sql = _CHARGES.format(
+            rates=", ".join(_values(number, *rate) for number, rate in enumerate(rates)),
+            keys=", ".join(f"{text} as {name}" for name, text in columns.items()) or "0 as key_no",
+            names=", ".join(columns) or "key_no",
+            hours=_HOURS if any(rate.is_for_hours for _, rate in rates) else "",
+            where=where,
+        )
+        params |= {f"flavor_{n}": flavor for n, ((flavor, *_), _) in enumerate(rates)}
+        rows = store.db.all(sql, params)
+    return [_charge(row, len(keys), rates) for row in rows]
+
+
+def _charge(row: Row, keys: int, rates: list[tuple[Known, Rate]]) -> Charge:
+    number, records, *figures = row[keys or 1 :]
+    *buckets, dollars, rest = map(int, figures)
+    total = dollars * MILLION + rest
+    return Charge(tuple(row[:keys]), rates[number][1], records, tuple(buckets), total)
+
+
+def _rates(
+    store: Store, asked: Asked, own: OwnPrices, known: list[Row], span: Row
+) -> Iterator[tuple[Known, Rate]]:
+    """The rates that usage of this span can fall under, with the numbers the database knows."""
+    word, (first, last, most) = store.names.word, span
+    for flavor, model, speed, tier in known:
+        kind = Kind(flavor, word(model) or "", word(speed or None), word(tier or None))
+        if asked.kind is None or asked.kind(kind):
+            for rate in rates_of(price_table(), own, (kind,)):
+                if rate.since <= last and first < rate.until and rate.above <= most:
+                    yield (flavor, model, speed, tier), rate
+
+
+def _values(number: int, known: Known, rate: Rate) -> str:
+    """One row of the rates: integers, and the name of a parameter."""
+    price = rate.price or _UNPRICED
+    bounds = (rate.since, rate.until, price.day_from, price.day_to, price.above, rate.below)
+    prices = (price.input, price.cache_read, price.cache_write, price.cache_write_1h, price.output)
+    figures = (*known[1:], *bounds, *prices, price.search or 0)
+    text = ", ".join(f"cast({int(figure)} as bigint)" for figure in figures)
+    return f"({number}, :flavor_{number}, {text})"
+
+
+def _shift(offsets: Offsets) -> str:
+    """How far ahead the clock is at each moment; the first offset holds before its own, too."""
+    if not offsets:
+        return "0"
+    (_, first), *later = sorted(offsets)
+    cases = " ".join(f"when {_TIME} >= {moment} then {ahead}" for moment, ahead in reversed(later))
+    return f"case {cases} else {first} end" if cases else str(first)
+
+
+def active_hours(store: Store, since: int) -> list[int]:
+    """The hours of UTC, counted since 1970, in which anything was used; ascending."""
+    return [hour for (hour,) in store.db.all(_ACTIVE, {"since": since})]
+
+
+def _where(asked: Asked) -> tuple[str, dict[str, Any]]:
+    conditions: list[str] = []
+    params: dict[str, Any] = {}
+    for name, sign in (("since", ">="), ("until", "<")):
+        if (moment := getattr(asked, name)) is not None:
+            conditions.append(f"{_TIME} {sign} :{name}")
+            params[name] = moment
+    for name, values in (("uid", asked.uids), ("repo", asked.repos)):
+        if values is not None:
+            named = {f"{name}_{n}": value for n, value in enumerate(values) if value is not None}
+            params |= named
+            one_of = [f"s.{name} in ({', '.join(f':{mark}' for mark in named)})"] if named else []
+            none = [f"s.{name} is null"] if None in values else []
+            conditions.append(f"({' or '.join(one_of + none) or '1 = 0'})")
+    return f"where {' and '.join(conditions)}" if conditions else "", params

@@ -1,0 +1,88 @@
+"""What sessions cost: by themselves, and with the subagents below them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from session_memory.pricing.amounts import Asked, charges
+from session_memory.pricing.rates import OwnPrices
+from session_memory.store import Store
+
+# More sessions than this are not named one by one: all are added up, and those picked out.
+NAMED_AT_ONCE = 500
+_SUBAGENTS = """
+    select parent_uid, uid from sessions
+    where relation = 'subagent' and parent_uid is not null order by uid
+"""
+
+_REPOS = "select distinct repo from sessions where repo is not null order by repo"
+_FACTS = "select uid, title, relation, repo from sessions"
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """``unpriced_tokens`` were used with models that have no price; they are in no dollar."""
+
+    microdollars: int = 0
+    unpriced_tokens: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(
+            self.microdollars + other.microdollars, self.unpriced_tokens + other.unpriced_tokens
+        )
+
+
+def session_amounts(
+    store: Store, uids: Iterable[str] | None = None, overrides: OwnPrices | None = None
+) -> dict[str, Amount]:
+    """What each session used itself; ``None`` asks for all. A fork does not pay for what it copied.
+
+    ``overrides`` replace the store's own prices.
+    """
+    wanted = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
+    named = tuple(wanted) if uids is not None and len(wanted) <= NAMED_AT_ONCE else None
+    found = dict.fromkeys(wanted, Amount())
+    for charge in charges(store, ("session",), Asked(uids=named), own=overrides):
+        (uid,) = charge.key
+        if uid in found:
+            found[uid] += Amount(charge.microdollars, charge.unpriced_tokens)
+    return found
+
+
+def tree_amounts(
+    store: Store, uids: Iterable[str] | None = None, overrides: OwnPrices | None = None
+) -> dict[str, Amount]:
+    """What each session used with all subagents below it, each once."""
+    wanted = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
+    below = subagents(store)
+    members = {uid: list(family(uid, below)) for uid in wanted}
+    own = session_amounts(store, {uid for some in members.values() for uid in some}, overrides)
+    return {uid: sum((own[each] for each in some), Amount()) for uid, some in members.items()}
+
+
+def subagents(store: Store) -> dict[str, list[str]]:
+    """The uids of the subagents that each session started."""
+    found: dict[str, list[str]] = {}
+    for parent, uid in store.db.all(_SUBAGENTS):
+        found.setdefault(parent, []).append(uid)
+    return found
+
+
+def family(uid: str, below: Mapping[str, list[str]]) -> Iterator[str]:
+    """A session and every subagent below it, once each, whatever circles a log may claim."""
+    seen, waiting = {uid}, [uid]
+    while waiting:
+        member = waiting.pop()
+        yield member
+        fresh = [child for child in below.get(member, ()) if child not in seen]
+        seen.update(fresh)
+        waiting += fresh
+
+
+def known_repos(store: Store) -> list[str]:
+    return [repo for (repo,) in store.db.all(_REPOS)]
+
+
+def session_facts(store: Store) -> dict[str, dict[str, str | None]]:
+    """What tells sessions apart in a list, by uid: title, relation and repo."""
+    rows = store.db.all(_FACTS)
+    return {uid: {"title": title, "relation": how, "repo": repo} for uid, title, how, repo in rows}

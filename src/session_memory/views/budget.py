@@ -1,0 +1,128 @@
+"""How spending stands against the limits somebody set for a day or a month."""
+
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Any
+
+import msgspec
+
+from session_memory.core.money import Limits
+from session_memory.core.time import format_time
+from session_memory.pricing.amounts import Asked, Charge, charges
+from session_memory.store import Store
+from session_memory.views.cost import Tally, prices_used
+from session_memory.views.cost_days import day_of, offsets
+from session_memory.views.periods import period
+
+NEAR = 0.8
+MILLION = 1_000_000
+_HOUR_MS = 3_600_000
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """One period: what was spent in it, of how much, and what it comes to at this pace."""
+
+    period: str
+    begins: int
+    ends: int
+    now: int
+    tally: Tally
+    limit: int | None
+
+    @property
+    def spent(self) -> int:
+        return self.tally.microdollars
+
+    @property
+    def left(self) -> int | None:
+        return None if self.limit is None else self.limit - self.spent
+
+    @property
+    def forecast(self) -> int:
+        """As if the rest of the period went like what is over of it; an hour at the least."""
+        passed = min(max(self.now - self.begins, _HOUR_MS), self.ends - self.begins)
+        return self.spent * (self.ends - self.begins) // passed
+
+    @property
+    def state(self) -> str:
+        """``over`` the limit, ``near`` it from 80 % on, ``ok``, or ``unlimited``."""
+        if self.limit is None:
+            return "unlimited"
+        if self.spent > self.limit:
+            return "over"
+        return "near" if self.spent >= NEAR * self.limit else "ok"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "period": self.period,
+            "begins": format_time(self.begins),
+            "ends": format_time(self.ends),
+            "state": self.state,
+            "limit_microdollars": self.limit,
+            "spent_microdollars": self.spent,
+            "left_microdollars": self.left,
+            "forecast_microdollars": self.forecast,
+            "unpriced_tokens": self.tally.unpriced_tokens,
+        }
+
+
+class Budget(msgspec.Struct, frozen=True):
+    standings: list[Standing]
+    prices: dict[str, Any]
+
+    @property
+    def state(self) -> str:
+        """The worst of them."""
+        states = {standing.state for standing in self.standings}
+        return next((s for s in ("over", "near", "ok") if s in states), "unlimited")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "periods": [standing.to_dict() for standing in self.standings],
+            "prices": self.prices,
+        }
+
+
+def budget(
+    store: Store, limits: Limits, *, tz: tzinfo | None = None, now: datetime | None = None
+) -> Budget:
+    """Today and this month on a clock of ``tz``, whether or not they have a limit."""
+    now = now or datetime.now(UTC)
+    begins, ends = month_of(now, tz)
+    asked = Asked(since=begins, until=ends)
+    found = charges(store, ("day",), asked, clock=offsets(tz))
+    return Budget(list(standings(found, limits, tz, now)), prices_used(store))
+
+
+def standings(
+    found: list[Charge], limits: Limits, tz: tzinfo | None, now: datetime
+) -> Iterator[Standing]:
+    """Of charges by day that cover this month."""
+    today, at = now.astimezone(tz).date(), int(now.timestamp() * 1000)
+    of_today = [charge for charge in found if _is_on(charge, today)]
+    of_month = [charge for charge in found if _is_in_month(charge, today)]
+    begins, ends = period(today.isoformat(), now, tz)
+    yield Standing("day", begins, ends, at, Tally(of_today), _micro(limits.day))
+    begins, ends = month_of(now, tz)
+    yield Standing("month", begins, ends, at, Tally(of_month), _micro(limits.month))
+
+
+def month_of(now: datetime, tz: tzinfo | None) -> tuple[int, int]:
+    """The first moment of the month, and the one past its last."""
+    return period(now.astimezone(tz).strftime("%Y-%m"), now, tz)
+
+
+def _is_on(charge: Charge, day: date) -> bool:
+    return charge.key[0] is not None and day_of(charge.key[0]) == day
+
+
+def _is_in_month(charge: Charge, day: date) -> bool:
+    first = day.replace(day=1)
+    last = first + timedelta(days=monthrange(day.year, day.month)[1] - 1)
+    return charge.key[0] is not None and first <= day_of(charge.key[0]) <= last
+
+
+def _micro(limit: float | None) -> int | None:
+    return None if limit is None else round(limit * MILLION)

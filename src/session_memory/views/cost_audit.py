@@ -1,0 +1,147 @@
+"""Where each dollar of a session comes from: message, tokens, price row and rule.
+
+The amounts are the ones every report adds up; beside each stand the products it was rounded from,
+so anybody can check them by hand.
+"""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import UnknownSession
+from session_memory.core.schema import Usage
+from session_memory.pricing.amounts import Asked, Charge, charges
+from session_memory.pricing.rates import Rate
+from session_memory.pricing.sessions import Amount, family, session_amounts, subagents
+from session_memory.store import Store
+from session_memory.views.cost import Tally, prices_used
+
+ROUNDING = "rounded once per response, half a micro-dollar upwards"
+
+
+class Part(msgspec.Struct, frozen=True):
+    """So many of one bucket at so many picodollars each."""
+
+    bucket: str
+    count: int
+    price: int
+
+    @property
+    def picodollars(self) -> int:
+        return self.count * self.price
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**msgspec.to_builtins(self), "picodollars": self.picodollars}
+
+
+class Audited(msgspec.Struct, frozen=True):
+    """One response: what it used, what it was charged at, what came out."""
+
+    usage: Usage
+    event_uid: str | None
+    branch: str | None
+    rate: Rate
+    parts: list[Part]
+    microdollars: int
+
+    def to_dict(self) -> dict[str, Any]:
+        price, kind = self.rate.price, self.rate.kind
+        return {
+            "usage_id": self.usage.usage_id,
+            "event_uid": self.event_uid,
+            "seq": self.usage.seq,
+            "branch": self.branch,
+            "ts": self.usage.ts,
+            "model": kind.model,
+            "speed": kind.speed,
+            "service_tier": kind.tier,
+            "parts": [part.to_dict() for part in self.parts],
+            "microdollars": self.microdollars,
+            "unpriced": price is None,
+            "price": None if price is None else msgspec.structs.asdict(price),
+            "provider": self.rate.provider or None,
+            "listed": self.rate.listed or None,
+            "rule": self.rate.words,
+        }
+
+
+class CostAudit(msgspec.Struct, frozen=True):
+    """``own`` is the sum of the records, abandoned branches included: they were billed.
+    ``whole`` adds the subagents."""
+
+    uid: str
+    records: list[Audited]
+    own: Amount
+    subagents: dict[str, Amount]
+    totals: Tally
+    prices: dict[str, Any]
+
+    @property
+    def whole(self) -> Amount:
+        return sum(self.subagents.values(), self.own)
+
+    @property
+    def branches(self) -> dict[str, int]:
+        """What was spent off the path that the session ended on, in micro-dollars."""
+        found: dict[str, int] = {}
+        for record in self.records:
+            if record.branch is not None:
+                found[record.branch] = found.get(record.branch, 0) + record.microdollars
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "session_uid": self.uid,
+            "rounding": ROUNDING,
+            "totals": self.totals.to_dict(),
+            "records": [record.to_dict() for record in self.records],
+            "branches": self.branches,
+            "subagents": {uid: msgspec.to_builtins(a) for uid, a in self.subagents.items()},
+            "with_subagents": msgspec.to_builtins(self.whole),
+            "prices": self.prices,
+        }
+
+
+def audit(store: Store, uid: str) -> CostAudit:
+    """Every response that counts for the session, in the order of reading."""
+    with store.db.snapshot():
+        row = store.sessions.row(uid)
+        if row is None:
+            raise UnknownSession(uid)
+        used = {(usage.usage_id, usage.seq): usage for usage in store.usage.of(row.id, uid)}
+        found = charges(store, ("usage", "seq"), Asked(uids=(uid,)))
+        below = [each for each in family(uid, subagents(store)) if each != uid]
+        amounts = session_amounts(store, below)
+        records = [
+            _audited(store, row.id, used[charge.key[0], charge.key[1]], charge)
+            for charge in sorted(found, key=lambda charge: (charge.key[1], charge.key[0]))
+        ]
+    totals = Tally(found)
+    return CostAudit(uid, records, totals.amount, amounts, totals, prices_used(store))
+
+
+def _audited(store: Store, session_id: int, usage: Usage, charge: Charge) -> Audited:
+    event = None
+    if usage.seq is not None:
+        event = store.events.at(session_id, usage.session_uid, usage.seq)
+    parts = parts_of(usage, charge.rate)
+    uid, branch = (None, None) if event is None else (event.event_uid, event.branch)
+    return Audited(usage, uid, branch, charge.rate, parts, charge.microdollars)
+
+
+def parts_of(usage: Usage, rate: Rate) -> list[Part]:
+    """What was used, bucket by bucket, each token once."""
+    price = rate.price
+    counts = {
+        "input": usage.input_tokens,
+        "cache_read": usage.cache_read_tokens,
+        "cache_write": usage.cache_write_tokens - usage.cache_write_1h_tokens,
+        "cache_write_1h": usage.cache_write_1h_tokens,
+        "output": usage.output_tokens,
+        "search": usage.web_searches,
+    }
+    return [
+        Part(name, count, 0 if price is None else getattr(price, name) or 0)
+        for name, count in counts.items()
+        if count
+    ]
