@@ -1,75 +1,86 @@
-"""A session with its subagents: each below the call that started it, as deep as they go."""
+"""The family of a session as a tree, with what every node used and cost."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from session_memory.cli.transcript import Names, Transcript, header, rule
-from session_memory.views.figures import count
-from session_memory.views.lookup import short_names
-from session_memory.views.session import SessionView, Wanted, show_session
+from session_memory.cli.output import Cell, Column, table
+from session_memory.pricing import Amount
+from session_memory.pricing import shown as money
+from session_memory.views.figures import count, local, plural
 
 if TYPE_CHECKING:
-    from session_memory.core.schema import Session
-    from session_memory.store import Store
+    from session_memory.views.family import Branch, Family, Node
 
-AT_THE_END = 1 << 62
-DEEPEST = 20
+COLUMNS = (
+    # Whole: subagents of one session differ at the end of their names.
+    Column("session"),
+    Column("when", spare=2),
+    Column("turns", right=True, spare=4),
+    Column("out", right=True, spare=3),
+    Column("cache", right=True, spare=5),
+    Column("cost", right=True),
+    Column("with subagents", right=True, spare=1),
+    Column("title", flexible=True),
+)
+_RELATIONS: dict[str, dict[str, Any]] = {
+    "subagent": {"fg": "blue"},
+    "fork": {"fg": "magenta"},
+    "resume": {"fg": "green"},
+}
+Row = list[str | Cell]
 
 
-class Tree:
-    """Turns one session into lines; the store is asked for the subagents as they come."""
+def family_lines(family: "Family", names: Callable[[str], str], limit: int | None) -> Iterator[str]:
+    rows = list(_rows(family.root, names, family.asked, "", ""))
+    yield from table(COLUMNS, rows, limit)
+    yield ""
+    nodes = family.root.every()
+    spent = money(family.amount) if family.amount != Amount() else "no usage"
+    together = " together" if len(nodes) > 1 else ""
+    yield f"{plural(len(nodes), 'session')}, {spent}{together}"
 
-    def __init__(
-        self, store: "Store", wanted: Wanted, limit: int | None, *, open_children: bool
-    ) -> None:
-        self._store = store
-        self._wanted = wanted
-        self._limit = limit
-        self._open_children = open_children
-        self._short = short_names(store.sessions.uids())
-        self._opened: set[str] = set()
 
-    @property
-    def names(self) -> Names:
-        return lambda uid: self._short.get(uid, uid)
+def _rows(
+    node: "Node", names: Callable[[str], str], asked: str, start: str, below: str
+) -> Iterator[Row]:
+    session = node.session
+    uid = session.session_uid
+    style: dict[str, Any] = {"fg": "cyan", "bold": True} if uid == asked else {"fg": "cyan"}
+    yield [
+        Cell(f"{start}{names(uid)}", style),
+        local(session.started_at),
+        count(session.cost.turns),
+        count(session.cost.output_tokens),
+        count(session.cost.cache_tokens),
+        money(node.own),
+        "" if money(node.total) == money(node.own) else money(node.total),
+        _title(node),
+    ]
+    last = len(node.branches) + len(node.children) - 1
+    for place, branch in enumerate(node.branches):
+        yield _branch(branch, f"{below}{'└─ ' if place == last else '├─ '}")
+    for place, child in enumerate(node.children, len(node.branches)):
+        is_last = place == last
+        mark, more = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        yield from _rows(child, names, asked, below + mark, below + more)
 
-    def lines(self, view: SessionView) -> Iterator[str]:
-        yield from header(view, self.names)
-        yield ""
-        yield from self._body(view, 0, "")
 
-    def _body(self, view: SessionView, depth: int, day: str) -> Iterator[str]:
-        waiting = sorted(
-            ((self._place(view, child), child) for child in view.subagents),
-            key=lambda placed: placed[0],
-            reverse=True,
-        )
-        transcript = Transcript(view, self.names, self._limit, day)
-        for shown, line in transcript.lines(depth):
-            while shown is not None and waiting and waiting[-1][0] < shown.seq:
-                yield from self._child(waiting.pop()[1], depth + 1, transcript.day)
-            yield line
-        while waiting:
-            yield from self._child(waiting.pop()[1], depth + 1, transcript.day)
+def _title(node: "Node") -> Cell:
+    relation, title = node.session.relation, node.session.title or ""
+    words = f"({relation}) {title}".rstrip() if relation else title
+    return Cell(words, _RELATIONS.get(relation or "", {}))
 
-    @staticmethod
-    def _place(view: SessionView, child: "Session") -> int:
-        seq = view.started_at_seq(child)
-        return AT_THE_END if seq is None else seq
 
-    def _child(self, child: "Session", depth: int, day: str) -> Iterator[str]:
-        if not self._open_children or depth > DEEPEST or child.session_uid in self._opened:
-            yield self._rule(child, depth)
-            return
-        # Logs may claim that two sessions started each other.
-        self._opened.add(child.session_uid)
-        view = show_session(self._store, child.session_uid, self._wanted)
-        if self._wanted.kinds and not view.events and not view.subagents:
-            return
-        yield self._rule(child, depth)
-        yield from self._body(view, depth, day)
-
-    def _rule(self, child: "Session", depth: int) -> str:
-        name = f"subagent {self.names(child.session_uid)} {child.title or ''}".rstrip()
-        tokens = f"{count(child.cost.output_tokens)} tokens out"
-        return rule(f"{name} ({child.model or 'no model'}, {tokens})", depth)
+def _branch(branch: "Branch", start: str) -> Row:
+    what = f"(abandoned branch) {plural(branch.events, 'event')} from {branch.first_seq} on"
+    style = {"dim": True}
+    return [
+        Cell(f"{start}branch", style),
+        "",
+        "",
+        Cell(count(branch.output_tokens), style),
+        "",
+        "",
+        "",
+        Cell(what, style),
+    ]

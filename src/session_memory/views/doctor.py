@@ -140,7 +140,7 @@ def _permissions(path: Path | None) -> Iterator[Check]:
     if path is None:
         # A server's files, and who may read them, are the business of whoever runs it.
         return
-    files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm"))]
+    files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm", ".lock"))]
     modes = [(file, stat.S_IMODE(file.stat().st_mode)) for file in files if file.exists()]
     if path.parent.name == OUR_DIRECTORY:
         # Elsewhere the directory is somebody's own business, and the file is private anyway.
@@ -160,7 +160,10 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     adapters: dict[str, int] = facts["adapters"]
     named = ", ".join(f"{flavor} {number}" for flavor, number in sorted(adapters.items()))
     yield Check("versions", "ok", f"schema {facts['schema']} of {NEWEST}, adapters: {named}")
-    older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in store.sources.every())
+    # What is evicted is derived by the adapter of the day when it comes back.
+    evicted = store.retention.evicted()
+    here = [row for row in store.sources.every() if row.id not in evicted]
+    older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in here)
     if older:
         text = f"{plural(older, 'source')} read by an older adapter"
         yield Check("rebuild", "warn", text, "Read them anew: session-memory rebuild")

@@ -1,6 +1,6 @@
 """Figures as people read them."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -14,6 +14,11 @@ def count(number: int) -> str:
             value = number / step
             return f"{value:.1f}{sign}" if value < 9.95 else f"{value:.0f}{sign}"
     return str(number)
+
+
+def told(number: int) -> str:
+    """The same inside of a sentence, where a dash would say nothing."""
+    return count(number) if number else "0"
 
 
 def size(number: int) -> str:
@@ -34,16 +39,31 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def local(time: str | None, style: str = "%Y-%m-%d %H:%M") -> str:
-    """A stored time as a clock of this place shows it."""
+def local(time: str | None, style: str = "%Y-%m-%d %H:%M", tz: tzinfo | None = None) -> str:
+    """A stored time as a clock of ``tz``, else of this place, shows it."""
     if time is None:
         return "-"
     try:
-        return datetime.fromisoformat(time).astimezone().strftime(style)
+        return datetime.fromisoformat(time).astimezone(tz).strftime(style)
     except (ValueError, OverflowError):  # The years 1 and 9999 have no neighbours.
         return time
 
 
-def plural(number: int, noun: str) -> str:
-    """``1 session``, ``2 sessions``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def plural(number: int, noun: str, several: str | None = None) -> str:
+    """``1 session``, ``2 sessions``, ``3 retries`` of a retry."""
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
+def age(ts: int | None, now: int) -> str:
+    """``5 min ago``, ``3 h ago``, ``2 days ago``, ``4 months ago``."""
+    if ts is None:
+        return ""
+    minutes = max(now - ts, 0) // 60_000
+    if minutes < 1:
+        return "just now"
+    if minutes < 120:
+        return f"{minutes} min ago"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h ago"
+    days = minutes // (24 * 60)
+    return f"{days} days ago" if days < 90 else f"{days // 30} months ago"

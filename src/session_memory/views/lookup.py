@@ -39,6 +39,17 @@ def find_session(store: Store, text: str) -> str:
     raise AmbiguousSession(message, f"Give more of the one you mean: {some}")
 
 
+def names_session(store: Store, text: str) -> bool:
+    """Whether ``text`` is what somebody would type for a session, or for one of several."""
+    try:
+        find_session(store, text)
+    except UnknownSession:
+        return False
+    except AmbiguousSession:
+        return len(text.strip()) >= SHORTEST
+    return True
+
+
 def short_names(uids: Iterable[str]) -> dict[str, str]:
     """A short name for each uid, which finds it again among them."""
     families: dict[str, dict[str, dict[str, str]]] = {}

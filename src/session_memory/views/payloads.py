@@ -4,6 +4,7 @@ Events come in the order of their records, so the pack that held one usually hol
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -25,6 +26,13 @@ class Payload(msgspec.Struct, frozen=True):
     spilled: str | None = None
 
 
+class Image(msgspec.Struct, frozen=True):
+    """A picture in a record: named, never shown."""
+
+    media_type: str
+    bytes: int
+
+
 class Payloads:
     """Reads the payloads of one session."""
 
@@ -42,6 +50,21 @@ class Payloads:
         body = self._record(source, place, length)
         spilled = self._spilled(body) if event.is_a("tool_result") else None
         return Payload(decoded(body) if body else None, spilled)
+
+    def spilled(self, event: SessionEvent) -> str | None:
+        """The whole of an output that the agent moved out of its log."""
+        if not self._spills or not event.is_a("tool_result"):
+            return None
+        source, place, length = parse_ref(event.payload_ref or "@0+0#0")
+        return self._spilled(self._record(source, place, length))
+
+    def images(self, event: SessionEvent) -> tuple[Image, ...]:
+        """The pictures of an event's record; most have none and are not even decoded."""
+        source, place, length = parse_ref(event.payload_ref or "@0+0#0")
+        body = self._record(source, place, length)
+        if b'image"' not in body:
+            return ()
+        return tuple(_images(decoded(body)))
 
     def _record(self, source: str, place: int, length: int) -> bytes:
         known, start, data = self._window
@@ -68,6 +91,39 @@ class Payloads:
                 whole = b"".join(self._store.raw.pieces(row.id))
                 return whole.decode("utf-8", "backslashreplace")
         return None
+
+
+MOST_IMAGES = 1000
+# The agent's second copies of what a record says.
+_COPIES = frozenset({"toolUseResult", "rawOutput"})
+
+
+def _images(record: Any) -> Iterator[Image]:
+    waiting, found = [record], 0
+    while waiting and found < MOST_IMAGES:
+        value = waiting.pop()
+        if (image := _image(value)) is not None:
+            found += 1
+            yield image
+        elif isinstance(value, dict):
+            waiting += [item for name, item in reversed(value.items()) if name not in _COPIES]
+        elif isinstance(value, list):
+            waiting += reversed(value)
+
+
+def _image(value: Any) -> Image | None:
+    match value:
+        case {"type": "image", "source": dict(source)}:
+            data = str(source.get("data") or source.get("url") or "")
+            return Image(str(source.get("media_type") or "image"), len(data) * 3 // 4)
+        case {"type": "image", "data": str(data)}:
+            return Image(str(value.get("mimeType") or "image"), len(data) * 3 // 4)
+        case {"type": "input_image", "image_url": str(url)}:
+            kind = url[5:].partition(";")[0] if url.startswith("data:") else "image"
+            return Image(kind, len(url.partition(",")[2]) * 3 // 4)
+        case {"type": "input_image" | "image"}:
+            return Image("image", 0)
+    return None
 
 
 def parse_ref(ref: str) -> tuple[str, int, int]:

@@ -5,7 +5,7 @@ A period has a first moment and one past its last, in milliseconds: ``since`` ta
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from session_memory.core.errors import InvalidTime, shown
 
@@ -18,45 +18,47 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}(:\d{2}){1,2}(\.\d+)?(Z|[+-]\d{2}:?\d{2})?")
 
 
-def period(text: str, now: datetime | None = None) -> tuple[int, int]:
-    """The first moment of ``text`` and the one past its last; days are those of local time."""
-    now = (now or datetime.now().astimezone()).astimezone()
+def period(text: str, now: datetime | None = None, tz: tzinfo | None = None) -> tuple[int, int]:
+    """The first moment of ``text`` and the one past its last; days are those of ``tz``, else of
+    local time."""
+    now = (now or datetime.now().astimezone()).astimezone(tz)
     try:
-        first, end = _period(text.strip(), now)
+        first, end = _period(text.strip(), now, tz)
         return _ms(first), _ms(end)
     except (ValueError, OverflowError):
         raise InvalidTime(f"no time or period: {shown(text)}", HINT, field="time") from None
 
 
-def _period(text: str, now: datetime) -> tuple[datetime, datetime]:
+def _period(text: str, now: datetime, tz: tzinfo | None) -> tuple[datetime, datetime]:
     word = text.lower()
     if word in ("today", "yesterday"):
-        return _day(now - timedelta(days=word == "yesterday"))
+        return _day(now - timedelta(days=word == "yesterday"), tz)
     if word == "now":
         return now, now
     if ago := _AGO.fullmatch(word):
-        then = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        # In UTC: in a zone with summer time, 12 hours ago is not always 12 on the clock.
+        then = now.astimezone(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         return then, then
     if _MONTH.fullmatch(text):
-        first = _local(datetime.fromisoformat(f"{text}-01"))
-        return first, _local((first + timedelta(days=32)).replace(day=1, tzinfo=None))
+        first = datetime.fromisoformat(f"{text}-01")
+        return _local(first, tz), _local((first + timedelta(days=32)).replace(day=1), tz)
     if _DAY.fullmatch(text):
-        return _day(_local(datetime.fromisoformat(text)))
+        return _day(datetime.fromisoformat(text), tz)
     if not _TIME.fullmatch(text):
         raise ValueError(text)
     then = datetime.fromisoformat(text.upper())
-    then = then if then.tzinfo else _local(then)
+    then = then if then.tzinfo else _local(then, tz)
     return then, then
 
 
-def _day(moment: datetime) -> tuple[datetime, datetime]:
+def _day(moment: datetime, zone: tzinfo | None) -> tuple[datetime, datetime]:
     first = moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    return _local(first), _local(first + timedelta(days=1))
+    return _local(first, zone), _local(first + timedelta(days=1), zone)
 
 
-def _local(naive: datetime) -> datetime:
-    """A clock time of this place; the offset is that of the day itself, not today's."""
-    return naive.astimezone()
+def _local(naive: datetime, zone: tzinfo | None) -> datetime:
+    """A clock time of a place; the offset is that of the day itself, not today's."""
+    return naive.replace(tzinfo=zone) if zone else naive.astimezone()
 
 
 def _ms(moment: datetime) -> int:

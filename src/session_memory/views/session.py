@@ -9,19 +9,27 @@ import msgspec
 
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Session, SessionEvent, Usage
+from session_memory.pricing import Amount, session_amounts, tree_amounts
 from session_memory.store import Store
 from session_memory.views.payloads import Payload, Payloads
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events, and how much of each. No ``kinds`` means every kind."""
+    """Which events, and how much of each. No ``kinds`` means every kind, no ``first`` and ``last``
+    every place."""
 
     kinds: tuple[str, ...] = ()
     inherited: bool = False
     full: bool = False
+    first: int | None = None
+    last: int | None = None
 
-    def admits(self, event: SessionEvent) -> bool:
-        return not self.kinds or any(event.is_a(kind) for kind in self.kinds)
+    def admits(self, shown: "ShownEvent") -> bool:
+        if self.first is not None and shown.seq < self.first:
+            return False
+        if self.last is not None and shown.seq > self.last:
+            return False
+        return not self.kinds or any(shown.event.is_a(kind) for kind in self.kinds)
 
 
 class ShownEvent(msgspec.Struct, frozen=True):
@@ -52,6 +60,8 @@ class SessionView(msgspec.Struct, frozen=True):
     children: list[Session]
     inherits: dict[str, int]
     calls: dict[str, int]
+    amount: Amount
+    with_subagents: Amount
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -59,6 +69,8 @@ class SessionView(msgspec.Struct, frozen=True):
             "events": [shown.to_dict() for shown in self.events],
             "usage": [usage.to_dict() for usage in self.usage],
             "children": [child.session_uid for child in self.children],
+            "amount": msgspec.to_builtins(self.amount),
+            "with_subagents": msgspec.to_builtins(self.with_subagents),
         }
 
     @property
@@ -88,7 +100,7 @@ def show_session(store: Store, uid: str, wanted: Wanted) -> SessionView:
     for shown in others:
         inherits[str(shown.owner)] = inherits.get(str(shown.owner), 0) + 1
     held = sorted([*own, *others] if wanted.inherited else own, key=lambda shown: shown.seq)
-    admitted = [shown for shown in held if wanted.admits(shown.event)]
+    admitted = [shown for shown in held if wanted.admits(shown)]
     return SessionView(
         session=session,
         events=with_payloads(store, uid, admitted) if wanted.full else admitted,
@@ -96,6 +108,8 @@ def show_session(store: Store, uid: str, wanted: Wanted) -> SessionView:
         children=_children(store, uid),
         inherits=inherits,
         calls=_calls(own),
+        amount=session_amounts(store, [uid])[uid],
+        with_subagents=tree_amounts(store, [uid])[uid],
     )
 
 

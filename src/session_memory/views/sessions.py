@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.core.time import parse_time
+from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
 from session_memory.views.lookup import short_names
+from session_memory.views.matching import holds, is_like, names_model
 
 DEFAULT_LIMIT = 20
 
@@ -37,13 +38,13 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def admits(self, session: Session) -> bool:
         return (
-            _is_like(session.flavor, self.flavor)
-            and _is_like(session.host, self.host)
-            and _is_like(session.repo, self.repo)
-            and _is_like(session.domain, self.domain)
-            and _is_like(session.git_branch, self.branch)
-            and _holds(session.model, self.model)
-            and _holds(session.title, self.text)
+            is_like(session.flavor, self.flavor)
+            and is_like(session.host, self.host)
+            and is_like(session.repo, self.repo)
+            and is_like(session.domain, self.domain)
+            and is_like(session.git_branch, self.branch)
+            and names_model(session.model, self.model)
+            and holds(session.title, self.text)
             and self.outcome in (None, session.outcome)
             and self.parent in (None, session.parent_uid)
             and not (self.roots and session.relation == "subagent")
@@ -63,7 +64,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 class SessionList(msgspec.Struct, frozen=True):
     """``total`` counts what the filter admits, ``stored``, ``flavors`` and ``hosts`` everything
-    there is."""
+    there is. ``amounts`` is what each listed session used itself, if that was asked for."""
 
     sessions: list[Session]
     total: int
@@ -72,9 +73,13 @@ class SessionList(msgspec.Struct, frozen=True):
     children: dict[str, int]
     flavors: dict[str, int]
     hosts: dict[str, int]
+    amounts: dict[str, Amount]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"sessions": [session.to_dict() for session in self.sessions]}
+        return {
+            "sessions": [session.to_dict() for session in self.sessions],
+            "amounts": msgspec.to_builtins(self.amounts),
+        }
 
 
 def _tokens(session: Session) -> int:
@@ -90,38 +95,39 @@ _KEYS: dict[str, Callable[[Session], Any]] = {
     "time": lambda session: session.cost.wall_clock_s,
     "size": lambda session: session.source_bytes,
 }
-SORTS = (*_KEYS, "oldest")
+SORTS = (*_KEYS, "oldest", "cost")
 
 
 def list_sessions(
-    store: Store, wanted: Filter, *, sort: str = "newest", limit: int = DEFAULT_LIMIT
+    store: Store,
+    wanted: Filter,
+    *,
+    sort: str = "newest",
+    limit: int = DEFAULT_LIMIT,
+    priced: bool = False,
 ) -> SessionList:
-    """The sessions ``wanted`` admits, the largest of ``sort`` first; ``limit`` 0 means all."""
+    """The sessions ``wanted`` admits, the largest of ``sort`` first; ``limit`` 0 means all.
+
+    What they cost is worked out if it is asked for.
+    """
     stored = store.sessions.every()
     admitted = [session for session in stored if wanted.admits(session)]
     if sort == "oldest":
         admitted.sort(key=lambda session: session.started_at or "9999")
+    elif sort == "cost":
+        spent = session_amounts(store, [session.session_uid for session in admitted])
+        admitted.sort(key=lambda session: -spent[session.session_uid].microdollars)
     elif sort != "newest":
         admitted.sort(key=_KEYS[sort], reverse=True)
+    listed = admitted[:limit] if limit else admitted
     children = Counter(session.parent_uid for session in stored if session.parent_uid)
     return SessionList(
-        sessions=admitted[:limit] if limit else admitted,
+        sessions=listed,
         total=len(admitted),
         stored=len(stored),
         names=short_names(session.session_uid for session in stored),
         children=dict(children),
         flavors=dict(Counter(session.flavor for session in stored)),
         hosts=dict(Counter(session.host or "" for session in stored)),
+        amounts=session_amounts(store, [s.session_uid for s in listed]) if priced else {},
     )
-
-
-def _is_like(value: str | None, pattern: str | None) -> bool:
-    if pattern is None:
-        return True
-    return value is not None and fnmatchcase(value.casefold(), pattern.casefold())
-
-
-def _holds(value: str | None, part: str | None) -> bool:
-    if part is None:
-        return True
-    return value is not None and part.casefold() in value.casefold()

@@ -14,7 +14,8 @@ FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """One generation of one native file. ``state`` is ``read``, ``behind``, ``gone`` or ``old``."""
+    """One generation of one native file. ``state`` is ``read``, ``behind``, ``gone`` or ``old``;
+    from ``redacted_from`` on, secrets were masked when it was collected."""
 
     uid: str
     host: str
@@ -31,6 +32,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     adapter_version: int
     discovered_at: str
     ingested_at: str | None
+    redacted_from: int | None
 
 
 class SourceList(msgspec.Struct, frozen=True):
@@ -73,7 +75,8 @@ def list_sources(
 
     Those of the machine ``here`` are looked at: one that has changed since is behind.
     """
-    every = (_source(row, here) for row in store.sources.every())
+    evicted = store.retention.evicted()
+    every = (_source(row, here, is_evicted=row.id in evicted) for row in store.sources.every())
     found = [
         source
         for source in every
@@ -93,7 +96,9 @@ def account(store: Store) -> Accounting:
     return Accounting(total(accounts), len(accounts), wrong)
 
 
-def state_of(row: SourceRow, here: str | None = None) -> str:
+def state_of(row: SourceRow, here: str | None = None, *, is_evicted: bool = False) -> str:
+    if is_evicted:
+        return "evicted"
     if row.superseded:
         return "old"
     if row.vanished:
@@ -114,7 +119,7 @@ def _has_changed(row: SourceRow) -> bool:
     return (status.st_size, status.st_mtime_ns) != (row.size, row.mtime_ns)
 
 
-def _source(row: SourceRow, here: str | None) -> Source:
+def _source(row: SourceRow, here: str | None, *, is_evicted: bool) -> Source:
     return Source(
         uid=row.uid,
         host=row.host,
@@ -123,7 +128,7 @@ def _source(row: SourceRow, here: str | None) -> Source:
         path=row.path,
         session=row.session,
         generation=row.generation,
-        state=state_of(row, here),
+        state=state_of(row, here, is_evicted=is_evicted),
         size=row.size,
         kept=row.kept,
         read_to=row.read_to,
@@ -131,4 +136,5 @@ def _source(row: SourceRow, here: str | None) -> Source:
         adapter_version=row.adapter_version,
         discovered_at=format_time(row.discovered_at),
         ingested_at=None if row.ingested_at is None else format_time(row.ingested_at),
+        redacted_from=row.redacted_from,
     )

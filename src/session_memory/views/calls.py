@@ -1,0 +1,68 @@
+"""The calls of a session, each with what came of it."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.core.schema import Session, SessionEvent
+from session_memory.core.time import parse_time
+from session_memory.store import Store
+from session_memory.views.sessions import Filter
+
+
+class Call(msgspec.Struct, frozen=True):
+    """``result`` is None where the log has none: it was broken off, or is still running."""
+
+    event: SessionEvent
+    result: SessionEvent | None = None
+
+    @property
+    def state(self) -> str:
+        if self.result is None:
+            return "open"
+        return "failed" if self.result.is_error else "ok"
+
+    @property
+    def duration_ms(self) -> int | None:
+        """As the agent measured it, else the time until the result was logged."""
+        if self.result is None:
+            return None
+        if self.result.duration_ms is not None:
+            return self.result.duration_ms
+        if not self.event.ts or not self.result.ts:
+            return None
+        return max(parse_time(self.result.ts) - parse_time(self.event.ts), 0)
+
+
+def calls_of(store: Store, uid: str) -> Iterator[Call]:
+    """The session's own calls in their order."""
+    row = store.sessions.row(uid)
+    if row is None:
+        return
+    calls: list[SessionEvent] = []
+    results: dict[str, SessionEvent] = {}
+    for event in store.events.each_of(row.id, uid, calls_only=True):
+        if not event.call_id:
+            continue
+        if event.is_a("tool_call"):
+            calls.append(event)
+        elif event.is_a("tool_result"):
+            results[event.call_id] = event
+    for event in calls:
+        yield Call(event, results.get(event.call_id or ""))
+
+
+def with_subagents(store: Store, uid: str) -> Iterator[str]:
+    """The session and, below it, every subagent it started, each once."""
+    waiting, seen = [uid], {uid}
+    while waiting:
+        one = waiting.pop()
+        yield one
+        below = [child for child in store.sessions.subagents(one) if child not in seen]
+        seen.update(below)
+        waiting += reversed(below)
+
+
+def admitted(store: Store, wanted: Filter) -> Iterator[Session]:
+    """The sessions a filter leaves, newest first."""
+    return (session for session in store.sessions.every() if wanted.admits(session))

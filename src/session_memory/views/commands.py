@@ -1,0 +1,94 @@
+"""The shell commands sessions ran: how each ended, and how long it took."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.collect.detecting import command_of, is_shell
+from session_memory.core.schema import Session
+from session_memory.store import Store
+from session_memory.store.statistics import Statistics
+from session_memory.views.calls import calls_of
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """One command. ``state`` is ``ok``, ``failed`` or ``open`` (its log has no result)."""
+
+    session_uid: str
+    event_uid: str | None
+    seq: int
+    ts: str | None
+    tool: str
+    command: str
+    state: str
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    is_test: bool = False
+
+
+class CommandList(msgspec.Struct, frozen=True):
+    """``total`` is exact when all there are were read; else it is counted by the tools that were
+    called, or, where a text was asked for, no more than those listed."""
+
+    commands: list[Ran]
+    total: int
+    total_exact: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+
+def list_commands(
+    store: Store,
+    sessions: Iterable[Session],
+    *,
+    state: str | None = None,
+    text: str | None = None,
+    limit: int = 0,
+) -> CommandList:
+    """Commands of each session in their order; ``text`` matches anywhere in them.
+
+    What a command was is read from the raw, so only as many are as fill the list.
+    """
+    asked = Statistics(store.db)
+    counted = asked.called([name for name in asked.names() if is_shell(name)], state)
+    chosen = [session for session in sessions if session.session_uid in counted]
+    found = (
+        ran
+        for session in chosen
+        for ran in _ran(store, session, state)
+        if text is None or text.casefold() in ran.command.casefold()
+    )
+    kept = list(islice(found, limit)) if limit else list(found)
+    if not limit or len(kept) < limit or next(found, None) is None:
+        return CommandList(kept, len(kept))
+    known = sum(counted[session.session_uid] for session in chosen) if text is None else 0
+    return CommandList(kept, max(known, len(kept) + 1), total_exact=False)
+
+
+def _ran(store: Store, session: Session, state: str | None) -> Iterator[Ran]:
+    bodies = Bodies(store)
+    for call in calls_of(store, session.session_uid):
+        event = call.event
+        if state not in (None, call.state) or not is_shell(event.tool or ""):
+            continue
+        body = bodies.of(event)
+        command = command_of(event.tool or "", body.arguments)
+        if command is None:
+            continue
+        yield Ran(
+            session_uid=session.session_uid,
+            event_uid=event.event_uid,
+            seq=event.seq,
+            ts=event.ts,
+            tool=event.tool or "",
+            command=command,
+            state=call.state,
+            exit_code=None if call.result is None else call.result.exit_code,
+            duration_ms=call.duration_ms,
+            is_test=event.is_a("test_run"),
+        )

@@ -1,0 +1,143 @@
+"""The whole family of a session: what it came from, what came of it, and what was abandoned,
+with tokens and cost on every node, its own and with what its subagents used.
+"""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import UnknownSession
+from session_memory.core.schema import Cost, Session
+from session_memory.pricing import Amount, session_amounts, tree_amounts
+from session_memory.store import Store
+from session_memory.views.transcript import children_of
+
+DEEPEST = 100
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """What a rewind left behind: it was done, and paid for."""
+
+    branch: str
+    events: int
+    first_seq: int
+    output_tokens: int
+
+
+class Node(msgspec.Struct, frozen=True):
+    """``own`` is what the session itself used, ``total`` with its subagents, each once."""
+
+    session: Session
+    own: Amount
+    total: Amount
+    tokens: Cost
+    branches: list[Branch]
+    children: list["Node"]
+
+    def to_dict(self) -> dict[str, Any]:
+        session = self.session
+        return {
+            "session_uid": session.session_uid,
+            "relation": session.relation,
+            "title": session.title,
+            "model": session.model,
+            "started_at": session.started_at,
+            "ended_at": session.ended_at,
+            "turns": session.cost.turns,
+            "tokens": _buckets(session.cost),
+            "total_tokens": _buckets(self.tokens),
+            "own": msgspec.to_builtins(self.own),
+            "total": msgspec.to_builtins(self.total),
+            "branches": msgspec.to_builtins(self.branches),
+            "children": [child.to_dict() for child in self.children],
+        }
+
+    def every(self) -> "list[Node]":
+        found: list[Node] = []
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            waiting += reversed(node.children)
+        return found
+
+
+class Family(msgspec.Struct, frozen=True):
+    """``root`` is the session nothing in the store came before; ``asked`` the one in question."""
+
+    root: Node
+    asked: str
+
+    @property
+    def amount(self) -> Amount:
+        return sum((node.own for node in self.root.every()), Amount())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "asked": self.asked,
+            "root": self.root.to_dict(),
+            "sessions": len(self.root.every()),
+            "amount": msgspec.to_builtins(self.amount),
+        }
+
+
+def family(store: Store, uid: str) -> Family:
+    root = _root(store, uid)
+    sessions = _below(store, root)
+    uids = [session.session_uid for session, _ in sessions.values()]
+    own, total = session_amounts(store, uids), tree_amounts(store, uids)
+
+    def node(one: str) -> Node:
+        session, children = sessions[one]
+        row = store.sessions.row(one)
+        below = [node(child) for child in children]
+        tokens = session.cost
+        for child in below:
+            if child.session.relation == "subagent":
+                tokens = tokens + child.tokens
+        return Node(
+            session=session,
+            own=own[one],
+            total=total[one],
+            tokens=tokens,
+            branches=[Branch(*branch) for branch in store.events.branches(row.id)] if row else [],
+            children=below,
+        )
+
+    return Family(node(root.session_uid), uid)
+
+
+def _root(store: Store, uid: str) -> Session:
+    session = store.sessions.get(uid)
+    if session is None:
+        raise UnknownSession(uid)
+    seen = {uid}
+    while session.parent_uid is not None and session.parent_uid not in seen:
+        seen.add(session.parent_uid)
+        parent = store.sessions.get(session.parent_uid)
+        if parent is None:
+            break
+        session = parent
+    return session
+
+
+def _below(store: Store, root: Session) -> dict[str, tuple[Session, list[str]]]:
+    """Every session below, each once and only so deep, with the uids of its children."""
+    found: dict[str, tuple[Session, list[str]]] = {}
+    seen = {root.session_uid}
+    waiting = [(root, 0)]
+    while waiting:
+        session, depth = waiting.pop()
+        children = [] if depth >= DEEPEST else children_of(store, session.session_uid)
+        new = [child for child in children if child.session_uid not in seen]
+        seen.update(child.session_uid for child in new)
+        found[session.session_uid] = (session, [child.session_uid for child in new])
+        waiting += [(child, depth + 1) for child in new]
+    return found
+
+
+_BUCKETS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+def _buckets(cost: Cost) -> dict[str, int]:
+    return {name: getattr(cost, name) for name in _BUCKETS}

@@ -1,0 +1,143 @@
+"""Which files sessions read, edited and wrote, and how often.
+
+A call counts by what it did when its result is in the log and is no error. A failed one counts as
+failed alone, and one without a result as open alone: nobody knows what came of it.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.core.schema import Session
+from session_memory.core.time import format_time
+from session_memory.store import Store
+from session_memory.store.events import CallRow
+from session_memory.views.calls import calls_of
+from session_memory.views.changes import changes_asked
+
+_READING = frozenset(
+    {"read", "read_file", "view", "view_image", "cat", "read_many_files", "notebookread", "open"}
+)
+_WRITING = frozenset({"write", "write_file", "create", "write_to_file", "create_file"})
+_PATCHING = frozenset({"apply_patch", "applypatch", "filechange"})
+SORTS = ("path", "read", "changed", "recent")
+
+
+class FileRow(msgspec.Struct, kw_only=True):
+    """One file over the sessions asked about; ``other`` are calls that named it: searches say."""
+
+    repo: str | None = None
+    path: str
+    reads: int = 0
+    edits: int = 0
+    writes: int = 0
+    other: int = 0
+    failed: int = 0
+    open: int = 0
+    sessions: int = 0
+    last_at: str | None = None
+
+    @property
+    def changes(self) -> int:
+        return self.edits + self.writes
+
+
+class FileList(msgspec.Struct, frozen=True):
+    files: list[FileRow]
+    total: int
+    sessions: int
+
+    def to_dict(self) -> dict[str, Any]:
+        files = [msgspec.to_builtins(row) for row in self.files]
+        return {"files": files, "total": self.total, "sessions": self.sessions}
+
+
+def list_files(
+    store: Store, sessions: Iterable[Session], *, sort: str = "changed", limit: int = 0
+) -> FileList:
+    """Files by how often they were changed, then read; ``limit`` 0 means all."""
+    rows: dict[tuple[str | None, str], FileRow] = {}
+    number = 0
+    for session in sessions:
+        number += 1
+        touched = set()
+        for call, state, paths in _calls(store, session):
+            for path in paths:
+                path = shown_path(path, session.cwd)
+                key = None if path.startswith("/") else session.repo, path
+                _note(rows.setdefault(key, FileRow(repo=key[0], path=path)), call, state)
+                touched.add(key)
+        for key in touched:
+            rows[key].sessions += 1
+    found = sorted(rows.values(), key=_KEYS[sort])
+    if sort == "recent":
+        found.sort(key=lambda row: row.last_at or "", reverse=True)
+    return FileList(found[:limit] if limit else found, len(found), number)
+
+
+_KEYS = {
+    "path": lambda row: (row.path,),
+    "read": lambda row: (-row.reads, row.path),
+    "changed": lambda row: (-row.changes, -row.reads, row.path),
+    "recent": lambda row: (row.path,),
+}
+
+
+def _calls(store: Store, session: Session) -> Iterator[tuple[CallRow, str, list[str]]]:
+    """Each call that names files, whether it is ``ok``, ``failed`` or ``open``, and the files."""
+    row = store.sessions.row(session.session_uid)
+    rows = store.events.calls(row.id) if row else []
+    results = [one for one in rows if "tool_result" in one.kinds]
+    ended = {one.call_id: "failed" if one.is_error else "ok" for one in results}
+    calls = [one for one in rows if "tool_call" in one.kinds]
+    patched = {}
+    if any(_is_patch(one) for one in calls):
+        patched = _patched(store, session.session_uid)
+    for one in calls:
+        named = [one.path] if one.path else []
+        yield one, ended.get(one.call_id, "open"), patched.get(one.seq) or named
+
+
+def _is_patch(call: CallRow) -> bool:
+    return "edit" in call.kinds and (call.tool or "").lower() in _PATCHING
+
+
+def _patched(store: Store, uid: str) -> dict[int, list[str]]:
+    """One patch may change many files; its event names the first."""
+    bodies = Bodies(store)
+    found = {}
+    for call in calls_of(store, uid):
+        if call.event.is_a("edit") and (call.event.tool or "").lower() in _PATCHING:
+            body = bodies.of(call.event)
+            changes = changes_asked(body.arguments, body.text)
+            found[call.event.seq] = list(dict.fromkeys(change.path for change in changes))
+    return found
+
+
+def _note(row: FileRow, call: CallRow, state: str) -> None:
+    tool = (call.tool or "").lower()
+    if state != "ok":
+        row.failed += state == "failed"
+        row.open += state == "open"
+    elif tool in _READING:
+        row.reads += 1
+    elif "edit" in call.kinds:
+        row.writes += tool in _WRITING
+        row.edits += tool not in _WRITING
+    else:
+        row.other += 1
+    if call.ts is not None:
+        row.last_at = max(row.last_at or "", format_time(call.ts))
+
+
+def shown_path(path: str, cwd: str | None) -> str:
+    """A path below the directory the session worked in is shown from there."""
+    if not cwd or not path.startswith("/"):
+        return path
+    try:
+        return str(PurePosixPath(path).relative_to(cwd))
+    except ValueError:
+        return path

@@ -1,0 +1,142 @@
+"""How errors were resolved, as the surfaces show it: the edit or the command itself, and where."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.learn.fix import NOTHING, Met, known_errors
+from session_memory.learn.words import telling_words
+from session_memory.redact import mask, mask_cut
+from session_memory.redact.values import mask_lines
+from session_memory.search import Filters
+from session_memory.store import Store
+from session_memory.views.calls import Call, calls_of
+from session_memory.views.changes import changes_asked
+from session_memory.views.lookup import short_names
+from session_memory.views.search import ShownHit, search
+
+DEFAULT_LIMIT = 5
+MOST_LINES = 60
+LONGEST = 2_000
+MOST_WORDS = 6
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a resolution: what was run, or which file was edited and how."""
+
+    event_uid: str
+    seq: int
+    tool: str | None
+    path: str | None
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+class Remedy(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that met the error. ``kind`` is that of its resolution, None where there is none;
+    ``steps`` are empty where the session was evicted. ``again`` is the call that failed and then
+    succeeded."""
+
+    session_uid: str
+    name: str
+    flavor: str
+    repo: str | None
+    title: str | None
+    ended_at: int | None
+    error: str
+    error_event: str
+    count: int
+    likeness: float
+    kind: str | None
+    text: str
+    again: str
+    steps: tuple[Step, ...] = ()
+
+
+class Remedies(msgspec.Struct, frozen=True, kw_only=True):
+    """``basis`` is ``same``, ``similar`` or ``nothing``; ``mentions`` are events that say as much,
+    where no analyzed session met it."""
+
+    asked: str
+    fingerprint: str
+    basis: str
+    remedies: list[Remedy]
+    mentions: list[ShownHit]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "asked": self.asked,
+            "fingerprint": self.fingerprint,
+            "basis": self.basis,
+            "remedies": msgspec.to_builtins(self.remedies),
+            "mentions": [hit.to_dict() for hit in self.mentions],
+        }
+
+
+def remedies(store: Store, text: str, *, now: int, limit: int = DEFAULT_LIMIT) -> Remedies:
+    known = known_errors(store, text, limit)
+    names = short_names(store.sessions.uids()) if known.met else {}
+    mentions = _mentions(store, known.asked, now, limit) if known.basis == NOTHING else []
+    return Remedies(
+        asked=known.asked,
+        fingerprint=known.fingerprint,
+        basis=known.basis,
+        remedies=[_remedy(store, met, names) for met in known.met],
+        mentions=mentions,
+    )
+
+
+def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
+    """Errors in sessions that nobody analyzed, by the longest words of the line."""
+    words = sorted(telling_words(asked), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    plain = [word for word in words if word.isalnum()]
+    if not plain:
+        return []
+    asked = " ".join(f"{word}*" for word in plain)
+    return search(store, asked, Filters(kinds=("error",)), now=now, limit=limit or 50).hits
+
+
+def _remedy(store: Store, met: Met, names: dict[str, str]) -> Remedy:
+    row = store.sessions.row(met.session_uid)
+    how = met.resolution
+    wanted = how.event_uids if how else ()
+    return Remedy(
+        session_uid=met.session_uid,
+        name=names.get(met.session_uid, met.session_uid),
+        flavor=met.session_uid.partition(":")[0],
+        repo=row.repo if row else None,
+        title=mask_cut(row.title) if row and row.title else None,
+        ended_at=row.ended_at if row else None,
+        error=mask_cut(met.sample),
+        error_event=met.event_uid,
+        count=met.count,
+        likeness=met.likeness,
+        kind=how.kind if how else None,
+        text=mask_cut(how.text) if how else "",
+        again=mask_cut(met.call),
+        steps=tuple(_steps(store, met.session_uid, wanted)) if wanted else (),
+    )
+
+
+def _steps(store: Store, uid: str, wanted: tuple[str, ...]) -> Iterator[Step]:
+    bodies = Bodies(store)
+    for call in calls_of(store, uid):
+        if call.event.event_uid in wanted:
+            yield _step(call, bodies)
+
+
+def _step(call: Call, bodies: Bodies) -> Step:
+    event = call.event
+    body = bodies.of(event)
+    changes = changes_asked(body.arguments, body.text, event.path) if event.is_a("edit") else []
+    lines = [line for change in changes for line in change.lines]
+    return Step(
+        event_uid=event.event_uid or "",
+        seq=event.seq,
+        tool=event.tool,
+        path=event.path or (changes[0].path if changes else None),
+        text=mask(body.text[: 4 * LONGEST])[:LONGEST] or mask_cut(event.summary),
+        lines=tuple(line[:LONGEST] for line in mask_lines(lines[:MOST_LINES])),
+    )

@@ -1,0 +1,181 @@
+"""How a task was done before: sessions that did it, with the commands and files that mattered."""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.detecting import Program, programs
+from session_memory.core.words import words_in
+from session_memory.learn.digest import CommandUse, Digest
+from session_memory.learn.digests import digest_of
+from session_memory.learn.words import telling_words
+from session_memory.pricing import Amount, session_amounts
+from session_memory.redact import mask_cut
+from session_memory.search import Filters
+from session_memory.search.similar import MOST_SHOWN
+from session_memory.store import Store
+from session_memory.views.lookup import short_names
+from session_memory.views.search import search
+from session_memory.views.similar import similar_to_text
+
+DEFAULT_LIMIT = 5
+CANDIDATES = 40
+MOST_COMMANDS = 6
+MOST_FILES = 8
+LONGEST = 400
+MOST_DEPTH = 10
+LEAST = 0.15
+# Looking around is not how it was done.
+_LOOKERS = """
+    cat head tail less more ls ll tree pwd cd echo printf which type file stat wc find fd grep rg ag
+    sed awk sort uniq cut tr jq diff env date true false sleep test read history
+"""
+_LOOKING = frozenset(_LOOKERS.split())
+_GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "blame", "ls-files", "remote"})
+_ORDER = {"success": 0, "unknown": 1, "abandoned": 2, "fail": 3}
+
+
+class Did(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that is about the task. ``fit`` is between 0 and 1; ``is_analyzed`` unless only
+    its words are known."""
+
+    session_uid: str
+    name: str
+    flavor: str
+    repo: str | None
+    title: str | None
+    ended_at: int | None
+    outcome: str
+    fit: float
+    why: tuple[str, ...]
+    commands: tuple[str, ...]
+    files: tuple[str, ...]
+    commits: tuple[str, ...]
+    microdollars: int
+    unpriced_tokens: int
+    is_analyzed: bool
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(self.microdollars, self.unpriced_tokens)
+
+
+class HowDone(msgspec.Struct, frozen=True):
+    task: str
+    sessions: list[Did]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"task": self.task, "sessions": msgspec.to_builtins(self.sessions)}
+
+
+class _Fit(msgspec.Struct):
+    score: float = 0.0
+    why: list[str] = []
+
+
+def how_done(
+    store: Store,
+    task: str,
+    *,
+    now: int,
+    repo: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> HowDone:
+    """Successful sessions first, then those that fit best. ``limit`` 0 gives all found."""
+    fits = _fits(store, task, repo, now)
+    amounts = session_amounts(store, list(fits))
+    names = short_names(store.sessions.uids()) if fits else {}
+    did = [
+        one
+        for uid, fit in fits.items()
+        if (one := _did(store, uid, fit, names.get(uid, uid), amounts[uid])) is not None
+        and repo in (None, one.repo)
+    ]
+    did.sort(key=lambda d: (_ORDER.get(d.outcome, 1), -d.fit, -(d.ended_at or 0), d.session_uid))
+    return HowDone(task, did[: limit or None])
+
+
+def _fits(store: Store, task: str, repo: str | None, now: int) -> dict[str, _Fit]:
+    """By the words that tell the task from others, and by events that say all of it."""
+    fits: dict[str, _Fit] = {}
+    wanted = {word for word in words_in(task) if telling_words(word)}
+    for alike in similar_to_text(store, task, CANDIDATES).found:
+        # Likeness knows nothing of words that no session has; here they are missing.
+        shared = [word for word in alike.words if word in wanted]
+        score = alike.likeness * len(shared) / max(min(len(wanted), MOST_SHOWN), 1)
+        if score >= LEAST:
+            fit = fits.setdefault(_asked_in(store, alike.session.uid), _Fit())
+            if score > fit.score:
+                fit.score, fit.why = score, shared
+    filters = Filters() if repo is None else Filters(repos=(repo,))
+    hits = search(store, task, filters, now=now, limit=CANDIDATES, snippets=False).hits
+    best = max((hit.score for hit in hits), default=0.0)
+    for hit in hits:
+        fit = fits.setdefault(_asked_in(store, hit.session_uid), _Fit())
+        gained = 0.5 + 0.5 * (hit.score / best if best > 0 else 0.0)
+        if gained > fit.score:
+            fit.score = gained
+        if hit.why not in fit.why:
+            fit.why = [hit.why, *fit.why][:6]
+    return fits
+
+
+def _asked_in(store: Store, uid: str) -> str:
+    """A subagent did a part of what the session was asked for that started it."""
+    for _ in range(MOST_DEPTH):
+        row = store.sessions.row(uid)
+        if row is None or row.relation != "subagent" or row.parent_uid is None:
+            break
+        uid = row.parent_uid
+    return uid
+
+
+def _did(store: Store, uid: str, fit: _Fit, name: str, amount: Amount) -> Did | None:
+    row, digest = store.sessions.row(uid), digest_of(store, uid)
+    if row is None:
+        return None
+    asked = digest.first_request.text if digest and digest.first_request else None
+    return Did(
+        session_uid=uid,
+        name=name,
+        flavor=row.flavor,
+        repo=row.repo,
+        title=mask_cut(row.title or asked or "") or None,
+        ended_at=row.ended_at,
+        outcome=digest.outcome.outcome if digest else row.outcome or "unknown",
+        fit=round(fit.score, 4),
+        why=tuple(fit.why),
+        commands=_commands(digest) if digest else (),
+        files=_files(digest) if digest else (),
+        commits=tuple(_shown(one.text) for one in digest.commits[:3]) if digest else (),
+        microdollars=amount.microdollars,
+        unpriced_tokens=amount.unpriced_tokens,
+        is_analyzed=digest is not None,
+    )
+
+
+def _commands(digest: Digest) -> tuple[str, ...]:
+    """Commands that worked and did something, those run most first."""
+    worked = [one for one in digest.commands if one.failures < one.runs and not _only_looks(one)]
+    worked.sort(key=lambda one: (-one.runs, one.text))
+    return tuple(_shown(one.text) for one in worked[:MOST_COMMANDS])
+
+
+def _shown(text: str) -> str:
+    return mask_cut(text)[:LONGEST]
+
+
+def _only_looks(command: CommandUse) -> bool:
+    return all(map(_looks, programs(command.text)))
+
+
+def _looks(program: Program) -> bool:
+    if program.name != "git":
+        return program.name in _LOOKING
+    return next((word for word in program.arguments if word[:1] != "-"), "status") in _GIT_LOOKS
+
+
+def _files(digest: Digest) -> tuple[str, ...]:
+    edited = [file for file in digest.files if file.edits]
+    edited.sort(key=lambda file: (-file.edits, file.path))
+    return tuple(mask_cut(file.path) for file in edited[:MOST_FILES])

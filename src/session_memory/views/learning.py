@@ -1,0 +1,105 @@
+"""What was learned, as the surfaces show it: a session's digest, patterns, and how much is new."""
+
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import UnknownPattern, UnknownSession
+from session_memory.core.time import MAX_MS, MIN_MS
+from session_memory.learn.advice import advice, title
+from session_memory.learn.analyze import prices_id, read_session
+from session_memory.learn.detect import signals_in
+from session_memory.learn.digest import DIGEST_VERSION, Digest
+from session_memory.learn.digests import digest_of
+from session_memory.learn.patterns import Pattern, patterns
+from session_memory.learn.signal import Signal
+from session_memory.pricing import session_amounts
+from session_memory.store import Store
+from session_memory.store.digests import Digests
+
+
+class DigestShown(msgspec.Struct, frozen=True):
+    """A session's digest and what stands out in it; ``is_stored`` unless it was made just now."""
+
+    digest: Digest
+    signals: tuple[Signal, ...]
+    is_stored: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+def show_digest(store: Store, uid: str) -> DigestShown:
+    """The digest of a session as it stands: made anew, and not stored, where that is older."""
+    session, row = store.sessions.get(uid), store.sessions.row(uid)
+    stored = digest_of(store, uid)
+    if session is None or row is None:
+        if stored is None:
+            raise UnknownSession(uid)
+        return DigestShown(stored, tuple(signals_in(stored)), True)
+    is_new = session.analyzed_revision == session.revision and (
+        stored is not None and stored.version == DIGEST_VERSION
+    )
+    # Of a session that left the store nothing newer can be made.
+    if stored is not None and (is_new or session.evicted_at is not None):
+        return DigestShown(stored, tuple(signals_in(stored)), True)
+    digest = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
+    return DigestShown(digest, tuple(signals_in(digest)), False)
+
+
+class PatternList(msgspec.Struct, frozen=True):
+    """``total`` patterns were found, of which some are listed; ``unread`` sessions have not been
+    analyzed since they changed."""
+
+    patterns: list[Pattern]
+    total: int
+    sessions: int
+    unread: int
+
+    def to_dict(self) -> dict[str, Any]:
+        listed = [pattern_dict(pattern) for pattern in self.patterns]
+        figures = {"total": self.total, "sessions": self.sessions, "unread": self.unread}
+        return {"patterns": listed, **figures}
+
+
+def pattern_dict(pattern: Pattern) -> dict[str, Any]:
+    return {**pattern.to_dict(), "title": title(pattern), "advice": advice(pattern)}
+
+
+def list_patterns(
+    store: Store,
+    *,
+    since: int | None = None,
+    until: int | None = None,
+    repo: str | None = None,
+    kind: str | None = None,
+    polarity: str | None = None,
+    limit: int = 0,
+) -> PatternList:
+    """Patterns, the worst first. ``limit`` 0 lists all."""
+    begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
+    found = [
+        pattern
+        for pattern in patterns(store, since=begin, until=end, repo=repo)
+        if kind in (None, pattern.type) and polarity in (None, pattern.polarity)
+    ]
+    known = Digests(store.db).count()
+    return PatternList(found[: limit or None], len(found), known, unread(store))
+
+
+def find_pattern(store: Store, name: str) -> Pattern:
+    """The pattern whose id begins like this."""
+    found = patterns(store)
+    matching = [pattern for pattern in found if name and pattern.id.startswith(name)]
+    if len(matching) != 1:
+        near = [pattern.id for pattern in matching[:3]]
+        near = near or get_close_matches(name, [pattern.id for pattern in found], n=3)
+        raise UnknownPattern(name, near)
+    return matching[0]
+
+
+def unread(store: Store) -> int:
+    """How many sessions wait for an analysis."""
+    return len(Digests(store.db).unread(DIGEST_VERSION, prices_id(store)))

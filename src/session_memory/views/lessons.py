@@ -1,0 +1,179 @@
+"""Lessons as the surfaces show them: where they are, how they came about, where they are live."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.config import Config
+from session_memory.collect.evicted import beside
+from session_memory.core.errors import LessonError, UnknownLesson, UnknownPattern
+from session_memory.learn.applied import Applied, Live
+from session_memory.learn.lesson import Lesson
+from session_memory.learn.lessons import Decision, Lessons
+from session_memory.learn.patterns import Pattern, patterns
+from session_memory.learn.proposals import Proposal, propose, seen_in
+from session_memory.learn.targets import Target, default_targets, target
+from session_memory.store import Store
+from session_memory.views.learning import find_pattern
+
+
+def lessons_of(store: Store, config: Config, directory: Path | None = None) -> Lessons:
+    """The folder of lessons: as told, as configured, else beside the store."""
+    if directory is None and config.lessons.dir:
+        directory = Path(config.lessons.dir).expanduser()
+    return Lessons(_place(store, "lessons") if directory is None else directory.absolute())
+
+
+def applied_of(store: Store) -> Applied:
+    """The registry of what is live where, beside the store."""
+    return Applied(_place(store, "applied"))
+
+
+def _place(store: Store, name: str) -> Path:
+    place = beside(store)
+    if place is None:
+        hint = "Use a store in a file, or name the folder with --dir."
+        raise LessonError("a store in memory has no place for lessons", hint)
+    return place / name
+
+
+class LessonRow(msgspec.Struct, frozen=True):
+    """``seen`` in so many sessions by now; ``live`` are the files that hold it; ``is_recorded``
+    unless it was edited by hand since the last decision."""
+
+    lesson: Lesson
+    seen: int
+    live: tuple[str, ...]
+    is_recorded: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        told = self.lesson.to_dict()
+        return {**told, "seen": self.seen, "live": list(self.live), "recorded": self.is_recorded}
+
+
+class LessonList(msgspec.Struct, frozen=True):
+    directory: str
+    rows: list[LessonRow]
+    problems: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        rows = [row.to_dict() for row in self.rows]
+        return {"directory": self.directory, "lessons": rows, "problems": self.problems}
+
+
+class LessonPage(msgspec.Struct, frozen=True):
+    row: LessonRow
+    decisions: list[Decision]
+    versions: list[Lesson]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "lesson": self.row.to_dict(),
+            "decisions": msgspec.to_builtins(self.decisions),
+            "versions": [one.to_dict() for one in self.versions],
+        }
+
+
+def list_lessons(
+    lessons: Lessons, applied: Applied, store: Store, status: str | None = None
+) -> LessonList:
+    found, problems = lessons.read()
+    live, seen = applied.live(), evidence(store) if found else {}
+    rows = [_row(lessons, one, live, seen) for one in found if status in (None, one.status)]
+    return LessonList(str(lessons.directory), rows, problems)
+
+
+def show_lesson(lessons: Lessons, applied: Applied, store: Store, name: str) -> LessonPage:
+    lesson = lessons.find(name)
+    row = _row(lessons, lesson, applied.live(), evidence(store))
+    return LessonPage(row, lessons.decisions(lesson.id), lessons.versions(lesson.id))
+
+
+def _row(lessons: Lessons, lesson: Lesson, live: Sequence[Live], seen: dict[str, int]) -> LessonRow:
+    where = tuple(one.target for one in live if any(h.id == lesson.id for h in one.lessons))
+    return LessonRow(lesson, seen_in(lesson, seen), where, lessons.is_recorded(lesson.id))
+
+
+def evidence(store: Store) -> dict[str, int]:
+    """In how many analyzed sessions each pattern is seen."""
+    return {pattern.id: pattern.sessions for pattern in patterns(store)}
+
+
+def pattern_or_lesson(store: Store, lessons: Lessons, name: str) -> Pattern | Lesson:
+    """What ``name`` means: a lesson of the folder, else a pattern."""
+    try:
+        return lessons.find(name)
+    except UnknownLesson:
+        if name.startswith("l-"):
+            raise
+    return find_pattern(store, name)
+
+
+def pattern_named(store: Store, lessons: Lessons, name: str) -> Pattern:
+    """The pattern to make a lesson of; that of a rejected lesson answers to the lesson's id."""
+    try:
+        return find_pattern(store, f"p-{name[2:]}" if name.startswith("l-") else name)
+    except UnknownPattern:
+        if name.startswith("l-"):
+            raise UnknownPattern(name, [lessons.find(name).patterns[0].id]) from None
+        raise
+
+
+def proposals(
+    store: Store,
+    config: Config,
+    lessons: Lessons,
+    applied: Applied,
+    *,
+    targets: Sequence[Path],
+    here: Path,
+    repo: str | None = None,
+    only: Sequence[str] = (),
+    force: bool = False,
+) -> list[Proposal]:
+    """What each file would be: those named, else the instruction files of the project here."""
+    found, _ = lessons.read()
+    wanted = [lessons.find(name).id for name in only]
+    seen = evidence(store)
+    live = {one.target: [held.id for held in one.lessons] for one in applied.live()}
+    return [
+        propose(
+            file,
+            found,
+            config.lessons,
+            only=wanted,
+            also=live.get(str(file.path), ()),
+            evidence=seen,
+            around=applied.around(file.path),
+            force=force,
+        )
+        for file in files(config, targets, here, repo)
+    ]
+
+
+def files(
+    config: Config, targets: Sequence[Path], here: Path, repo: str | None = None
+) -> list[Target]:
+    return [target(path, config, repo) for path in targets or default_targets(here)]
+
+
+def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
+    """Files of the user's into which a lesson was written that these sessions showed."""
+    if beside(store) is None:
+        return []
+    names = set(lessons_of(store, config).shown_by(uids))
+    live = applied_of(store).live() if names else []
+    return [one.target for one in live if names & {held.id for held in one.lessons}]
+
+
+def forget_in_lessons(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
+    """Leave nothing of these sessions in the lessons and in files that are kept for `revert`; the
+    lessons that were changed."""
+    if beside(store) is None and not config.lessons.dir:
+        return []
+    changed, words = lessons_of(store, config).forget(uids)
+    if words and beside(store) is not None:
+        applied_of(store).forget(words)
+    return changed

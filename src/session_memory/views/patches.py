@@ -1,0 +1,180 @@
+"""Texts compared and patches read: lines with ``+``, ``-`` or a blank before them, and ``@@``.
+
+Pure functions over text from logs: whatever is in it, they end, and cost what the text is long.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+CONTEXT = 3
+# Comparing is quadratic at worst: beyond this, old and new stand whole below each other.
+MOST_COMPARED = 4_000_000
+MOST_PATCHES = 200
+UNENDED = "\\ No newline at end of file"
+_BEGIN, _END = "*** Begin Patch", "*** End Patch"
+_FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.*)")
+_MOVE = "*** Move to: "
+_FINAL = "*** End of File"
+_NUMBERS = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+
+
+class PatchedFile(msgspec.Struct, frozen=True):
+    """One file of a patch: ``action`` is ``edit``, ``create`` or ``delete``."""
+
+    path: str
+    action: str
+    lines: tuple[str, ...] = ()
+    moved_to: str | None = None
+
+
+def compared(old: str, new: str, *, numbered: bool = False) -> tuple[str, ...]:
+    """The hunks that turn ``old`` into ``new``; without numbers where both are but excerpts.
+
+    Numbered ones are exact, to the end of the last line; of an excerpt's, no line end matters.
+    """
+    if numbered:
+        return tuple(_marked(_hunks_between(_ended_lines(old), _ended_lines(new))))
+    lines = _hunks_between(_bare_lines(old), _bare_lines(new))
+    lines = [_NUMBERS.sub("@@", line) if line.startswith("@@") else line for line in lines]
+    # One hunk of an excerpt needs no mark where it begins.
+    return tuple(lines[1:] if lines[:1] == ["@@"] else lines)
+
+
+def _hunks_between(before: list[str], after: list[str]) -> list[str]:
+    if len(before) * len(after) > MOST_COMPARED:
+        hunk = f"@@ -1,{len(before)} +1,{len(after)} @@"
+        return [hunk, *(f"-{line}" for line in before), *(f"+{line}" for line in after)]
+    return list(difflib.unified_diff(before, after, n=CONTEXT, lineterm=""))[2:]
+
+
+def _bare_lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    kept = lines if lines[-1] else lines[:-1]
+    return [line.removesuffix("\r") for line in kept]
+
+
+def _ended_lines(text: str) -> list[str]:
+    """Each with its end, which the last one may lack; nothing but a line feed ends a line."""
+    *lines, last = text.split("\n")
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def _marked(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if line.endswith("\n") or line.startswith("@@"):
+            yield line.removesuffix("\n")
+        else:
+            yield from (line, UNENDED)
+
+
+def counted(lines: Iterable[str]) -> tuple[int, int]:
+    """How many lines of a diff's body were added and removed."""
+    added = removed = 0
+    for line in lines:
+        added += line.startswith("+")
+        removed += line.startswith("-")
+    return added, removed
+
+
+def patched_files(text: str) -> list[PatchedFile]:
+    """The files of every ``*** Begin Patch`` in a text: an argument, a here-document, a script."""
+    found: list[PatchedFile] = []
+    for place, segment in enumerate(_segments(text)):
+        if place >= MOST_PATCHES:
+            break
+        found += _files(segment)
+    return found
+
+
+def _segments(text: str) -> Iterator[str]:
+    place = 0
+    while (start := text.find(_BEGIN, place)) >= 0:
+        end = text.find(_END, start)
+        place = len(text) if end < 0 else end + len(_END)
+        yield _unescaped(text[start:place])
+
+
+def _unescaped(segment: str) -> str:
+    """In a script a patch is a quoted text, its line ends written as two characters."""
+    if "\n" in segment or "\\n" not in segment:
+        return segment
+    try:
+        return str(json.loads(f'"{segment}"'))
+    except ValueError:
+        return segment.replace("\\n", "\n")
+
+
+def _files(segment: str) -> Iterator[PatchedFile]:
+    path, action, moved = "", "", None
+    lines: list[str] = []
+    actions = {"Update": "edit", "Add": "create", "Delete": "delete"}
+    for line in segment.split("\n")[1:]:
+        line = line.removesuffix("\r")
+        if line.startswith((_END, _FINAL)):
+            continue
+        if header := _FILE.fullmatch(line):
+            if action:
+                yield PatchedFile(path, action, tuple(lines), moved)
+            path, action, moved, lines = header[2].strip(), actions[header[1]], None, []
+        elif line.startswith(_MOVE):
+            moved = line[len(_MOVE) :].strip()
+        elif action:
+            lines.append(line if line.startswith(("@@", "+", "-", " ")) else f" {line}")
+    if action:
+        yield PatchedFile(path, action, tuple(_without_blank_end(lines)), moved)
+
+
+def _without_blank_end(lines: list[str]) -> list[str]:
+    return lines[:-1] if lines and not lines[-1].strip(" ") else lines
+
+
+def applied(text: str, lines: Iterable[str]) -> str | None:
+    """``text`` after the hunks of a patch; None where one of them does not fit."""
+    place = 0
+    for old, new in _hunks(lines):
+        found = text.find(old, place) if old else len(text)
+        if found < 0 and old.endswith("\n"):
+            # The last line of a file may have no end.
+            old, new = old[:-1], new.removesuffix("\n")
+            found = text.find(old, place)
+        if found < 0:
+            return None
+        text = f"{text[:found]}{new}{text[found + len(old) :]}"
+        place = found + len(new)
+    return text
+
+
+def _hunks(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    old: list[str] = []
+    new: list[str] = []
+    before = " "
+    for line in lines:
+        if line.startswith("@@"):
+            if old or new:
+                yield "".join(old), "".join(new)
+            old, new = [], []
+        elif line == UNENDED:
+            for side, sign in ((old, "+"), (new, "-")):
+                if side and before != sign:
+                    side[-1] = side[-1].removesuffix("\n")
+        else:
+            if not line.startswith("+"):
+                old.append(f"{line[1:]}\n")
+            if not line.startswith("-"):
+                new.append(f"{line[1:]}\n")
+            before = line[:1]
+    if old or new:
+        yield "".join(old), "".join(new)
+
+
+def _block(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def added_text(lines: Iterable[str]) -> str:
+    """The contents of a file that a patch creates."""
+    return _block([line[1:] for line in lines if line.startswith("+")])

@@ -1,0 +1,95 @@
+"""How a session goes on in its own agent: an argument list, never a line for a shell."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.config import Config
+from session_memory.collect.discover import roots
+from session_memory.core.errors import CannotResume
+from session_memory.core.schema import Session
+from session_memory.store import Store
+from session_memory.views.lookup import short_names
+
+# What stands before the session's id.
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "claude": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+    "grok": ("grok", "--resume"),
+}
+# An id that begins with a dash would be read as an option.
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """``cwd`` is where the agent has to be started; ``is_gone`` when its log is not where it looks
+    for it, ``is_cwd_gone`` when the directory is not there."""
+
+    session_uid: str
+    argv: tuple[str, ...]
+    cwd: str | None
+    is_gone: bool
+    is_cwd_gone: bool
+    host: str | None
+
+    @property
+    def line(self) -> str:
+        """The same for a person to paste; every word quoted for a shell."""
+        command = shlex.join(self.argv)
+        return f"cd {shlex.quote(self.cwd)} && {command}" if self.cwd else command
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**msgspec.to_builtins(self), "argv": list(self.argv), "line": self.line}
+
+
+def resume(store: Store, session: Session, here: str) -> Resume:
+    """The command that resumes ``session``; ``here`` is the name of this machine."""
+    name = short_names(store.sessions.uids()).get(session.session_uid, session.session_uid)
+    if session.relation == "subagent":
+        raise CannotResume(
+            f"{session.session_uid} is a subagent, which no agent resumes by itself",
+            f"Open the session that started it: session-memory open {session.parent_uid}",
+        )
+    command = _COMMANDS.get(session.flavor)
+    if command is None:
+        raise CannotResume(
+            f"no way is known to resume a session of {session.flavor}",
+            f"Read it instead: session-memory show {name}",
+        )
+    native = session.native_session_id
+    if not _ID.fullmatch(native) or not _is_plain(session.cwd):
+        raise CannotResume(
+            f"the id or directory of {session.session_uid} is none to start a program with",
+            f"Read it instead: session-memory show {name}",
+        )
+    return Resume(
+        session_uid=session.session_uid,
+        argv=(*command, native),
+        cwd=session.cwd,
+        is_gone=not _is_there(store, session, here),
+        is_cwd_gone=session.cwd is not None and not Path(session.cwd).is_dir(),
+        host=session.host if session.host not in (None, here) else None,
+    )
+
+
+def _is_plain(cwd: str | None) -> bool:
+    """A line that is pasted must be what it looks like."""
+    return cwd is None or (cwd.isprintable() and cwd.startswith("/"))
+
+
+def _is_there(store: Store, session: Session, here: str) -> bool:
+    row = store.sessions.row(session.session_uid)
+    sources = store.sessions.source_ids(row.id) if row else []
+    rows = [store.sources.get(source) for source in sources]
+    logs = [Path(one.path) for one in rows if one.role == "log" and one.host == here]
+    # Where the agent itself looks, whatever else we were told to read.
+    places = [root.path.resolve() for root in roots(Config(), only=(session.flavor,))]
+    return any(_is_below(log, places) for log in logs if "\0" not in str(log))
+
+
+def _is_below(log: Path, places: list[Path]) -> bool:
+    real = log.resolve()
+    return real.exists() and any(real.is_relative_to(place) for place in places)

@@ -1,0 +1,76 @@
+"""What the store keeps and for how long, what would go, and what the agents will delete soon."""
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.collect.config import Config, this_host
+from session_memory.collect.discover import roots
+from session_memory.core.text import escaped
+from session_memory.store import Store
+from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
+from session_memory.views.figures import plural, size
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """How full the store is: compressed bytes of raw against the caps."""
+
+    bytes: int
+    soft_cap: int
+    hard_cap: int
+    sessions: int
+    evicted: int
+    pinned: int
+
+
+def kept(store: Store, config: Config, now: int) -> Kept:
+    limits = config.retention
+    return Kept(
+        bytes=store.retention.used_bytes(),
+        soft_cap=limits.raw_soft_cap_bytes,
+        hard_cap=limits.raw_hard_cap_bytes,
+        sessions=store.sessions.count(),
+        evicted=store.retention.count_evicted(),
+        pinned=len(store.retention.pins(now)),
+    )
+
+
+class Expiry(msgspec.Struct, frozen=True):
+    """What one agent deletes within a week; ``at_risk`` is what the store does not have yet."""
+
+    flavor: str
+    files: int
+    at_risk: int
+    bytes_at_risk: int
+    days_left: int
+
+
+def expiry(store: Store, config: Config) -> list[Expiry]:
+    """A look at all logs: what their agents are about to delete."""
+    known = store.sources.known(escaped(this_host(config)))
+    now = time.time()
+    found = (root_state(root, config, known, now) for root in roots(config) if root.exists)
+    return [_expiry(state) for state in found if state.expiring]
+
+
+def _expiry(state: RootState) -> Expiry:
+    lost = state.at_risk
+    return Expiry(
+        state.flavor,
+        len(state.expiring),
+        len(lost),
+        sum(file.bytes for file in lost),
+        min(file.days_left for file in state.expiring),
+    )
+
+
+def expiry_lines(found: list[Expiry]) -> Iterator[str]:
+    for one in found:
+        soon = f"{one.flavor} deletes {plural(one.files, 'log')} within {WARNING_DAYS} days"
+        first = f"the first in {plural(one.days_left, 'day')}"
+        if one.at_risk:
+            lost = f"{one.at_risk:,} of them ({size(one.bytes_at_risk)}) not kept yet"
+            yield f"{soon}, {first}; {lost}: session-memory sync"
+        else:
+            yield f"{soon}, {first}; all of them are kept."

@@ -1,0 +1,194 @@
+"""A retrospective as Markdown and as a page of HTML.
+
+Every text of a transcript is escaped, and secrets in it are masked: such pages are handed on.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from html import escape
+
+from session_memory.core.text import one_line
+from session_memory.learn.advice import title
+from session_memory.learn.patterns import Pattern
+from session_memory.learn.retro import Fixed, RepoRetro, Retro, Suggestion, Work
+from session_memory.learn.retro_skills import SkillRetro
+from session_memory.pricing import Amount, shown
+from session_memory.redact import mask_cut
+from session_memory.views.figures import count, plural
+
+LONGEST = 160
+Text = Callable[[str], str]
+_HOW = {
+    "edit": "an edit of",
+    "command": "running",
+    "look": "looking at",
+    "instead": "instead:",
+}
+# What would be read as mark-up, and what a terminal would obey.
+_MARKS = re.compile(r"([\\`*_{}\[\]>#|!~&])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def _plain(text: str) -> str:
+    return one_line(_CONTROL.sub(" ", mask_cut(text)), LONGEST)
+
+
+def marked(text: str) -> str:
+    """Words of a transcript inside Markdown: shown as they are, never as mark-up. A backslash would
+    be taken for a part of an address before it, and leave the tag after it alive."""
+    return _MARKS.sub(r"\\\1", _plain(text)).replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
+    return f"`{_plain(text).replace('`', chr(0x2019))}`"
+
+
+# ------------------------------------------------------------ Markdown
+
+
+def to_markdown(told: Retro) -> str:
+    return "\n".join(_markdown(told)) + "\n"
+
+
+def _markdown(told: Retro) -> Iterator[str]:
+    yield f"# Retrospective {told.since[:10]} to {told.until[:10]}"
+    yield ""
+    if told.unread:
+        yield f"{plural(told.unread, 'session')} not analyzed yet: `session-memory analyze`"
+        yield ""
+    if not told.repos:
+        yield "No session was analyzed in this time."
+    for repo in told.repos:
+        yield from _repo_markdown(repo)
+    if told.skills:
+        yield "## Skills"
+        yield ""
+        yield from (f"- {_skill(skill, marked)}" for skill in told.skills)
+        yield ""
+
+
+def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
+    yield f"## {marked(repo.repo)}"
+    yield ""
+    yield _figures(repo)
+    yield ""
+    yield from _section("What was done", [_work(work, marked, _code) for work in repo.done])
+    yield from _section("What went wrong", [_problem(p, marked) for p in repo.problems])
+    yield from _section("What fixed it", [_fixed(f, marked, _code) for f in repo.fixed])
+    if repo.suggestions:
+        yield "### Suggestions"
+        yield ""
+        for number, suggestion in enumerate(repo.suggestions, start=1):
+            yield f"{number}. {marked(suggestion.text)}"
+            yield f"   {marked(suggestion.why)}; {_cost(suggestion)}."
+            yield from (f"   {_code(command)}" for command in suggestion.look)
+        yield ""
+
+
+def _section(name: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield f"### {name}"
+        yield ""
+        yield from (f"- {line}" for line in lines)
+        yield ""
+
+
+# ------------------------------------------------------------ the words of both
+
+
+def _figures(repo: RepoRetro) -> str:
+    ends = ", ".join(f"{number} {outcome}" for outcome, number in repo.outcomes.items())
+    sessions = plural(repo.sessions, "session")
+    below = f" and {plural(repo.subagents, 'subagent')}" if repo.subagents else ""
+    ended = f" ({ends})" if ends else ""
+    return f"{sessions}{below}{ended}, {count(repo.tokens)} tokens, {shown(repo.amount)}."
+
+
+def _work(work: Work, text: Text, code: Text) -> str:
+    amount = shown(Amount(work.microdollars, work.unpriced_tokens))
+    proof = f" by {work.reason}" if work.evidence else ""
+    commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
+    what = text(work.title or "(untitled)")
+    how = f"{work.outcome}{proof}, {plural(work.edits, 'edit')}{commits}, {amount}"
+    return f"{what}: {how}. {code(f'session-memory show {work.session_uid}')}"
+
+
+def _problem(pattern: Pattern, text: Text) -> str:
+    seen = plural(pattern.sessions, "session")
+    where = f"{title(pattern)} ({pattern.magnitude:,} times in {seen})"
+    return f"{where}: {text(pattern.detail.rstrip('.'))}. {_cost(pattern)}; {pattern.id}"
+
+
+def _fixed(fixed: Fixed, text: Text, code: Text) -> str:
+    how = f"{_HOW.get(fixed.kind, fixed.kind)} {text(fixed.text)}"
+    look = code(f"session-memory show {fixed.session_uid}")
+    return f"{text(fixed.error.rstrip('.'))}: {how}. {look}"
+
+
+def _cost(what: Pattern | Suggestion) -> str:
+    money = f", about {shown(Amount(what.microdollars))}" if what.microdollars else ""
+    return f"{count(what.tokens)} tokens {what.basis}{money}" if what.tokens else "cost unknown"
+
+
+def _skill(skill: SkillRetro, text: Text) -> str:
+    rate = "no verdict" if skill.pass_rate is None else f"{skill.pass_rate:.0%} passed"
+    tries = f"{skill.first_try} at the first try, {skill.recovered} after more"
+    failures = "; ".join(f"{text(f.sample)} ({f.count}×)" for f in skill.failures)
+    said = f". Failures said: {failures}" if failures else ""
+    return f"{text(skill.skill)}: {plural(skill.calls, 'call')}, {rate}, {tries}{said}"
+
+
+# ------------------------------------------------------------ HTML
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color-scheme:light dark}code{font-size:.85em}li{margin:.3rem 0}"
+)
+
+
+def to_html(told: Retro) -> str:
+    """One page by itself: nothing is loaded, nothing runs."""
+    name = f"Retrospective {told.since[:10]} to {told.until[:10]}"
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{name}</title><style>{_STYLE}</style></head><body>\n<h1>{name}</h1>\n"
+        + "\n".join(_html(told))
+        + "\n</body></html>\n"
+    )
+
+
+def _escaped(text: str) -> str:
+    return escape(_plain(text))
+
+
+def _html_code(text: str) -> str:
+    return f"<code>{escape(_plain(text))}</code>"
+
+
+def _html(told: Retro) -> Iterator[str]:
+    if told.unread:
+        waiting = plural(told.unread, "session")
+        yield f"<p>{waiting} not analyzed yet: <code>session-memory analyze</code></p>"
+    if not told.repos:
+        yield "<p>No session was analyzed in this time.</p>"
+    for repo in told.repos:
+        yield f"<h2>{_escaped(repo.repo)}</h2>\n<p>{escape(_figures(repo))}</p>"
+        yield from _list("What was done", [_work(w, _escaped, _html_code) for w in repo.done])
+        yield from _list("What went wrong", [_problem(p, _escaped) for p in repo.problems])
+        yield from _list("What fixed it", [_fixed(f, _escaped, _html_code) for f in repo.fixed])
+        yield from _list("Suggestions", list(map(_suggested, repo.suggestions)), "ol")
+    yield from _list("Skills", [_skill(skill, _escaped) for skill in told.skills])
+
+
+def _suggested(suggestion: Suggestion) -> str:
+    commands = " ".join(map(_html_code, suggestion.look))
+    why = f"{_escaped(suggestion.why)}; {escape(_cost(suggestion))}."
+    return f"{_escaped(suggestion.text)}<br><small>{why}</small> {commands}"
+
+
+def _list(name: str, items: list[str], tag: str = "ul") -> Iterator[str]:
+    if items:
+        lines = "\n".join(f"<li>{item}</li>" for item in items)
+        yield f"<h3>{name}</h3>\n<{tag}>\n{lines}\n</{tag}>"

@@ -1,0 +1,267 @@
+"""Where secrets are: every byte that is kept is looked at, what gives no events included.
+
+What is told of a secret is its kind and place and a number by which the same one is known again;
+the secret itself, or a part of it, never leaves this module.
+"""
+
+import os
+from bisect import bisect_left
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.collect.raw_source import RawSource
+from session_memory.collect.sync import Progress
+from session_memory.collect.tables import is_table
+from session_memory.core.ids import make_uid
+from session_memory.core.schema import SessionEvent
+from session_memory.core.text import one_line
+from session_memory.redact import Secret, mask, secrets
+from session_memory.store import Store
+from session_memory.store.live_rows import LiveRows
+from session_memory.store.sources import SourceRow
+from session_memory.views.payloads import SPILL, parse_ref
+from session_memory.views.sessions import Filter
+
+READ_AT_ONCE = 1024 * 1024
+# A line longer than this is looked at in parts that overlap by more than any secret but a long key.
+LONGEST_LINE = 8 * 1024 * 1024
+OVERLAP = 64 * 1024
+AROUND = 60
+MOST_NUMBERED = 100_000
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One secret in one event, ``count`` times. Without an event it stands in a record that gave
+    none, or beside the log. ``number`` tells secrets apart; 0 once there are too many."""
+
+    session_uid: str | None
+    event_uid: str | None
+    seq: int | None
+    kind: str
+    number: int
+    count: int
+    genuine: bool | None
+    preview: str
+    path: str
+    offset: int
+
+
+class SecretList(msgspec.Struct, frozen=True):
+    """``total`` counts places, ``distinct`` secrets; both of everything, not of what is listed."""
+
+    findings: list[Finding]
+    total: int
+    distinct: int
+    kinds: dict[str, int]
+    bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "secrets": msgspec.to_builtins(self.findings),
+            "total": self.total,
+            "distinct": self.distinct,
+            "kinds": self.kinds,
+            "bytes": self.bytes,
+        }
+
+
+class _Seen(NamedTuple):
+    offset: int
+    secret: Secret
+    number: int
+    preview: str
+
+
+def list_secrets(
+    store: Store,
+    wanted: Filter | None = None,
+    *,
+    uid: str | None = None,
+    kind: str | None = None,
+    limit: int = 0,
+    progress: Progress | None = None,
+) -> SecretList:
+    """The secrets of all sessions, of those that ``wanted`` admits, or of the one ``uid`` names."""
+    looking = _Looking(store, kind)
+    sources = _sources(store, wanted, uid)
+    told = progress or Progress()
+    told.begin(len(sources), sum(row.kept for row in sources))
+    findings: list[Finding] = []
+    for row in sources:
+        for finding in looking.at(row, told):
+            if not limit or len(findings) < limit:
+                findings.append(finding)
+    told.end()
+    kinds = dict(sorted(looking.kinds.items(), key=lambda item: (-item[1], item[0])))
+    return SecretList(findings, sum(kinds.values()), looking.distinct, kinds, looking.bytes)
+
+
+def _sources(store: Store, wanted: Filter | None, uid: str | None) -> list[SourceRow]:
+    if wanted is None and uid is None:
+        return store.sources.every()
+    found: dict[int, SourceRow] = {}
+    for session in store.sessions.every():
+        chosen = uid in (None, session.session_uid)
+        if chosen and (wanted is None or wanted.admits(session)):
+            row = store.sessions.row(session.session_uid)
+            named = store.sources.named_for(session.flavor, session.native_session_id)
+            read = store.sources.read_by(row.id) if row is not None else []
+            found.update((source.id, source) for source in (*read, *named))
+    return list(found.values())
+
+
+class _Looking:
+    """One look over many sources: numbers secrets, and counts them."""
+
+    def __init__(self, store: Store, kind: str | None) -> None:
+        self._store = store
+        self._kind = kind
+        # With a key of this run alone, what is remembered of a secret says nothing about it.
+        self._key = os.urandom(16)
+        self._numbers: dict[bytes, int] = {}
+        self.kinds: dict[str, int] = {}
+        self.distinct = 0
+        self.bytes = 0
+
+    def at(self, row: SourceRow, progress: Progress) -> Iterator[Finding]:
+        seen = []
+        for place, data, secret in self._secrets(row, progress):
+            if self._kind in (None, secret.kind):
+                self.kinds[secret.kind] = self.kinds.get(secret.kind, 0) + 1
+                number = self._number(data[secret.start : secret.end])
+                seen.append(_Seen(place, secret, number, preview(data, secret)))
+        if seen:
+            yield from self._placed(row, seen)
+
+    def _secrets(self, row: SourceRow, progress: Progress) -> Iterator[tuple[int, bytes, Secret]]:
+        """Each with its place: a byte, or that of its row where rows are the raw."""
+        places = _places_of_rows(self._store, row)
+        with RawSource(self._store, row).open(0) as file:
+            last = lines = 0
+            for offset, data, end in stretches(file):
+                progress.advance(end)
+                self.bytes += end
+                for secret in secrets(data):
+                    if secret.start < end and offset + secret.start >= last:
+                        last = offset + secret.end
+                        line = lines + data.count(b"\n", 0, secret.start) if places else 0
+                        yield places[line] if places else offset + secret.start, data, secret
+                lines += data.count(b"\n", 0, end) if places else 0
+
+    def _number(self, secret: bytes) -> int:
+        # In JSON the same secret may be escaped more than once; only a key on several lines is.
+        plain = secret.replace(b"\\", b"").replace(b"\n", b"n")
+        digest = blake2b(plain, digest_size=16, key=self._key).digest()
+        known = self._numbers.get(digest)
+        if known is None:
+            self.distinct += 1
+            if len(self._numbers) >= MOST_NUMBERED:
+                return 0
+            known = self._numbers[digest] = len(self._numbers) + 1
+        return known
+
+    def _placed(self, row: SourceRow, seen: list[_Seen]) -> Iterator[Finding]:
+        """In which event each of them stands; the same secret in one event is one finding."""
+        events = _Events(self._store, row, [one.offset for one in seen])
+        grouped: dict[tuple[Any, ...], list[_Seen]] = {}
+        for one in seen:
+            session, event = events.of(one)
+            place = (session, event.event_uid, event.seq) if event else (session, None, None)
+            grouped.setdefault((*place, one.secret.kind, one.number), []).append(one)
+        for (session, event_uid, seq, kind, number), alike in grouped.items():
+            yield Finding(
+                session_uid=session,
+                event_uid=event_uid,
+                seq=seq,
+                kind=kind,
+                number=number,
+                count=len(alike),
+                genuine=alike[0].secret.genuine,
+                preview=alike[0].preview,
+                path=row.path,
+                offset=alike[0].offset,
+            )
+
+
+class _Events:
+    """The events that were made of some places of a source, by place."""
+
+    def __init__(self, store: Store, row: SourceRow, offsets: list[int]) -> None:
+        self._bodies = Bodies(store)
+        self._at: list[tuple[int, int, list[SessionEvent]]] = []
+        ids = store.sessions.of_source(row.id)
+        uids = [store.sessions.row_by_id(session_id).uid for session_id in ids]
+        if row.role == SPILL and row.session:
+            uids = [make_uid(row.flavor, row.session)]
+        self._only = uids[0] if len(uids) == 1 else None
+        if row.role == SPILL:
+            return
+        wanted, found = sorted(offsets), dict[tuple[int, int], list[SessionEvent]]()
+        for session_id, uid in zip(ids, uids, strict=True):
+            for event in store.events.each_of(session_id, uid):
+                source, place, length = parse_ref(event.payload_ref or "@0+0")
+                end = place + (1 if is_table(row) else max(length, 1))
+                if source == row.uid and _any_within(wanted, place, end):
+                    found.setdefault((place, end), []).append(event)
+        self._at = [(*span, events) for span, events in sorted(found.items())]
+
+    def of(self, seen: _Seen) -> tuple[str | None, SessionEvent | None]:
+        for start, end, events in self._at:
+            if start <= seen.offset < end:
+                event = self._among(events, seen.secret.kind)
+                return event.session_uid, event
+        return self._only, None
+
+    def _among(self, events: list[SessionEvent], kind: str) -> SessionEvent:
+        """Several events may be one record; the one with such a secret in its text is meant."""
+        for event in events if len(events) > 1 else ():
+            text = self._bodies.of(event).text
+            if any(secret.kind == kind for secret in secrets(text)):
+                return event
+        return events[0]
+
+
+def _places_of_rows(store: Store, row: SourceRow) -> list[int]:
+    if not is_table(row) or not row.read_to:
+        return []
+    return [item.place for item in LiveRows(store.db).order(row.session)]
+
+
+def _any_within(offsets: list[int], start: int, end: int) -> bool:
+    place = bisect_left(offsets, start)
+    return place < len(offsets) and offsets[place] < end
+
+
+def stretches(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
+    """``(offset, data, end)``: what is before ``end`` is not seen again, what follows is."""
+    offset, rest = 0, b""
+    while more := file.read(READ_AT_ONCE):
+        data = rest + more
+        end = data.rfind(b"\n") + 1
+        if not end:
+            if len(data) < LONGEST_LINE:
+                rest = data
+                continue
+            end = len(data) - OVERLAP
+        yield offset, data, end
+        offset, rest = offset + end, data[end:]
+    if rest:
+        yield offset, rest, len(rest)
+
+
+def preview(data: bytes, secret: Secret) -> str:
+    """The words around a secret, on one line, with this and every other secret masked."""
+    start, end = max(secret.start - AROUND, 0), secret.end + AROUND
+    before, after = data[start : secret.start], data[secret.end : end]
+    # Half a secret at the edge would not be known for one: only whole words are shown.
+    before = before.partition(b" ")[2] if start else before
+    after = after.rpartition(b" ")[0] if end < len(data) else after
+    around = b"".join((before.rpartition(b"\n")[2], f"[redacted:{secret.kind}]".encode()))
+    text = mask(around + after.partition(b"\n")[0]).decode("utf-8", "replace")
+    for escape in ("\\n", "\\t", "\\r"):
+        text = text.replace(escape, " ")
+    return one_line(text.replace('\\"', '"').replace("\\\\", "\\"), 2 * AROUND)

@@ -1,0 +1,126 @@
+"""When work was done and by whom: the summary, days and hours, agents and repositories."""
+
+from session_memory.store.database import Row
+from session_memory.store.usage import BUCKETS
+from session_memory.views.stats.passes import Passes, grouped, total
+from session_memory.views.stats.values import Activity, Day, Group, Rows, Summary, first, rate
+
+PULSE = 10
+_TOKENS = 5  # flavor, repo, model, responses, sessions, then the buckets
+
+
+def summary(passes: Passes) -> Summary:
+    events, turns, completed, calls, results, failed, edits, retries, errors, undated = total(
+        passes.pulse, 3, PULSE
+    )
+    sessions, subagents = total(passes.sessions, 3, 2)
+    days = sorted({passes.day(row[2]) for row in passes.pulse if row[2] is not None})
+    tokens = _tokens(passes.used)
+    return Summary(
+        sessions=sessions,
+        subagents=subagents,
+        events=events,
+        undated=undated,
+        active_days=len(days),
+        first_day=days[0] if days else None,
+        last_day=days[-1] if days else None,
+        turns=turns,
+        completed=completed,
+        calls=calls,
+        failed=failed,
+        error_rate=rate(failed, results),
+        edits=edits,
+        retries=retries,
+        api_errors=errors,
+        responses=sum(row[3] for row in passes.used),
+        input_tokens=tokens["input_tokens"],
+        output_tokens=tokens["output_tokens"],
+        cache_read_tokens=tokens["cache_read_tokens"],
+        cache_write_tokens=tokens["cache_write_tokens"],
+        hit_rate=hit_rate(tokens),
+    )
+
+
+def activity(passes: Passes, tz: str) -> Activity:
+    started = passes.by_day(passes.sessions, 2)
+    pulse = passes.by_day(passes.pulse, 2)
+    nothing = [0] * PULSE
+    days = []
+    for day in sorted({*started, *pulse}):
+        events, turns, completed, calls, _, failed, *_ = pulse.get(day, nothing)
+        sessions = started.get(day, [0])[0]
+        days.append(Day(day, sessions, turns, completed, calls, failed, events))
+    return Activity(tz, days, _weekdays(passes))
+
+
+def _weekdays(passes: Passes) -> list[list[int]]:
+    hours = [[0] * 24 for _ in range(7)]
+    for row in passes.pulse:
+        if row[2] is not None:
+            moment = passes.moment(row[2])
+            hours[moment.weekday()][moment.hour] += row[3]
+    return hours
+
+
+def agents(passes: Passes, limit: int) -> Rows[Group]:
+    return _groups(passes, 0, limit)
+
+
+def repos(passes: Passes, limit: int) -> Rows[Group]:
+    return _groups(passes, 1, limit)
+
+
+def _groups(passes: Passes, column: int, limit: int) -> Rows[Group]:
+    parts = [
+        grouped(rows, column)
+        for rows in (passes.sessions, passes.pulse, passes.tests, passes.used, passes.waits)
+    ]
+    names = {name for part in parts for name in part}
+    groups = [_group(name, *(part.get(name, []) for part in parts)) for name in names]
+    groups.sort(key=lambda group: (-group.events, group.name or ""))
+    return first(groups, limit)
+
+
+def _group(
+    name: str | None,
+    started: list[Row],
+    pulse: list[Row],
+    tested: list[Row],
+    used: list[Row],
+    waited: list[Row],
+) -> Group:
+    sessions, subagents = total(started, 3, 2)
+    events, turns, _, calls, results, failed, edits, retries, *_ = total(pulse, 3, PULSE)
+    runs, passed, broken = total(tested, 3, 3)
+    tokens = _tokens(used)
+    waits = {who: total(rows, 4, 1)[0] for who, rows in grouped(waited, 2).items()}
+    return Group(
+        name=name,
+        sessions=sessions,
+        subagents=subagents,
+        events=events,
+        turns=turns,
+        calls=calls,
+        failed=failed,
+        error_rate=rate(failed, results),
+        edits=edits,
+        retries=retries,
+        test_runs=runs,
+        pass_rate=rate(passed, passed + broken),
+        responses=sum(row[3] for row in used),
+        output_tokens=tokens["output_tokens"],
+        hit_rate=hit_rate(tokens),
+        person_ms=waits.get("person", 0),
+        model_ms=waits.get("model", 0),
+        tools_ms=waits.get("tools", 0),
+    )
+
+
+def _tokens(used: list[Row]) -> dict[str, int]:
+    return dict(zip(BUCKETS, total(used, _TOKENS, len(BUCKETS)), strict=True))
+
+
+def hit_rate(tokens: dict[str, int]) -> float | None:
+    """How much of what was sent to a model was read from its cache."""
+    read = tokens["cache_read_tokens"]
+    return rate(read, read + tokens["input_tokens"] + tokens["cache_write_tokens"])

@@ -1,0 +1,65 @@
+"""What models were sent and gave back: models, their caches, and how contexts grow."""
+
+from collections.abc import Sequence
+
+from session_memory.store.statistics import BANDS, DROPS, PEAKS, STEPS
+from session_memory.store.usage import BUCKETS
+from session_memory.views.stats.activity import hit_rate
+from session_memory.views.stats.passes import Passes, summed, total
+from session_memory.views.stats.values import (
+    Band,
+    Cache,
+    CacheDay,
+    Context,
+    Model,
+    Rows,
+    Spread,
+    first,
+    rate,
+)
+
+
+def models(passes: Passes, limit: int) -> Rows[Model]:
+    rows = []
+    for name, (responses, sessions, *figures) in summed(
+        passes.used, lambda r: str(r[2]), 3
+    ).items():
+        tokens = dict(zip(BUCKETS, figures, strict=True))
+        rows.append(
+            Model(
+                model=name,
+                sessions=sessions,
+                responses=responses,
+                hit_rate=hit_rate(tokens),
+                **tokens,
+            )
+        )
+    rows.sort(key=lambda row: (-row.responses, row.model))
+    return first(rows, limit)
+
+
+def cache(passes: Passes) -> Cache:
+    tokens = dict(zip(BUCKETS, total(passes.used, 5, len(BUCKETS)), strict=True))
+    read, written = tokens["cache_read_tokens"], tokens["cache_write_tokens"]
+    uncached = tokens["input_tokens"]
+    days = [
+        CacheDay(day, some, sent, rate(some, sent))
+        for day, (some, sent) in passes.by_day(passes.ask.cached(passes.scope), 0).items()
+    ]
+    return Cache(read, written, uncached, read + written + uncached, hit_rate(tokens), days)
+
+
+def context(passes: Passes) -> Context:
+    spread = {place: _spread(figures) for place, *figures in passes.ask.contexts(passes.scope)}
+    bands = [
+        Band(start, last, spread[place])
+        for place, (start, last) in enumerate(BANDS)
+        if place in spread
+    ]
+    drops = spread[DROPS].count if DROPS in spread else 0
+    return Context(bands, spread.get(PEAKS), spread.get(STEPS), drops)
+
+
+def _spread(figures: Sequence[int]) -> Spread:
+    count, median, p95, most = figures
+    return Spread(count, median, p95, most)

@@ -1,0 +1,252 @@
+"""The values of a statistics report: frozen, JSON-ready, every word defined in `docs/stats.md`.
+
+A rate is a number from 0 to 1, or ``None`` where there was nothing to divide by.
+"""
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+def rate(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+class Rows(msgspec.Struct, Generic[T], frozen=True):
+    """The first of a list; ``total`` counts all of it."""
+
+    total: int
+    rows: list[T]
+
+
+def first(rows: list[T], limit: int) -> Rows[T]:
+    return Rows(len(rows), rows[:limit] if limit else rows)
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything at a glance. ``undated`` events have no time: that of their session's start
+    counts."""
+
+    sessions: int
+    subagents: int
+    events: int
+    undated: int
+    active_days: int
+    first_day: str | None
+    last_day: str | None
+    turns: int
+    completed: int
+    calls: int
+    failed: int
+    error_rate: float | None
+    edits: int
+    retries: int
+    api_errors: int
+    responses: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    hit_rate: float | None
+
+
+class Day(msgspec.Struct, frozen=True):
+    """Sessions count on the day they started, everything else on its own."""
+
+    day: str
+    sessions: int
+    turns: int
+    completed: int
+    calls: int
+    failed: int
+    events: int
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """``weekdays`` are events by weekday, Monday first, and hour of the day."""
+
+    tz: str
+    days: list[Day]
+    weekdays: list[list[int]]
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """What one agent did, or what was done in one repository."""
+
+    name: str | None
+    sessions: int
+    subagents: int
+    events: int
+    turns: int
+    calls: int
+    failed: int
+    error_rate: float | None
+    edits: int
+    retries: int
+    test_runs: int
+    pass_rate: float | None
+    responses: int
+    output_tokens: int
+    hit_rate: float | None
+    person_ms: int
+    model_ms: int
+    tools_ms: int
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """``error_rate`` is failed of results; durations are those of results that have one."""
+
+    tool: str | None
+    calls: int
+    results: int
+    failed: int
+    error_rate: float | None
+    measured: int
+    median_ms: int | None
+    p95_ms: int | None
+    max_ms: int | None
+
+
+class Retried(msgspec.Struct, frozen=True):
+    tool: str | None
+    retries: int
+    succeeded: int
+
+
+class Retries(msgspec.Struct, frozen=True):
+    """``calls`` were tried again by the model, ``api`` requests by the agent itself."""
+
+    retries: int
+    calls: int
+    api: int
+    sessions: int
+    tools: Rows[Retried]
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    model: str
+    sessions: int
+    responses: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cache_write_1h_tokens: int
+    reasoning_tokens: int
+    web_searches: int
+    hit_rate: float | None
+
+
+class CacheDay(msgspec.Struct, frozen=True):
+    day: str
+    read_tokens: int
+    sent_tokens: int
+    hit_rate: float | None
+
+
+class Cache(msgspec.Struct, frozen=True):
+    """``sent_tokens`` is all that was sent: read from the cache, written to it, and uncached."""
+
+    read_tokens: int
+    write_tokens: int
+    uncached_tokens: int
+    sent_tokens: int
+    hit_rate: float | None
+    days: list[CacheDay]
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """How amounts are spread; percentiles are amounts that occurred (nearest rank)."""
+
+    count: int
+    median: int
+    p95: int
+    max: int
+
+
+class Band(msgspec.Struct, frozen=True):
+    """Contexts of the responses ``first`` to ``last`` of their sessions; no ``last``: and on."""
+
+    first: int
+    last: int | None
+    contexts: Spread
+
+
+class Context(msgspec.Struct, frozen=True):
+    """``peaks`` has one amount for each session, ``growth`` one for each response that grew."""
+
+    bands: list[Band]
+    peaks: Spread | None
+    growth: Spread | None
+    drops: int
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """``ms`` is counted up to the cap of each wait, ``away_ms`` is what was beyond it."""
+
+    waits: int
+    ms: int
+    away_ms: int
+    share: float | None
+
+
+class Time(msgspec.Struct, frozen=True):
+    """``share`` is of the time of all four together, without what was beyond the cap."""
+
+    cap_ms: int
+    ms: int
+    away_ms: int
+    person: Wait
+    model: Wait
+    tools: Wait
+    other: Wait
+
+
+class RepoTests(msgspec.Struct, frozen=True):
+    repo: str | None
+    runs: int
+    passed: int
+    failed: int
+    pass_rate: float | None
+
+
+class SuiteDay(msgspec.Struct, frozen=True):
+    day: str
+    passed: int
+    failed: int
+
+
+class SuiteRuns(msgspec.Struct, frozen=True):
+    """``pass_rate`` is passed of passed and failed; ``unknown`` runs have no result."""
+
+    runs: int
+    passed: int
+    failed: int
+    unknown: int
+    pass_rate: float | None
+    repos: Rows[RepoTests]
+    days: list[SuiteDay]
+
+
+class File(msgspec.Struct, frozen=True):
+    repo: str | None
+    path: str
+    edits: int
+    failed: int
+    sessions: int
+    last_edited: str | None
+
+
+class Longest(msgspec.Struct, frozen=True):
+    session_uid: str
+    title: str | None
+    flavor: str
+    repo: str | None
+    model: str | None
+    started_at: str | None
+    wall_clock_s: float
+    turns: int
+    events: int
+    output_tokens: int

@@ -1,0 +1,106 @@
+"""What was done and how it went: tools, retries, tests, files, waiting, the longest sessions."""
+
+from session_memory.core.time import format_time
+from session_memory.store.statistics import CAP_MS
+from session_memory.views.stats.passes import Passes, grouped, total
+from session_memory.views.stats.values import (
+    File,
+    Longest,
+    RepoTests,
+    Retried,
+    Retries,
+    Rows,
+    SuiteDay,
+    SuiteRuns,
+    Time,
+    Tool,
+    Wait,
+    first,
+    rate,
+)
+
+_RETRIES = 10  # its column in the pulse
+
+
+def tools(passes: Passes, limit: int) -> Rows[Tool]:
+    spent = {tool: figures for tool, *figures in passes.ask.durations(passes.scope)}
+    rows = [
+        Tool(
+            tool,
+            calls,
+            results,
+            failed,
+            rate(failed, results),
+            *spent.get(tool, (0, None, None, None)),
+        )
+        for tool, calls, results, failed in passes.ask.tools(passes.scope)
+    ]
+    return first(rows, limit)
+
+
+def retries(passes: Passes, limit: int) -> Retries:
+    rows = [Retried(*row) for row in passes.ask.retried(passes.scope)]
+    calls = sum(row.retries for row in rows)
+    every = sum(row[_RETRIES] for row in passes.pulse)
+    sessions = passes.ask.sessions_with_retries(passes.scope)
+    return Retries(every, calls, every - calls, sessions, first(rows, limit))
+
+
+def tests(passes: Passes, limit: int) -> SuiteRuns:
+    runs, passed, failed = total(passes.tests, 3, 3)
+    repos = []
+    for repo, rows in grouped(passes.tests, 1).items():
+        its_runs, its_passed, its_failed = total(rows, 3, 3)
+        share = rate(its_passed, its_passed + its_failed)
+        repos.append(RepoTests(repo, its_runs, its_passed, its_failed, share))
+    repos.sort(key=lambda row: (-row.runs, row.repo or ""))
+    days = [
+        SuiteDay(day, good, bad) for day, (_, good, bad) in passes.by_day(passes.tests, 2).items()
+    ]
+    unknown = runs - passed - failed
+    return SuiteRuns(
+        runs, passed, failed, unknown, rate(passed, passed + failed), first(repos, limit), days
+    )
+
+
+def files(passes: Passes, limit: int) -> Rows[File]:
+    found = passes.ask.files(passes.scope, limit)
+    rows = [
+        File(repo, path, edits, failed, sessions, None if last is None else format_time(last))
+        for repo, path, edits, failed, sessions, last, _ in found
+    ]
+    return Rows(found[0][6] if found else 0, rows)
+
+
+def time(passes: Passes) -> Time:
+    by_who = {who: total(rows, 3, 3) for who, rows in grouped(passes.waits, 2).items()}
+    whole = sum(ms for _, ms, _ in by_who.values())
+    away = sum(beyond for _, _, beyond in by_who.values())
+    person, model, tools, other = (
+        Wait(count, ms, beyond, rate(ms, whole))
+        for count, ms, beyond in (
+            by_who.get(who, [0, 0, 0]) for who in ("person", "model", "tools", "other")
+        )
+    )
+    return Time(CAP_MS, whole, away, person, model, tools, other)
+
+
+def longest(passes: Passes, limit: int) -> Rows[Longest]:
+    rows = [
+        Longest(
+            uid,
+            title,
+            flavor,
+            repo,
+            model,
+            None if started is None else format_time(started),
+            wall_clock_ms / 1000,
+            turns,
+            events,
+            output,
+        )
+        for uid, title, flavor, repo, model, started, wall_clock_ms, turns, events, output in (
+            passes.ask.longest(passes.scope, limit)
+        )
+    ]
+    return Rows(sum(row[3] for row in passes.sessions), rows)

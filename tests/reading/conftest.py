@@ -1,0 +1,70 @@
+"""What the tests of reading share: hostile sessions, stores of them, and a real browser."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from playwright.sync_api import Browser, sync_playwright
+
+from session_memory.cli import main
+from session_memory.demo import demo_home
+from session_memory.store import Store, open_store
+
+from .hostile import collected, hostile_home
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run a command line in this process, on the store of the test."""
+    monkeypatch.setenv("SESSION_MEMORY_STORE", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("TZ", "UTC")
+
+    def invoke(*words: str, **extra: Any) -> Result:
+        return CliRunner().invoke(main, words, **extra)
+
+    return invoke
+
+
+@pytest.fixture
+def evil(run: Run, tmp_path: Path) -> Run:
+    """The same, on a store that holds the hostile session."""
+    collected(hostile_home(tmp_path / "home").path, tmp_path / "memory.db")
+    return run
+
+
+@pytest.fixture
+def demo(run: Run, tmp_path: Path) -> Run:
+    """The same, on a store with the bundled sessions."""
+    collected(demo_home(), tmp_path / "memory.db")
+    return run
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An open store with the bundled sessions."""
+    collected(demo_home(), tmp_path / "memory.db")
+    with open_store(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium itself, as the system has it."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        if os.environ.get("CI"):
+            raise FileNotFoundError("no Chromium: apt-get install chromium")
+        pytest.skip("NO PAGE IS OPENED IN A BROWSER: install chromium")
+    # Chromium refuses its sandbox to root; the pages are ours.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield started
+        started.close()
