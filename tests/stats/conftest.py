@@ -1,0 +1,53 @@
+"""A store that each test fills itself, on both databases."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.store import Store
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.collecting import collect
+from session_memory.testing.stores import Stores
+from session_memory.views.stats import SECTIONS, Report, Wanted, statistics
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def collected(stores: Stores, claude: ClaudeHome) -> Iterator[Callable[[], Store]]:
+    """Collects what was written to ``claude`` into a new store."""
+    with ExitStack() as stack:
+
+        def make() -> Store:
+            store = stack.enter_context(stores.new())
+            collect(store, claude.write())
+            return store
+
+        yield make
+
+
+@pytest.fixture
+def ask(collected: Callable[[], Store]) -> Ask:
+    """One section of a report on what was written to ``claude``."""
+
+    def section(name: str, **wanted: Any) -> Any:
+        return report(collected(), [name], **wanted).sections[name]
+
+    return section
+
+
+def report(store: Store, sections: Sequence[str] = SECTIONS, **wanted: Any) -> Report:
+    return statistics(store, Wanted(**{"tz": UTC, **wanted}), sections)
+
+
+@pytest.fixture
+def data_homes() -> list[Path]:
+    """The recorded sessions of every agent."""
+    data = Path(__file__).parent.parent / "data"
+    return [
+        home for agent in ("claude", "codex", "grok") for home in sorted((data / agent).iterdir())
+    ]
