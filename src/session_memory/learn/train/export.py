@@ -1,0 +1,257 @@
+"""Training data of a store: examples gathered, gated, without near-duplicates, split by repository.
+
+The same store gives the same bytes. The files appear together or not at all, and nothing is
+overwritten.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from session_memory.core.errors import MissingExtra, UnsafePath
+from session_memory.core.schema import Session
+from session_memory.learn.train import gate
+from session_memory.learn.train.card import SPLITS, Report, card
+from session_memory.learn.train.duplicates import Duplicates
+from session_memory.learn.train.examples import Example, Refused, Wanted, examples
+from session_memory.store.store import Store
+
+NEAR_DUPLICATE = "a near-duplicate"
+SHARES = (90, 5, 5)
+BATCH = 500
+
+Take = Callable[[Example, str], None]
+
+
+def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
+    """Where everything of a repository goes: by its name alone, so always to the same place."""
+    number = int.from_bytes(blake2b(origin.encode("utf-8", "replace"), digest_size=8).digest())
+    place = number % sum(shares)
+    if place < shares[0]:
+        return SPLITS[0]
+    return SPLITS[1] if place < shares[0] + shares[1] else SPLITS[2]
+
+
+def preview(store: Store, sessions: list[Session], wanted: Wanted, **how: Any) -> Report:
+    """What an export would give."""
+    return _gathered(store, sessions, wanted, lambda example, split: None, **how)
+
+
+def export(
+    store: Store,
+    sessions: list[Session],
+    wanted: Wanted,
+    out: Path,
+    *,
+    parquet: bool = False,
+    shares: tuple[int, int, int] = SHARES,
+    on_session: Callable[[], None] = lambda: None,
+) -> Report:
+    """Write the files below ``out``, which must not exist yet or be an empty directory."""
+    _refuse_full(out)
+    making = out.with_name(f".{out.name}.{os.getpid()}.new")
+    out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    making.mkdir(mode=0o700)
+    try:
+        with _Files(making, parquet, wanted.tools) as files:
+            report = _gathered(
+                store, sessions, wanted, files.take, shares=shares, on_session=on_session
+            )
+        ending = "parquet" if parquet else "jsonl"
+        settings = {
+            "kinds": ", ".join(wanted.kinds),
+            "tools": "calls and their results" if wanted.tools else "left out",
+            "longest example": f"{wanted.most_characters:,} characters",
+            "split": "/".join(map(str, shares)),
+        }
+        with _created(making / "README.md") as file:
+            file.write(card(report, ending, settings).encode())
+        report.files = sorted(str(path.relative_to(making)) for path in _all_files(making))
+        report.bytes = sum(path.stat().st_size for path in _all_files(making))
+        making.rename(out)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    return report
+
+
+def _gathered(
+    store: Store,
+    sessions: list[Session],
+    wanted: Wanted,
+    take: Take,
+    *,
+    shares: tuple[int, int, int] = SHARES,
+    on_session: Callable[[], None] = lambda: None,
+) -> Report:
+    report = Report(sessions=len(sessions))
+    seen = {kind: Duplicates() for kind in wanted.kinds}
+    origins = set()
+    for session in sorted(sessions, key=lambda one: one.session_uid):
+        for found in examples(store, session, wanted):
+            reason = _reason(found, seen)
+            if isinstance(found, Refused) or reason is not None:
+                _count(report.dropped, found.kind, reason or "")
+                continue
+            split = split_of(found.origin, shares)
+            origins.add(found.origin)
+            _count(report.rows, found.kind, split)
+            _count(report.scores, found.kind, str(found.score))
+            for kind, count in gate.masked_in(found.text).items():
+                report.secrets[kind] = report.secrets.get(kind, 0) + count
+            take(found, split)
+        on_session()
+    report.repos = len(origins)
+    report.rows = {kind: report.rows[kind] for kind in wanted.kinds if kind in report.rows}
+    for counts in (report.secrets, *report.scores.values(), *report.dropped.values()):
+        _sort(counts)
+    return report
+
+
+def _reason(found: Example | Refused, seen: dict[str, Duplicates]) -> str | None:
+    if isinstance(found, Refused):
+        return found.reason
+    if found.score < gate.KEPT_FROM:
+        return gate.LOW_SCORE
+    return None if seen[found.kind].is_new(found.text) else NEAR_DUPLICATE
+
+
+def _count(counts: dict[str, dict[str, int]], kind: str, name: str) -> None:
+    of_kind = counts.setdefault(kind, {})
+    of_kind[name] = of_kind.get(name, 0) + 1
+
+
+def _sort(counts: dict[str, int]) -> None:
+    ordered = sorted(counts.items())
+    counts.clear()
+    counts.update(ordered)
+
+
+def _refuse_full(out: Path) -> None:
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise UnsafePath(f"{out} is no directory", "Name a directory that does not exist yet.")
+    if out.exists() and any(out.iterdir()):
+        raise UnsafePath(f"{out} is not empty", "Name a directory that does not exist yet.")
+
+
+def _all_files(directory: Path) -> Iterator[Path]:
+    return (path for path in directory.rglob("*") if path.is_file())
+
+
+def _created(path: Path) -> IO[bytes]:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+class _Files:
+    """A file for each kind and split that has rows, and beside them where each row came from."""
+
+    def __init__(self, directory: Path, parquet: bool, tools: bool) -> None:
+        self._directory = directory
+        self._tools = tools
+        self._open: dict[tuple[str, str], _Lines | _Table] = {}
+        self._make = _Table if parquet else _Lines
+        if parquet:
+            _arrow()
+        self._origins = _Lines(directory / "provenance.jsonl", "", tools)
+
+    def take(self, example: Example, split: str) -> None:
+        key = (example.kind, split)
+        if key not in self._open:
+            path = self._directory / example.kind / split
+            self._open[key] = self._make(path, example.kind, self._tools)
+        file = self._open[key]
+        self._origins.add(
+            {
+                "kind": example.kind,
+                "split": split,
+                "row": file.rows,
+                "score": example.score,
+                "session_uid": example.session_uid,
+                "evidence": list(example.event_uids),
+            }
+        )
+        file.add(example.row)
+
+    def __enter__(self) -> "_Files":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for file in (self._origins, *self._open.values()):
+            file.close()
+
+
+class _Lines:
+    def __init__(self, path: Path, kind: str, tools: bool) -> None:
+        self._file = _created(path if path.suffix else path.with_suffix(".jsonl"))
+        self.rows = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        # A lone surrogate has no UTF-8; what reads these files would stumble over it.
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+        self._file.write(text.encode("utf-8", "replace") + b"\n")
+        self.rows += 1
+
+    def close(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+
+class _Table:
+    """Rows of a Parquet file, written some at a time."""
+
+    def __init__(self, path: Path, kind: str, tools: bool) -> None:
+        self._schema = _schema(kind, tools)
+        self._file = _created(path.with_suffix(".parquet"))
+        self._writer = _arrow().parquet.ParquetWriter(self._file, self._schema)
+        self._batch: list[dict[str, Any]] = []
+        self.rows = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        clean = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
+        self._batch.append(msgspec.json.decode(clean))
+        self.rows += 1
+        if len(self._batch) >= BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._batch:
+            table = _arrow().lib.Table.from_pylist(self._batch, self._schema)
+            self._writer.write_table(table)
+            self._batch = []
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+        self._file.close()
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow.lib  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtra("lake") from error
+    return pyarrow
+
+
+def _schema(kind: str, tools: bool) -> Any:
+    arrow = _arrow()
+    text = arrow.string()
+    if kind != "chat":
+        columns = ("prompt", "completion") if kind == "sft" else ("prompt", "chosen", "rejected")
+        return arrow.schema([(name, text) for name in columns])
+    fields = [("role", text), ("content", text)]
+    if tools:
+        function = arrow.struct([("name", text), ("arguments", text)])
+        call = arrow.struct([("type", text), ("function", function)])
+        fields += [("name", text), ("tool_calls", arrow.list_(call))]
+    return arrow.schema([("messages", arrow.list_(arrow.struct(fields)))])

@@ -1,0 +1,200 @@
+"""Secrets that only the name they are given to betrays: ``password = "…"``, ``api_key: …``.
+
+Names come in every style and values in every quoting, escaped or not. Code is full of such names
+without a secret, so a value must look like one: random, no placeholder, no name of something else.
+A quoted name needs a quoted value: anything else is no secret in JSON, and must stay as it is.
+"""
+
+import re
+from typing import NamedTuple
+
+from session_memory.redact.judging import entropy, is_placeholder, is_uuid
+
+# Looked for in lower-case text.
+WORDS = (
+    "passw",
+    "passphrase",
+    "_pass",
+    "pwd",
+    "secret",
+    "apikey",
+    "api-key",
+    "accesskey",
+    "token",
+) + ("_key",)
+
+_LONGEST_NAME = 60
+_NAME_START = re.compile(r"[\w.-]*\Z", re.ASCII)
+_REST = re.compile(
+    r"(?P<tail>[\w-]{0,40})(?P<close>\\{0,7}[\"'`]\]?)?"
+    r"(?:[ \t]{0,4}(?::[ \t]{0,2}[A-Za-z]{1,12}[ \t]{0,2}=|=>|:=|={1,3}|:|>)[ \t]{0,4}"
+    r"|\\u003[ade]|(?P<blank>[ \t]{1,2}))"
+    r"(?P<open>[rbf]?\\{0,7}[\"'`])?",
+    re.ASCII,
+)
+_QUOTED = re.compile(r"[^\x00-\x20\x7f\"'`\\]{6,200}+(?=\\{0,7}[\"'`])", re.ASCII)
+_BARE = re.compile(r"[^\x00-\x20\x7f\"'`\\<>,;(){}\[\]|&]{6,200}+(?![(\[])", re.ASCII)
+_ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-fA-F]{4})", re.ASCII)
+
+# After these a blank is as good as a sign.
+_TAKES_THE_NEXT = re.compile(r"--|aws_secret_access_key", re.ASCII)
+# Names with such a word in them that hold no secret.
+_HARMLESS = re.compile(
+    r"tokeni[sz]|tokens\b|token_?(?:count|type|usage|limit|budget|index|name|len|url|id|expir|class)"
+    r"|(?:max|min|num|total|next|page|csrf|xsrf|pad|eos|bos|sep|cls|unk|mask|continuation|sync)_?token"
+    r"|public|primary_key|foreign_key|unique_key|cache|sort_key|partition|idempoten|dedup|lock_key"
+    r"|_(?:file|path|dir|field|label|hint|name|policy|length|hash|digest|url|uri|env|var|count|len"
+    r"|prompt|required|type|column|attr|manager|provider|version|arn|ref)s?\b|secrets?_?manager"
+    r"|resource_?version|keyword|_keys\b|_pass(?:ed|es|ing|_?rate|_?through|_?count)",
+    re.ASCII,
+)
+_SECRET_KEYS = re.compile(
+    r"api|access|secret|auth|private|encrypt|sign|master|service|account|admin|storage|shared"
+    r"|deploy|consumer|app",
+    re.ASCII,
+)
+_OWNED_TOKEN = re.compile(
+    r"(?:access|auth|api|bearer|refresh|bot|user|personal|session|id|deploy|service|app|admin|hub|lab)"
+    r"[_.-]?token",
+    re.ASCII,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:[.:-][A-Za-z_$][\w$]*)*[.:]?", re.ASCII)
+_PLACE = re.compile(
+    r"[~.]{0,2}/|[A-Za-z]:/|[a-z][a-z0-9+]{1,15}://|\d+(?:\.\d+)+\Z|\d{4}-\d\d-\d\d"
+    r"|0[xX][0-9a-fA-F]{1,40}\Z|v?\d+\.\d",
+    re.ASCII,
+)
+_LETTERS = re.compile(r"[A-Za-z]", re.ASCII)
+_DIGITS = re.compile(r"\d", re.ASCII)
+_TURNS = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])", re.ASCII)
+_SYMBOLS = re.compile(r"[^\w\s.:/-]", re.ASCII)
+
+
+# Secrets of these have no mark of their own; together with the name their shape tells.
+_ISSUERS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(name, re.ASCII), re.compile(shape, re.ASCII))
+    for kind, name, shape in (
+        ("aws-secret-key", r"aws_?secret|secret_?access_?key", r"[A-Za-z0-9+/]{40}"),
+        ("gcp-private-key-id", r"private_key_id", r"[0-9a-f]{40}"),
+        ("azure-storage-key", r"(?:account|storage)_?key", r"[A-Za-z0-9+/]{86}=="),
+        ("cloudflare-key", r"cloudflare|cf_api", r"[\w-]{37,40}"),
+        ("datadog-key", r"datadog|dd_ap", r"[0-9a-f]{32}(?:[0-9a-f]{8})?"),
+        ("discord-token", r"discord", r"[\w-]{24,28}\.[\w-]{6}\.[\w-]{27,40}|[\w-]{32}"),
+        ("heroku-key", r"heroku", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+        ("twilio-auth-token", r"twilio", r"[0-9a-f]{32}"),
+        ("telegram-bot-token", r"telegram", r"\d{8,10}:[\w-]{35}"),
+        ("okta-token", r"okta", r"00[\w-]{40}"),
+        ("sonar-token", r"sonar", r"(?:sq[upa]_)?[0-9a-f]{40}"),
+        ("algolia-key", r"algolia", r"[0-9a-f]{32}"),
+        ("cohere-key", r"cohere|co_api", r"[A-Za-z0-9]{40}"),
+        ("mistral-key", r"mistral", r"[A-Za-z0-9]{32}"),
+        ("snyk-token", r"snyk", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    )
+)
+KINDS = (*(issuer[0] for issuer in _ISSUERS), "password", "secret", "api-key", "token")
+
+
+class Assigned(NamedTuple):
+    kind: str
+    start: int
+    end: int
+
+
+def assigned(text: str, lowered: str, place: int, word: str) -> Assigned | None:
+    """The secret that the name around ``word`` at ``place`` is given, if it is given one."""
+    rest = _REST.match(text, place + len(word))
+    if rest is None or (rest["close"] and not rest["open"]):
+        return None
+    value = (_QUOTED if rest["open"] else _BARE).match(text, rest.end())
+    if value is None:
+        return None
+    first = _first_of_name(lowered, place)
+    name = lowered[first : rest.end("tail")]
+    if rest["blank"] is not None and not _TAKES_THE_NEXT.match(name):
+        return None
+    shouted = text[place : place + len(word)].isupper()
+    kind = _kind(name, word, shouted)
+    literal = shouted and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
+    if kind is None or not _looks_secret(kind, name, value[0], literal):
+        return None
+    return Assigned(_issuer(name, value[0]) or kind, *value.span())
+
+
+def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]) -> bool:
+    """Whether the value stands for itself: quoted, an argument of a shell, a part of a connection
+    string, an element of XML. Elsewhere it may as well be the name of a variable."""
+    if rest["open"] or rest["blank"]:
+        return True
+    before, after = text[first - 1 : first], text[value.end() : value.end() + 2]
+    if text[rest.end() - 1] == ">":
+        return after == "</"
+    is_tight = text[rest.end() - 1] == "=" and text[rest.end("tail")] == "="
+    ends = not after or after[0] in " \t\r\n\"'\\&;"
+    return is_tight and ends and (not before or before in " \t\n;?&=\"'n")
+
+
+def _issuer(name: str, value: str) -> str | None:
+    named = (
+        kind for kind, known, shape in _ISSUERS if known.search(name) and shape.fullmatch(value)
+    )
+    return next(named, None)
+
+
+def _first_of_name(lowered: str, place: int) -> int:
+    """Where the name with the word in it begins; the escape before a name is none of it."""
+    start = max(place - _LONGEST_NAME, 0)
+    before = _NAME_START.search(lowered, start, place)
+    first = place if before is None else before.start()
+    if first and lowered[first - 1] == "\\":
+        escape = _ESCAPE.match(lowered, first - 1)
+        first = min(escape.end(), place) if escape is not None else first
+    return first
+
+
+def _kind(name: str, word: str, shouted: bool) -> str | None:
+    if _HARMLESS.search(name):
+        return None
+    if word in ("passw", "passphrase", "pwd", "_pass"):
+        return "password"
+    if word == "token":
+        return "token"
+    if word == "secret":
+        return "secret"
+    return "api-key" if word != "_key" or shouted or _SECRET_KEYS.search(name) else None
+
+
+def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
+    if _PLACE.match(value) or (kind == "password" and not is_password(value, literal)):
+        return False
+    if is_placeholder(value):
+        return False
+    if kind == "password":
+        return True
+    if kind == "token" and is_uuid(value) and not _OWNED_TOKEN.search(name):
+        return False
+    return _is_random(value, literal)
+
+
+def is_password(value: str, literal: bool) -> bool:
+    """People choose passwords: they need not be random, but must not be a name of something."""
+    lowered = value.lower()
+    if "passw" in lowered or "secret" in lowered or "token" in lowered or entropy(value) < 2.0:
+        return False
+    digits, symbols = len(_DIGITS.findall(value)), len(_SYMBOLS.findall(value))
+    if not _LETTERS.search(value):
+        return digits >= 6 and literal or digits >= 4 and symbols > 0
+    if _IDENTIFIER.fullmatch(value) and not (digits and literal) and digits < 3:
+        # Letters alone are a word, a type or a variable, unless someone quoted a long run of them.
+        return literal and len(value) >= 16 and value.isalpha() and entropy(value) >= 3.5
+    return digits + symbols > 0
+
+
+def _is_random(value: str, literal: bool) -> bool:
+    digits = len(_DIGITS.findall(value))
+    if len(value) < 10 or not digits or not _LETTERS.search(value):
+        return False
+    if entropy(value) < (3.0 if len(value) < 20 else 3.3):
+        return False
+    # some_name_2 and someName2 are names; a1B2c3 is none.
+    is_name = _IDENTIFIER.fullmatch(value) and digits < (2 if literal else 3)
+    return not is_name or len(_TURNS.findall(value)) >= len(value) * 0.4

@@ -1,0 +1,175 @@
+"""Secrets in a text: the rules applied where their words stand, and what they found made one list.
+
+Text is looked at as bytes, one character each: places are then the same in a text and in the bytes
+of it, and one set of rules serves both.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+from session_memory.redact.assignments import KINDS as NAMED_KINDS
+from session_memory.redact.assignments import WORDS, Assigned, assigned, is_password
+from session_memory.redact.judging import entropy, is_placeholder
+from session_memory.redact.quoted_keys import quoted_key_lines
+from session_memory.redact.rules import RULES, Rule
+from session_memory.redact.scan import Scan, scanner
+
+MASK = "[redacted"
+_PASSWORDS = frozenset({"url-password", "command-line-password", "netrc-password"})
+_WORDS_FOR_IT = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "token"})
+_DATABASES = re.compile(
+    r"(?:postgres(?:ql)?|mysql|mariadb|mongodb|redis|rediss|amqps?|mssql|oracle|clickhouse|cockroachdb"
+    r"|snowflake)(?:\+\w{1,20})?\Z",
+    re.ASCII | re.IGNORECASE,
+)
+# What may not be taken for the first letter of a secret: with it an escape would lose its end.
+_ESCAPED = frozenset("nrtbfu\"'\\/")
+
+
+class Secret(msgspec.Struct, frozen=True, order=True):
+    """Where a secret stands: characters of a text, or bytes. ``genuine`` says whether its checksum
+    is right, where its format has one."""
+
+    start: int
+    end: int
+    kind: str
+    genuine: bool | None = None
+
+
+class _Hit(msgspec.Struct, frozen=True):
+    start: int
+    end: int
+    rank: int
+    kind: str
+    genuine: bool | None = None
+
+
+def _words(*, in_run: bool, any_case: bool) -> set[str]:
+    chosen = [rule for rule in RULES if (rule.in_run, rule.any_case) == (in_run, any_case)]
+    return {word for rule in chosen for word in rule.words}
+
+
+_ANYWHERE = _words(in_run=False, any_case=False)
+_EXACT = tuple(sorted(_ANYWHERE))
+_IN_RUN = tuple(sorted(_words(in_run=True, any_case=False) - _ANYWHERE))
+_ANY_CASE = tuple(sorted(_words(in_run=False, any_case=True) | set(WORDS)))
+_NUMBERED = (*_IN_RUN, *_EXACT, *_ANY_CASE)
+_KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "private-key")
+_KEY_WORD = RULES[_KEY_RANK].words[0]
+# The names a value is given are looked at last: the value's own marks say more.
+_LAST = len(RULES)
+KINDS = tuple(
+    dict.fromkeys((*(rule.kind for rule in RULES), "database-url-password", *NAMED_KINDS))
+)
+
+
+def _rules_of(number: int) -> tuple[tuple[int, Rule], ...]:
+    word, any_case = _NUMBERED[number], number >= len(_IN_RUN) + len(_EXACT)
+    ranked = enumerate(RULES)
+    return tuple(
+        (rank, rule) for rank, rule in ranked if rule.any_case == any_case and word in rule.words
+    )
+
+
+_BY_WORD = tuple(_rules_of(number) for number in range(len(_NUMBERED)))
+
+
+@cache
+def _scan() -> Scan:
+    return scanner(_IN_RUN, _EXACT, _ANY_CASE)
+
+
+def found(text: str) -> list[Secret]:
+    """The secrets of a text whose characters are bytes, in order, none overlapping another."""
+    hits = list(_hits(text))
+    if not hits:
+        return []
+    hits.sort(key=lambda hit: (hit.start, -hit.end))
+    merged: list[_Hit] = []
+    for hit in hits:
+        if merged and hit.start < merged[-1].end:
+            merged[-1] = _union(merged[-1], hit)
+        else:
+            merged.append(hit)
+    return [Secret(hit.start, hit.end, hit.kind, hit.genuine) for hit in merged]
+
+
+def _union(one: _Hit, other: _Hit) -> _Hit:
+    """Both, under the name of the rule that knows better."""
+    better = min(one, other, key=lambda hit: hit.rank)
+    return _Hit(
+        min(one.start, other.start),
+        max(one.end, other.end),
+        better.rank,
+        better.kind,
+        better.genuine,
+    )
+
+
+def _hits(text: str) -> Iterator[_Hit]:
+    lowered = text.encode("latin-1").lower().decode("latin-1")
+    done: dict[int, int] = {}
+    for place, number in _scan()(text, lowered):
+        for rank, rule in _BY_WORD[number]:
+            if place >= done.get(rank, 0):
+                hit = _applied(rule, rank, text, place)
+                if hit is not None:
+                    done[rank] = hit.end
+                    yield hit
+        word = _NUMBERED[number]
+        if word == _KEY_WORD:
+            for start, end in quoted_key_lines(text, place):
+                if MASK not in text[start:end]:
+                    yield _Hit(start, end, _KEY_RANK, RULES[_KEY_RANK].kind)
+        if word in WORDS:
+            value = assigned(text, lowered, place, word)
+            hit = _bounded(text, _LAST, value) if value is not None else None
+            if hit is not None:
+                yield hit
+
+
+def _applied(rule: Rule, rank: int, text: str, place: int) -> _Hit | None:
+    match = None
+    for start in range(max(place - rule.back, 0), place + 1):
+        match = rule.pattern.match(text, start)
+        if match is not None and match.end() > place:
+            break
+    if match is None:
+        return None
+    group = 1 if match.re.groups else 0
+    value = match[group]
+    if is_placeholder(value) or MASK in value or entropy(value) < rule.floor:
+        return None
+    kind = rule.kind
+    if kind in _PASSWORDS:
+        if value.lower() in _WORDS_FOR_IT or value.isdigit():
+            return None
+        if kind != "url-password" and not is_password(value, literal=True):
+            return None
+        if kind == "url-password" and _DATABASES.search(
+            text, max(match.start() - 40, 0), match.start()
+        ):
+            kind = "database-url-password"
+    if kind == "authorization-header" and not any(sign.isdigit() for sign in value):
+        return None
+    genuine = rule.checksum(value) if rule.checksum is not None else None
+    start, end = match.span(group)
+    return _bounded(text, rank, Assigned(kind, start, end), genuine)
+
+
+def _bounded(text: str, rank: int, value: Assigned, genuine: bool | None = None) -> _Hit | None:
+    """A hit with whole characters in it; none where it would tear an escape apart."""
+    start, end = value.start, value.end
+    if start and text[start - 1] == "\\" and text[start] in _ESCAPED:
+        return None
+    if MASK in text[start:end]:
+        return None
+    if not text[start:end].isascii():
+        while start and "\x80" <= text[start] <= "\xbf":
+            start -= 1
+        while end < len(text) and "\x80" <= text[end] <= "\xbf":
+            end += 1
+    return _Hit(start, end, rank, value.kind, genuine)

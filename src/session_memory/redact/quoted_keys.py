@@ -1,0 +1,50 @@
+"""Private keys whose lines are strings of their own: in source code, in a list of JSON.
+
+The quotes and escapes between the lines stay, so that what holds the key stays what it is; each
+line is a secret by itself. Where no end of the key is in sight, only what is long and random is
+taken for a line of one.
+"""
+
+import re
+from collections.abc import Iterator
+
+from session_memory.redact.rules import LINE, SIGN
+
+MOST_LINES = 400
+_HEADER = re.compile(r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
+_BETWEEN = (
+    rf"(?:{LINE}|{SIGN}|\\{{0,7}}[\"'`]|[,\d()\[\]&]"
+    r"|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [\w ,./+:@()-]{1,80}+)"
+)
+_BODY = re.compile(
+    rf"{_BETWEEN}{{1,60}}?"
+    r"([A-Za-z0-9+/=]{32,2000}+"
+    rf"|(?=\+?[A-Za-z0-9])[A-Za-z0-9+/=]{{1,76}}+(?={_BETWEEN}{{1,60}}?-----END))",
+    re.ASCII,
+)
+_MIXED = tuple(re.compile(signs) for signs in ("[a-z]", "[A-Z]", "[0-9]"))
+
+
+def quoted_key_lines(text: str, place: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of the key stand whose header has its words at ``place``."""
+    header = next(
+        (
+            found
+            for start in range(max(place - 60, 0), place)
+            if (found := _HEADER.match(text, start)) is not None and found.end() > place
+        ),
+        None,
+    )
+    if header is None:
+        return
+    end = header.end()
+    for _ in range(MOST_LINES):
+        line = _BODY.match(text, end)
+        if line is None or not _is_of_a_key(line[1]):
+            return
+        yield line.span(1)
+        end = line.end()
+
+
+def _is_of_a_key(line: str) -> bool:
+    return len(line) < 32 or all(signs.search(line) for signs in _MIXED)

@@ -1,0 +1,277 @@
+"""The rules: what secrets of each kind look like. The tuple is the rule set; order is rank.
+
+A rule is looked at only where one of its words stands in the text, so its words must be rare. Every
+repetition is bounded, which bounds the work on hostile text. What a format looks like is a fact
+its issuer publishes and the rules of gitleaks 8 collect; docs/redaction.md lists every kind.
+"""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from session_memory.redact.judging import ends_in_checksum
+
+# Raised whenever a rule changes: what was masked when it was collected says by which rules.
+VERSION = 2
+
+# Where a token may begin: not in the middle of a word, nor of base64. In a line of JSON the letter
+# before it may be the end of an escape, in an address that of a percent sign.
+_AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2})"
+_FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE})"
+_END = r"(?![A-Za-z0-9_+/-])"
+LINE = r"(?:[\r\n]|\\{1,7}[rn])"
+# What stands before the lines of a key where a tool, a diff, a quote or a comment shows it: marks,
+# and a line's number with an arrow, a bar or a tab after it. As bytes and as escapes of JSON.
+SIGN = r"(?:[ \t>#|*;%:.+/-]|\\{1,7}t|\xe2\x86\x92|\xe2\x94\x82|\\{1,7}u(?:2192|2502|003[Ee]))"
+_MARGIN = rf"{SIGN}{{0,24}}+(?:\d{{1,7}}{SIGN}{{1,8}}+)?+"
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """The first group is the secret, else the whole match. ``words`` in lower case are found in any
+    case when ``any_case``; ``back`` is how far before its word a secret may begin. ``floor`` is the
+    least entropy. ``checksum`` tells whether one is genuine; a wrong one is masked all the same.
+    ``in_run`` says that its words stand in, or just before, a long run of letters and digits."""
+
+    kind: str
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+    floor: float = 3.0
+    any_case: bool = False
+    back: int = 0
+    checksum: Callable[[str], bool] | None = None
+    in_run: bool = False
+
+
+def _token(
+    kind: str,
+    words: str,
+    shape: str,
+    floor: float = 3.0,
+    *,
+    back: int = 0,
+    checksum: Callable[[str], bool] | None = None,
+    end: str = _END,
+    in_run: bool = True,
+) -> Rule:
+    """A secret that is known by its own beginning, wherever it stands."""
+    pattern = re.compile(f"{_FREE}{shape}{end}", re.ASCII)
+    words_of = tuple(words.split())
+    return Rule(kind, words_of, pattern, floor, back=back, checksum=checksum, in_run=in_run)
+
+
+def _address(kind: str, pattern: str) -> Rule:
+    """A secret that is part of an address on the web."""
+    return Rule(kind, ("://",), re.compile(f"://{pattern}", re.ASCII))
+
+
+def _in_text(kind: str, words: tuple[str, ...], pattern: str, floor: float = 0.0) -> Rule:
+    """A secret known by what stands around it."""
+    compiled = re.compile(pattern, re.ASCII | re.IGNORECASE)
+    return Rule(kind, words, compiled, floor, any_case=True)
+
+
+RULES: tuple[Rule, ...] = (
+    # A key whose end was cut off is a key as well, as far as its lines are base64.
+    Rule(
+        "private-key",
+        ("PRIVATE KEY",),
+        re.compile(
+            r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+            rf"(?:(?:[A-Za-z0-9=,_]|-(?!----)|(?!-){SIGN}|{LINE}){{16,20000}}+"
+            r"-{5,6}END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+            rf"|(?:{LINE}{{0,4}}+{_MARGIN}[A-Za-z0-9+/=]{{24,2000}}+){{1,400}}+"
+            rf"(?:{LINE}{{1,4}}+{_MARGIN}[A-Za-z0-9+/=]{{1,76}}+(?! ?[a-z]))?)",
+            re.ASCII,
+        ),
+        back=60,
+    ),
+    Rule(
+        "putty-private-key",
+        ("Private-Lines:",),
+        re.compile(
+            rf"Private-Lines: \d{{1,4}}{LINE}{{1,2}}+{_MARGIN}([A-Za-z0-9+/=]{{16,80}}+"
+            rf"(?:{LINE}{{1,2}}+{_MARGIN}[A-Za-z0-9+/=]{{1,80}}+(?!-)){{0,200}}+)",
+            re.ASCII,
+        ),
+    ),
+    _token("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
+    # Clouds
+    _token("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
+    _token("aws-bedrock-key", "ABSK", r"ABSK[A-Za-z0-9+/]{109,269}={0,2}"),
+    _token("google-api-key", "AIza", r"AIza[\w-]{35}", 3.5),
+    _token("google-oauth-token", "ya29.", r"ya29\.[\w-]{20,1000}", 3.5, end=""),
+    _token("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}"),
+    _token("azure-client-secret", "Q~", r"[\w~.]{3}\dQ~[\w~.-]{31,34}", back=4, in_run=False),
+    Rule(
+        "azure-storage-key",
+        ("AccountKey=",),
+        re.compile(r"AccountKey=([A-Za-z0-9+/]{86}==)", re.ASCII),
+        3.5,
+    ),
+    Rule(
+        "azure-sas-signature",
+        ("sig=",),
+        re.compile(r"(?<=[?&6])sig=([A-Za-z0-9%+/]{43,90}(?:=|%3[Dd])?)", re.ASCII),
+        3.5,
+    ),
+    _token("digitalocean-token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}", back=3),
+    _token("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
+    _token(
+        "fly-token",
+        "fm2_",
+        r"fm2_[A-Za-z0-9+/]{100,2000}={0,3}",
+        in_run=False,
+    ),
+    _token("heroku-key", "HRKU-AA", r"HRKU-AA[\w-]{58}"),
+    _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
+    _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}", back=14),
+    _token("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{24,300}"),
+    _token(
+        "doppler-token",
+        "dp.",
+        r"dp\.(?:pt|sa|st(?:\.[\w-]{2,35})?)\.[A-Za-z0-9]{40,44}",
+        in_run=False,
+    ),
+    _token("planetscale-token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[\w=.-]{32,64}"),
+    _token("supabase-key", "sbp_ sb_secret_", r"(?:sbp_[0-9a-f]{40}|sb_secret_[\w-]{31,40})"),
+    _token("tailscale-key", "tskey-", r"tskey-[a-z]{3,10}-[A-Za-z0-9-]{20,80}"),
+    _token("cloudflare-origin-key", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
+    # Code and packages
+    _token(
+        "github-token",
+        "ghp_ gho_ ghu_ ghs_ ghr_",
+        r"gh[pousr]_[A-Za-z0-9]{36}",
+        checksum=ends_in_checksum,
+    ),
+    _token(
+        "github-fine-grained-token", "github_pat_", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"
+    ),
+    _token(
+        "gitlab-token",
+        "glpat- glrt- gldt- glptt- glcbt- glft- glsoat- gloas- glagent-",
+        r"gl(?:pat|rt|dt|ptt|cbt|ft|soat|oas|agent)-[\w.-]{20,300}",
+    ),
+    _token("gitlab-runner-token", "GR1348941", r"GR1348941[\w-]{20}"),
+    _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}", checksum=ends_in_checksum),
+    _token("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,1000}", end=""),
+    _token("rubygems-key", "rubygems_", r"rubygems_[0-9a-f]{48}"),
+    _token("docker-token", "dckr_", r"dckr_[po]at_[\w-]{27,40}"),
+    _in_text(
+        "docker-registry-auth",
+        ('"auth',),
+        r"\"auth\\{0,7}\"[ \t]{0,2}:[ \t]{0,2}\\{0,7}\"([A-Za-z0-9+/]{16,2000}={0,2})(?=\\{0,7}\")",
+        3.0,
+    ),
+    _token("artifactory-token", "AKCp cmVmd", r"(?:AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59})", 4.0),
+    _token("postman-key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    _token("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
+    _token("atlassian-token", "ATATT3", r"ATATT3[\w=-]{180,240}"),
+    _token("figma-token", "figd_", r"figd_[\w-]{40}"),
+    _token("notion-token", "ntn_", r"ntn_[0-9]{11}[A-Za-z0-9]{35}"),
+    # Models
+    _token("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d\d-[\w-]{80,120}"),
+    _token("openrouter-key", "sk-or-v1-", r"sk-or-v1-[0-9a-f]{64}"),
+    _token("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)[\w-]{40,200}", 3.5),
+    _token("openai-key", "sk-", r"sk-[A-Za-z0-9]{32,64}", 3.3),
+    _token("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{34}", 3.3),
+    _token("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{52}"),
+    _token("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{48}"),
+    _token("xai-key", "xai-", r"xai-[A-Za-z0-9]{70,90}"),
+    _token("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37,40}"),
+    _token("nvidia-key", "nvapi-", r"nvapi-[\w-]{60,70}"),
+    # Messages and money
+    _token(
+        "slack-token",
+        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe-",
+        r"xox[abeoprs]-[A-Za-z0-9-]{18,200}",
+        2.5,
+    ),
+    _token(
+        "slack-token",
+        "xoxe. xapp-",
+        r"(?:xoxe\.xox[bp]-\d-[A-Za-z0-9]{140,200}|xapp-\d-[A-Z0-9]{8,20}-\d{8,20}-[A-Za-z0-9]{20,80})",
+        2.5,
+    ),
+    _token("telegram-bot-token", ":AA", r"(?:bot)?\d{8,10}:AA[\w-]{32,33}", back=13),
+    _token(
+        "stripe-key",
+        "sk_live_ rk_live_ sk_test_ rk_test_",
+        r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}",
+    ),
+    _token("stripe-webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{32,64}={0,2}", in_run=False),
+    _token("square-token", "sq0", r"sq0(?:atp|csp|idp)-[\w-]{22,60}"),
+    _token("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    _token("twilio-key", "SK", r"SK[0-9a-f]{32}"),
+    _token("sendgrid-key", "SG.", r"SG\.[\w-]{16,32}\.[\w-]{38,50}"),
+    _token("mailgun-key", "key-", r"key-[0-9a-f]{32}"),
+    _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", back=32),
+    _token("brevo-key", "xkeysib-", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    _token("easypost-key", "EZAK EZTK", r"EZ[AT]K[A-Za-z0-9]{54}"),
+    # Watching
+    _token("new-relic-key", "NRAK- NRII- NRJS-", r"NR(?:AK|II|JS)-[A-Za-z0-9-]{19,32}"),
+    _token(
+        "grafana-token",
+        "glsa_ glc_ eyJrIjoi",
+        r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/]{32,400}={0,3}|eyJrIjoi[A-Za-z0-9]{70,400}={0,3})",
+    ),
+    _token(
+        "sentry-token", "sntrys_ sntryu_", r"(?:sntryu_[0-9a-f]{64}|sntrys_[A-Za-z0-9+/=_]{60,600})"
+    ),
+    _token("dynatrace-token", "dt0c01.", r"dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    _token("1password-token", "ops_eyJ", r"ops_eyJ[A-Za-z0-9+/]{250,2000}={0,3}"),
+    # What stands in many places
+    Rule(
+        "jwt",
+        ("eyJ",),
+        re.compile(
+            rf"(?:(?<![\w+-])|{_AFTER_ESCAPE})"
+            r"eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,12000}+(?:\.[\w-]{10,2000}={0,2})?",
+            re.ASCII,
+        ),
+        in_run=True,
+    ),
+    _address("slack-webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w+/]{40,80})"),
+    _address(
+        "discord-webhook", r"\w{0,12}\.?discord(?:app)?\.com/api/webhooks/(\d{15,22}/[\w-]{60,80})"
+    ),
+    _address("teams-webhook", r"[\w.-]{1,60}\.webhook\.office\.com/(webhookb2/[\w@/-]{80,300})"),
+    Rule(
+        "url-password",
+        ("://",),
+        re.compile(r"://[^\s/:@\"'`\\<>|]{0,100}:([^\s/@\"'`\\<>]{3,200})@(?=[\w\[])", re.ASCII),
+        0.0,
+    ),
+    _in_text(
+        "authorization-header",
+        ("authorization",),
+        r"authorization\\{0,7}[\"'`]?[ \t]{0,2}[:=,][ \t]{0,2}\\{0,7}[\"'`]?"
+        r"(?:(?:bearer|basic|token|bot|apikey|digest|negotiate)[ \t]{1,2})?([\w.~+/=-]{8,4000})",
+        2.5,
+    ),
+    _in_text("authorization-header", ("bearer ",), r"\bbearer ([\w.~+/=-]{20,4000})", 3.5),
+    _in_text(
+        "command-line-password",
+        (" -u ", "--user ", "sshpass ", "mysql", "redis-cli "),
+        r"(?:(?: -u|--user)[ \t]{1,2}[\"']?[\w.@+-]{1,64}:"
+        r"|sshpass[ \t]{1,2}-p[ \t]{0,2}[\"']?|redis-cli[ \t][^\r\n\\|;&]{0,60}?-a[ \t]{1,2}"
+        r"|mysql(?:dump|admin)?[ \t](?:[^\r\n\\|;&]{0,60}?[ \t])?-p(?=[^\s-]))"
+        r"([^\s\"'\\@]{4,128})",
+        2.0,
+    ),
+    _in_text(
+        "session-cookie",
+        ("cookie",),
+        r"cookie\\{0,7}[\"'`]?[ \t]{0,2}[:=][ \t]{0,2}\\{0,7}[\"'`]?"
+        r"(?:[\w.-]{1,40}=[^;\s\"'\\]{0,200};[ \t]?){0,8}"
+        r"[\w.-]{0,30}(?:sess|sid|auth|token)[\w.-]{0,20}=([\w%.~+/=:-]{16,4000})",
+        3.0,
+    ),
+    _in_text(
+        "netrc-password",
+        ("login ",),
+        r"\blogin[ \t]{1,4}[^\s\"\\]{1,80}(?:[ \t]|\\{1,7}n){1,4}"
+        r"password[ \t]{1,4}([^\s\"\\]{4,128})",
+        2.0,
+    ),
+)

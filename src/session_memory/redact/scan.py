@@ -1,0 +1,114 @@
+"""Where the words of the rules stand in a text: most text holds none of them.
+
+The words are looked for one after the other, each as fast as memory can be searched, and most of
+them only where a token could be. With the extra
+``scan`` installed hyperscan looks for all of them at once; it finds the same places.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from threading import local
+from typing import Any
+
+Found = tuple[int, int]
+"""The place of a word and its number."""
+
+Scan = Callable[[str, str], Iterable[Found]]
+
+
+# A token known by its beginning is at least as long as the shortest of them, an AWS key's id; what
+# stands before such a run and belongs to it is no longer than the margin.
+RUN = 20
+MARGIN = 16
+_RUN_SIGNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_CLASSES = bytes(120 if byte in _RUN_SIGNS else 32 for byte in range(256))
+
+
+def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
+    """Gives every place where a word stands, with the word's number in all three together."""
+    if find_spec("hyperscan") is not None:
+        return at_once((*in_run, *exact), any_case)
+    return one_by_one(in_run, exact, any_case)
+
+
+def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
+    def scan(text: str, lowered: str) -> Iterator[Found]:
+        yield from _in_runs(text, in_run)
+        for number, word in enumerate(exact, len(in_run)):
+            yield from _places(text, word, number)
+        for number, word in enumerate(any_case, len(in_run) + len(exact)):
+            yield from _places(lowered, word, number)
+
+    return scan
+
+
+def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[Found]:
+    """Looks for words in the long runs alone, laid end to end: a small part of most text."""
+    starts, firsts, parts, size = [], [], [], 0
+    for start, end in _runs(text):
+        starts.append(start)
+        firsts.append(size)
+        parts.append(text[start:end])
+        size += end - start + 1
+    laid = "\n".join(parts)
+    for number, word in enumerate(words):
+        for place, _ in _places(laid, word, number):
+            part = bisect_right(firsts, place) - 1
+            yield starts[part] + place - firsts[part], number
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    """Every run of `RUN` signs or more with the margin before it; none overlaps another."""
+    classes = text.encode("latin-1").translate(_CLASSES)
+    wanted, done = b"x" * RUN, 0
+    place = classes.find(wanted)
+    while place >= 0:
+        end = classes.find(b" ", place + RUN)
+        end = len(classes) if end < 0 else end
+        yield max(place - MARGIN, done), end
+        done = end
+        place = classes.find(wanted, end)
+
+
+def _places(text: str, word: str, number: int) -> Iterator[Found]:
+    place = text.find(word)
+    while place >= 0:
+        yield place, number
+        place = text.find(word, place + 1)
+
+
+def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
+    words = [*exact, *any_case]
+    # A compiled database has scratch space of its own, which no two threads may use at once.
+    own = local()
+
+    def scan(text: str, lowered: str) -> list[Found]:
+        if not hasattr(own, "database"):
+            own.database = _compiled(exact, any_case)
+        found: list[Found] = []
+
+        def note(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
+            found.append((end - len(words[number]), number))
+
+        own.database.scan(text.encode("latin-1"), match_event_handler=note)
+        found.sort(key=lambda hit: (hit[1], hit[0]))
+        return found
+
+    return scan
+
+
+def _compiled(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Any:
+    import hyperscan  # noqa: PLC0415
+
+    expressions = [_quoted(word) for word in (*exact, *any_case)]
+    flags = [0] * len(exact) + [hyperscan.HS_FLAG_CASELESS] * len(any_case)
+    database = hyperscan.Database()
+    database.compile(expressions=expressions, ids=list(range(len(flags))), flags=flags)
+    return database
+
+
+@cache
+def _quoted(word: str) -> bytes:
+    return "".join(f"\\x{ord(letter):02x}" for letter in word).encode()
