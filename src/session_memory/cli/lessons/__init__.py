@@ -1,0 +1,1 @@
+"""The commands of ``session-memory lessons``, each in a file of its own."""

@@ -1,0 +1,27 @@
+"""The detectors of the adapters, for rooms that see events and never an adapter."""
+
+from typing import Any
+
+from session_memory.adapters.detectors import TestResult, is_soft_correction, test_result
+from session_memory.adapters.detectors.calls import shell_text
+from session_memory.adapters.detectors.programs import Program, programs
+
+__all__ = [
+    "Program",
+    "TestResult",
+    "command_of",
+    "is_shell",
+    "is_soft_correction",
+    "programs",
+    "test_result",
+]
+
+
+def command_of(tool: str, arguments: Any) -> str | None:
+    """The text that a call gives to a shell; None when it gives none."""
+    return shell_text(tool, arguments)
+
+
+def is_shell(tool: str) -> bool:
+    """Whether a tool hands a text to a shell."""
+    return shell_text(tool, {"command": "true"}) is not None

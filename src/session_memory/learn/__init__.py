@@ -1,0 +1,1 @@
+"""What sessions come down to, and what can be learned from them. Nothing here writes upstream."""

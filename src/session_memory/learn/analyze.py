@@ -1,0 +1,207 @@
+"""Analysis: the digest and the signals of every session that changed, and of no other.
+
+A session is read in one snapshot with its revision, and what comes of it is stored together with
+that revision: one that grew meanwhile is analyzed again next time, and is not evictable before.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from session_memory.collect.bodies import Bodies
+from session_memory.core.schema import Session
+from session_memory.core.text import one_line
+from session_memory.core.time import now_ms, parse_time
+from session_memory.learn.detect import signals_in
+from session_memory.learn.digest import DIGEST_VERSION, Digest, Spent, encoded
+from session_memory.learn.digest_session import Used, digest_events
+from session_memory.learn.signal import Signal
+from session_memory.learn.texts import Texts
+from session_memory.learn.words import is_directive
+from session_memory.pricing import Amount, session_amounts
+from session_memory.pricing.table import price_table
+from session_memory.store.brief_events import brief_events
+from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, Unread
+from session_memory.store.store import Store
+
+BATCH = 100
+MOST_DIRECTIVES = 20
+SHOWN = 200
+
+
+class Analyzed(msgspec.Struct, kw_only=True):
+    """What an analysis did: sessions read anew, those that were known, and what was found."""
+
+    analyzed: int = 0
+    unchanged: int = 0
+    events: int = 0
+    errors: int = 0
+    signals: int = 0
+    outcomes: dict[str, int] = {}
+
+
+def analyze(
+    store: Store,
+    uids: Sequence[str] | None = None,
+    now: int | None = None,
+    on_session: Callable[[int], None] = lambda events: None,
+    on_begin: Callable[[int, int], None] = lambda sessions, events: None,
+) -> Analyzed:
+    """Analyze the sessions that changed since they were analyzed last; those of ``uids`` anyway.
+
+    ``on_begin`` hears how many sessions and events there are to read, ``on_session`` of each that
+    was read.
+    """
+    with store.db.occupied(shared=True):
+        return _analyze(store, uids, now, on_session, on_begin)
+
+
+def _analyze(
+    store: Store,
+    uids: Sequence[str] | None,
+    now: int | None,
+    on_session: Callable[[int], None],
+    on_begin: Callable[[int, int], None],
+) -> Analyzed:
+    digests, prices = Digests(store.db), prices_id(store)
+    waiting = digests.unread(DIGEST_VERSION, prices) if uids is None else digests.unread_of(uids)
+    on_begin(len(waiting), sum(unread.events for unread in waiting))
+    done = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
+    for batch in _batches(waiting):
+        read = list(_read(store, batch, on_session))
+        with store.transaction():
+            for unread, digest in read:
+                _save(digests, unread, digest, prices, now_ms() if now is None else now, done)
+    return done
+
+
+def prices_id(store: Store) -> str:
+    """Names the prices that amounts are made with: the table, and those the user set."""
+    own = msgspec.json.encode(dict(store.own_prices()), order="sorted")
+    told = f"{price_table().digest}\n{own.decode()}".encode()
+    return blake2b(told, digest_size=8).hexdigest()
+
+
+def _batches(waiting: list[Unread]) -> Iterator[list[Unread]]:
+    for start in range(0, len(waiting), BATCH):
+        yield waiting[start : start + BATCH]
+
+
+def _read(
+    store: Store, batch: list[Unread], on_session: Callable[[int], None]
+) -> Iterator[tuple[Unread, Digest]]:
+    amounts = session_amounts(store, [unread.uid for unread in batch])
+    for unread in batch:
+        with store.db.snapshot():
+            session = store.sessions.get(unread.uid)
+            if session is None or session.evicted_at is not None:
+                # Of what was evicted there is nothing here to read: the digest it has stays.
+                continue
+            digest = read_session(store, unread.id, session, amounts[unread.uid])
+        yield msgspec.structs.replace(unread, revision=session.revision), digest
+        on_session(unread.events)
+
+
+def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> Digest:
+    """The digest of a session as it stands now."""
+    word = store.names.word
+    used = Used(
+        [
+            (seq, word(model) or "", context + output, context)
+            for seq, model, context, output in Digests(store.db).used(session_id)
+        ]
+    )
+    events = brief_events(store.db, store.names, session_id)
+    cost = _cost(session, used, amount)
+    return digest_events(session, events, Texts(Bodies(store)), used, cost)
+
+
+def _cost(session: Session, used: Used, amount: Amount) -> Spent:
+    cost = session.cost
+    return Spent(
+        tokens=cost.input_tokens + cost.output_tokens + cost.cache_tokens,
+        input_tokens=cost.input_tokens,
+        output_tokens=cost.output_tokens,
+        cache_read_tokens=cost.cache_read_tokens,
+        cache_write_tokens=cost.cache_write_tokens,
+        reasoning_tokens=cost.reasoning_tokens,
+        web_searches=cost.web_searches,
+        turns=cost.turns,
+        retries=cost.retries,
+        wall_clock_ms=round(cost.wall_clock_s * 1000),
+        microdollars=amount.microdollars,
+        unpriced_tokens=amount.unpriced_tokens,
+        models=used.models,
+    )
+
+
+def _save(
+    digests: Digests, unread: Unread, digest: Digest, prices: str, now: int, done: Analyzed
+) -> None:
+    row, errors = _row(unread, digest, prices), list(_errors(digest))
+    signals = [_signal(place, signal) for place, signal in enumerate(signals_in(digest))]
+    evidence = msgspec.json.encode(digest.outcome.evidence).decode()
+    digests.save(row, errors, signals, evidence=evidence, now=now)
+    done.analyzed += 1
+    done.events += digest.events
+    done.errors += len(errors)
+    done.signals += len(signals)
+    done.outcomes[row.outcome] = done.outcomes.get(row.outcome, 0) + 1
+
+
+def _row(unread: Unread, digest: Digest, prices: str) -> DigestRow:
+    told = [(said.event_uid, said.text) for said in digest.prompts if is_directive(said.text)]
+    return DigestRow(
+        session_uid=digest.session_uid,
+        version=digest.version,
+        revision=unread.revision,
+        prices=prices,
+        flavor=digest.flavor,
+        repo=digest.repo,
+        relation=digest.relation,
+        outcome=digest.outcome.outcome,
+        started_at=None if digest.started_at is None else parse_time(digest.started_at),
+        ended_at=None if digest.ended_at is None else parse_time(digest.ended_at),
+        tokens=digest.cost.tokens,
+        microdollars=digest.cost.microdollars,
+        unpriced_tokens=digest.cost.unpriced_tokens,
+        basis=digest.basis,
+        directives=msgspec.json.encode(told[:MOST_DIRECTIVES]).decode(),
+        body=encoded(digest),
+    )
+
+
+def _errors(digest: Digest) -> Iterator[ErrorRow]:
+    for error in digest.error_snippets:
+        how = error.resolution
+        yield ErrorRow(
+            session_uid=digest.session_uid,
+            fingerprint=error.fingerprint,
+            tool=error.tool,
+            count=error.count,
+            sample=error.sample,
+            event_uid=error.event_uids[0],
+            tokens=error.tokens,
+            resolution=how.kind if how else None,
+            resolved_by=one_line(how.text, SHOWN) if how else "",
+        )
+
+
+def _signal(place: int, signal: Signal) -> SignalRow:
+    return SignalRow(
+        session_uid=signal.session_uid,
+        place=place,
+        flavor=signal.flavor,
+        repo=signal.repo,
+        type=signal.type,
+        polarity=signal.polarity,
+        locus=signal.locus,
+        magnitude=signal.magnitude,
+        detail=signal.detail,
+        tokens=signal.tokens,
+        microdollars=signal.microdollars,
+        basis=signal.basis,
+        evidence=msgspec.json.encode(signal.evidence).decode(),
+        at=None if signal.at is None else parse_time(signal.at),
+    )

@@ -1,0 +1,178 @@
+"""Deciding about patterns: accept, reject, edit, merge. A person does; every decision is kept.
+
+Nothing becomes a lesson by itself, and none with less evidence than the floor without `force`.
+"""
+
+import getpass
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from session_memory.collect.config import LessonsConfig
+from session_memory.core.errors import LessonError, TooLittleEvidence
+from session_memory.core.time import format_time
+from session_memory.learn.lesson import (
+    ACCEPTED,
+    LONGEST_SUBJECT,
+    MERGED,
+    MOST_EVENTS,
+    MOST_SESSIONS,
+    REJECTED,
+    Lesson,
+    Quote,
+    checked,
+    lesson_id,
+    lesson_of,
+)
+from session_memory.learn.lessons import Lessons
+from session_memory.learn.patterns import OF_ERRORS, Pattern
+from session_memory.learn.quoting import quoted
+from session_memory.store.digests import Digests
+from session_memory.store.store import Store
+
+
+class Word(msgspec.Struct, frozen=True):
+    """Who decides, when and why."""
+
+    at: int
+    who: str
+    why: str = ""
+    force: bool = False
+
+
+def somebody() -> str:
+    """The name under which this user is logged in."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def accept(
+    lessons: Lessons,
+    store: Store,
+    pattern: Pattern,
+    floors: LessonsConfig,
+    word: Word,
+    *,
+    repos: Sequence[str] | None = None,
+    flavors: Sequence[str] | None = None,
+) -> Lesson:
+    """Make a lesson of a pattern; one that was rejected becomes accepted again."""
+    is_below = pattern.sessions < floors.promote_sessions
+    if is_below and not word.force:
+        needed = floors.promote_sessions
+        setting = "promote_sessions"
+        raise TooLittleEvidence(pattern.id, found=pattern.sessions, needed=needed, setting=setting)
+    lesson = _proposed(store, pattern, word.at)
+    if repos is not None:
+        lesson = msgspec.structs.replace(lesson, repos=tuple(repos))
+    if flavors is not None:
+        lesson = msgspec.structs.replace(lesson, flavors=tuple(flavors))
+    with lessons.journal.held():
+        known = _known(lessons, lesson.id)
+        if known is not None and known.status == ACCEPTED:
+            hint = f"Change it with: session-memory lessons edit {lesson.id}"
+            raise LessonError(f"{pattern.id} is the lesson {lesson.id} already", hint)
+        return lessons.save(lesson, "accept", who=word.who, why=word.why, forced=is_below)
+
+
+def reject(lessons: Lessons, store: Store, what: Pattern | Lesson, word: Word) -> Lesson:
+    """Say no to a pattern, or to a lesson that was accepted; it stays in the folder as that."""
+    now = format_time(word.at)
+    with lessons.journal.held():
+        if isinstance(what, Pattern):
+            known = _known(lessons, lesson_id(what.id))
+            what = known or _proposed(store, what, word.at)
+        else:
+            what = lessons.get(what.id)
+        lesson = msgspec.structs.replace(what, status=REJECTED, updated_at=now)
+        return lessons.save(lesson, "reject", who=word.who, why=word.why)
+
+
+def edit(lessons: Lessons, name: str, word: Word, **changes: object) -> Lesson:
+    """Change title, problem, resolution, repos or flavors of a lesson."""
+    with lessons.journal.held():
+        known = lessons.find(name)
+        lesson = msgspec.structs.replace(known, **changes, updated_at=format_time(word.at))
+        if msgspec.structs.replace(lesson, updated_at=known.updated_at) == known:
+            raise LessonError(f"nothing of {known.id} would change", "Say what to change it to.")
+        return lessons.save(checked(lesson), "edit", who=word.who, why=word.why)
+
+
+def mark(lessons: Lessons, name: str, effect: str | None, word: Word) -> Lesson:
+    """Write down what a measurement said."""
+    with lessons.journal.held():
+        known = lessons.find(name)
+        if known.effect == effect:
+            return known
+        changed = msgspec.structs.replace(known, effect=effect, updated_at=format_time(word.at))
+        return lessons.save(changed, "mark", who=word.who, why=word.why)
+
+
+def merge(lessons: Lessons, into: str, others: Sequence[str], word: Word) -> Lesson:
+    """Let one lesson speak for others: their evidence becomes its own, they stay as merged."""
+    now = format_time(word.at)
+    with lessons.journal.held():
+        kept = lessons.find(into)
+        gone = [lessons.find(name) for name in dict.fromkeys(others)]
+        if any(one.id == kept.id for one in gone):
+            raise LessonError(f"{kept.id} cannot be merged into itself", "Name two lessons.")
+        for one in (kept, *gone):
+            if one.status != ACCEPTED:
+                hint = "Accept it first."
+                raise LessonError(f"{one.id} is {one.status}, only accepted ones merge", hint)
+        why = word.why or f"merged {', '.join(one.id for one in gone)}"
+        joined = msgspec.structs.replace(_joined(kept, gone), updated_at=now)
+        joined = lessons.save(joined, "merge", who=word.who, why=why)
+        for one in gone:
+            away = msgspec.structs.replace(one, status=MERGED, merged_into=kept.id, updated_at=now)
+            lessons.save(away, "merge", who=word.who, why=word.why or f"merged into {kept.id}")
+    return joined
+
+
+def _joined(kept: Lesson, gone: list[Lesson]) -> Lesson:
+    every = [kept, *gone]
+    uids = tuple(dict.fromkeys(uid for one in every for uid in one.session_uids))
+    # Only named sessions can be told apart; where some are not, the largest number is certain.
+    sessions = max(len(uids), *(one.sessions for one in every))
+    scopes = [one.repos for one in every], [one.flavors for one in every]
+    repos, flavors = (
+        tuple(sorted({name for part in scope for name in part})) if all(scope) else ()
+        for scope in scopes
+    )
+    return msgspec.structs.replace(
+        kept,
+        repos=repos,
+        flavors=flavors,
+        patterns=tuple(dict.fromkeys(shown for one in every for shown in one.patterns)),
+        sessions=sessions,
+        first_seen=min((one.first_seen for one in every if one.first_seen), default=None),
+        last_seen=max((one.last_seen for one in every if one.last_seen), default=None),
+        session_uids=uids[-MOST_SESSIONS:],
+        events=tuple(dict.fromkeys(event for one in every for event in one.events))[:MOST_EVENTS],
+    )
+
+
+def _known(lessons: Lessons, name: str) -> Lesson | None:
+    return lessons.get(name) if lessons.path(name).exists() else None
+
+
+def _proposed(store: Store, pattern: Pattern, now: int) -> Lesson:
+    """A lesson of a pattern, with whose words are in it."""
+    lesson = lesson_of(pattern, now=format_time(now))
+    said = f"{lesson.title}\n{lesson.problem}\n{lesson.resolution}"
+    quotes = dict.fromkeys(quote for quote in _quotes(store, pattern) if quote.text in said)
+    return msgspec.structs.replace(lesson, quotes=tuple(quotes))
+
+
+def _quotes(store: Store, pattern: Pattern) -> Iterator[Quote]:
+    errors = Digests(store.db).errors_like([pattern.locus]) if pattern.type in OF_ERRORS else []
+    said = {error.sample: error.session_uid for error in errors}
+    done = {error.resolved_by: error.session_uid for error in errors}
+    first = pattern.session_uids[0] if pattern.sessions == len(pattern.session_uids) else ""
+    for text in (pattern.detail, pattern.locus):
+        yield Quote(said.get(text, first), quoted(text))
+        yield Quote(said.get(text, first), quoted(text, LONGEST_SUBJECT))
+    for fix in pattern.resolutions:
+        yield Quote(done.get(fix.text, ""), quoted(fix.text))

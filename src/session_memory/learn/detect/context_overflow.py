@@ -1,0 +1,20 @@
+"""The context ran full more than once: the task was too large for one session."""
+
+from collections.abc import Iterator
+
+from session_memory.learn.digest import Digest
+from session_memory.learn.signal import Signal, signal
+
+OFTEN = 2
+
+
+def context_overflow(digest: Digest) -> Iterator[Signal]:
+    context = digest.context
+    if context.compactions >= OFTEN:
+        yield signal(
+            digest,
+            "context_overflow",
+            locus=digest.repo or "",
+            magnitude=context.compactions,
+            detail=f"compacted {context.compactions} times, up to {context.peak:,} tokens sent",
+        )

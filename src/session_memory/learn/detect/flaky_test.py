@@ -1,0 +1,29 @@
+"""The same test command passing and failing while nothing was changed in between."""
+
+from collections.abc import Iterator
+
+from session_memory.learn.digest import Digest, TestRun
+from session_memory.learn.signal import Signal, signal
+
+
+def flaky_test(digest: Digest) -> Iterator[Signal]:
+    last: dict[str, TestRun] = {}
+    for run in digest.tests:
+        if run.edits:
+            last.clear()
+        before = last.get(run.command)
+        if before is not None and {before.passed, run.passed} == {True, False}:
+            yield _flaky(digest, before, run)
+        last[run.command] = run
+
+
+def _flaky(digest: Digest, before: TestRun, run: TestRun) -> Signal:
+    words = {True: "passed", False: "failed", None: ""}
+    return signal(
+        digest,
+        "flaky_test",
+        locus=run.command,
+        magnitude=1,
+        detail=f"{run.command} {words[before.passed]}, then {words[run.passed]}, without an edit",
+        evidence=(before.result_uid, run.result_uid),
+    )

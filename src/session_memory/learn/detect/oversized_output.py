@@ -1,0 +1,28 @@
+"""A result that filled the context with more than anybody reads."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from session_memory.learn.digest import Digest, Output
+from session_memory.learn.signal import ESTIMATED, Signal, signal
+from session_memory.learn.steps import program_of
+
+CHARACTERS_IN_A_TOKEN = 4
+
+
+def oversized_output(digest: Digest) -> Iterator[Signal]:
+    by_source: dict[str, list[Output]] = defaultdict(list)
+    for output in digest.outputs:
+        by_source[program_of(output.tool, output.call)].append(output)
+    for source, outputs in sorted(by_source.items()):
+        size = sum(output.size for output in outputs)
+        yield signal(
+            digest,
+            "oversized_output",
+            locus=source,
+            magnitude=len(outputs),
+            detail=f"{size:,} characters from {outputs[0].call or source}",
+            evidence=tuple(output.event_uid for output in outputs[:5]),
+            tokens=size // CHARACTERS_IN_A_TOKEN,
+            basis=ESTIMATED,
+        )

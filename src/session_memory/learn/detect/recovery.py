@@ -1,0 +1,33 @@
+"""An error that was overcome in a session that succeeded: how is worth remembering."""
+
+from collections.abc import Iterator
+
+from session_memory.learn.digest import Digest
+from session_memory.learn.signal import SUCCESS, Signal, signal
+
+_HOW = {
+    "edit": "by editing {}",
+    "command": "by running {}",
+    "look": "after looking at {}",
+    "instead": "with {} instead",
+    "again": "by trying again",
+}
+
+
+def recovery(digest: Digest) -> Iterator[Signal]:
+    if digest.outcome.outcome != "success":
+        return
+    for error in digest.error_snippets:
+        how = error.resolution
+        if how is not None:
+            words = _HOW.get(how.kind, "{}").format(how.text)
+            yield signal(
+                digest,
+                "recovery",
+                polarity=SUCCESS,
+                locus=error.fingerprint,
+                magnitude=error.count,
+                detail=f"{error.sample} – overcome {words}",
+                evidence=(*error.event_uids[:1], *how.event_uids[:3], how.succeeded),
+                tokens=error.tokens,
+            )

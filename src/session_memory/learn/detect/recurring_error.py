@@ -1,0 +1,29 @@
+"""An error that comes back in session after session."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from session_memory.learn.fleet import Fleet
+from session_memory.learn.signal import Signal
+from session_memory.store.digests import ErrorRow
+
+SESSIONS = 2
+
+
+def recurring_error(fleet: Fleet) -> Iterator[Signal]:
+    by_error: dict[str, list[ErrorRow]] = defaultdict(list)
+    for error in fleet.errors:
+        by_error[error.fingerprint].append(error)
+    for fingerprint, errors in sorted(by_error.items()):
+        if len(errors) >= SESSIONS:
+            for error in errors:
+                yield fleet.signal(
+                    error.session_uid,
+                    "recurring_error",
+                    locus=fingerprint,
+                    magnitude=error.count,
+                    # One wording for all, whichever session came first.
+                    detail=min(error.sample for error in errors),
+                    evidence=(error.event_uid,),
+                    tokens=error.tokens,
+                )

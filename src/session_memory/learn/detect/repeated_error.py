@@ -1,0 +1,22 @@
+"""One error met three times or more in a session, whatever was tried in between."""
+
+from collections.abc import Iterator
+
+from session_memory.learn.digest import Digest
+from session_memory.learn.signal import Signal, signal
+
+OFTEN = 3
+
+
+def repeated_error(digest: Digest) -> Iterator[Signal]:
+    for error in digest.error_snippets:
+        if error.count >= OFTEN:
+            yield signal(
+                digest,
+                "repeated_error",
+                locus=error.fingerprint,
+                magnitude=error.count,
+                detail=error.sample,
+                evidence=error.event_uids,
+                tokens=error.tokens,
+            )

@@ -1,0 +1,28 @@
+"""Commands that ran into a limit of time more than once."""
+
+import re
+from collections.abc import Iterator
+
+from session_memory.learn.digest import Digest
+from session_memory.learn.signal import Signal, signal
+from session_memory.learn.steps import program_of
+
+OFTEN = 2
+_TIMED_OUT = re.compile(
+    r"timed[ -]?out|timeout (?:expired|exceeded|reached)|ETIMEDOUT", re.IGNORECASE
+)
+
+
+def timeout(digest: Digest) -> Iterator[Signal]:
+    for error in digest.error_snippets:
+        if error.count >= OFTEN and _TIMED_OUT.search(error.sample):
+            source = program_of(error.tool, error.call)
+            yield signal(
+                digest,
+                "timeout",
+                locus=source,
+                magnitude=error.count,
+                detail=f"{source} timed out {error.count} times: {error.call}",
+                evidence=error.event_uids,
+                tokens=error.tokens,
+            )

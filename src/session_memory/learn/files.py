@@ -1,0 +1,145 @@
+"""Files that are written whole or not at all, and journals that only grow."""
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import LessonError, UnsafePath
+from session_memory.store.private import keep_names, make_private
+
+_UNFINISHED = ".session-memory-new"
+
+
+def sweep(path: Path) -> None:
+    """Remove what a killed `replace_file` of ``path`` left beside it."""
+    for left in path.parent.glob(f".{escape(path.name)}.*{_UNFINISHED}"):
+        left.unlink(missing_ok=True)
+
+
+def read_file(path: Path, most: int) -> bytes | None:
+    """The bytes of a file that is no link; None where there is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refusal(path, error) from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise UnsafePath(f"{path} is no file", "Name a file.")
+        if status.st_size > most:
+            raise UnsafePath(f"{path} is larger than {most:,} bytes", "Name another file.")
+        return file.read()
+
+
+def _refusal(path: Path, error: OSError) -> Exception:
+    if error.errno == errno.ELOOP:
+        leads = os.path.realpath(path)
+        return UnsafePath(f"{path} is a link", f"Name the file it leads to: {leads}")
+    hint = "Check the path and its permissions."
+    return LessonError(f"cannot use {path}: {error.strerror}", hint)
+
+
+def replace_file(
+    path: Path, data: bytes, like: os.stat_result | None = None, mode: int = 0o600
+) -> None:
+    """Put ``data`` in the place of ``path``: a reader sees the old file or the new one.
+
+    The new file has mode and owner of ``like``, else ``mode``. A link at ``path`` is replaced,
+    never followed.
+    """
+    new = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
+    try:
+        descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise _refusal(new, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if like is not None:
+                _make_like(file.fileno(), like)
+            elif mode != 0o600:
+                os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    keep_names(path.parent)
+
+
+def _make_like(descriptor: int, like: os.stat_result) -> None:
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
+        try:
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        except PermissionError as error:
+            hint = "Let its owner run the command."
+            raise UnsafePath("the file belongs to somebody else", hint) from error
+    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+
+
+class Journal:
+    """Lines of JSON that are only ever added; each is on disk when `add` returns.
+
+    Whoever changes what the journal tells of holds it meanwhile, so changes happen one by one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def entries(self) -> tuple[list[dict[str, Any]], int]:
+        """Every entry in order, and how many lines could not be read: a torn one, a foreign one."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return [], 0
+        found, bad = [], 0
+        for line in data.split(b"\n"):
+            if not line.strip(b"\0 \t\r"):
+                continue
+            try:
+                found.append(msgspec.json.decode(line.lstrip(b"\0"), type=dict[str, Any]))
+            except msgspec.DecodeError:
+                bad += 1
+        return found, bad
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        make_private(self.path.parent)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        try:
+            descriptor = os.open(self.path, flags, 0o600)
+        except OSError as error:
+            raise _refusal(self.path, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            keep_names(self.path.parent)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Call it while the journal is held."""
+        line = msgspec.json.encode(entry) + b"\n"
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                # Somebody was killed while writing: what is torn costs itself alone.
+                line = b"\n" + line
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,124 @@
+"""How an error was resolved before: the same one by its fingerprint, in any repository and by any
+agent; where nobody had it, those most like it by their words, and said to be only that.
+"""
+
+from collections.abc import Iterator
+from heapq import nlargest
+
+import msgspec
+
+from session_memory.core.time import MAX_MS, MIN_MS
+from session_memory.learn.digest import ErrorSnippet, Resolution
+from session_memory.learn.digests import digest_of
+from session_memory.learn.fingerprints import fingerprint, telling_line
+from session_memory.learn.words import likeness, telling_words
+from session_memory.redact import mask
+from session_memory.store.digests import Digests, ErrorRow
+from session_memory.store.store import Store
+
+SAME, SIMILAR, NOTHING = "same", "similar", "nothing"
+MOST_TEXT = 1 << 20
+MOST_LINES = 400
+SHORTEST_LINE = 8
+ALIKE = 0.4
+# An edit tells more than a command, and both more than that it worked the second time.
+_STRENGTH = ("edit", "command", "instead", "look", "again", None)
+
+
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that met the error; ``resolution`` is None where it was never resolved there."""
+
+    session_uid: str
+    fingerprint: str
+    sample: str
+    call: str
+    count: int
+    event_uid: str
+    likeness: float
+    resolution: Resolution | None
+
+
+class Known(msgspec.Struct, frozen=True):
+    """``basis`` is ``same``, ``similar`` or ``nothing``; ``asked`` is the line that was looked
+    for."""
+
+    asked: str
+    fingerprint: str
+    basis: str
+    met: list[Met]
+
+
+def known_errors(store: Store, text: str, limit: int) -> Known:
+    """Where the error in ``text`` was met, resolved ones first. ``limit`` 0 gives all."""
+    text = mask(text[-MOST_TEXT:])
+    asked = telling_line(text)
+    mark = fingerprint(asked)
+    if not asked:
+        return Known("", mark, NOTHING, [])
+    rows = _same(store, text, mark)
+    if rows:
+        return Known(asked, mark, SAME, _ranked(store, [(1.0, row) for row in rows], limit))
+    near = _similar(store, asked, limit or 50)
+    return Known(asked, mark, SIMILAR if near else NOTHING, _ranked(store, near, limit))
+
+
+def _same(store: Store, text: str, mark: str) -> list[ErrorRow]:
+    """By the line that tells; else by any line of the output."""
+    digests = Digests(store.db)
+    if rows := digests.errors_like([mark]):
+        return rows
+    lines = dict.fromkeys(line.strip() for line in text.splitlines())
+    marks = [fingerprint(line) for line in list(lines)[-MOST_LINES:] if len(line) >= SHORTEST_LINE]
+    return digests.errors_like(list(dict.fromkeys(marks))) if marks else []
+
+
+def _similar(store: Store, asked: str, limit: int) -> list[tuple[float, ErrorRow]]:
+    words = telling_words(asked)
+    scored = (
+        (round(score, 4), row)
+        for row in Digests(store.db).errors()
+        if (score := likeness(words, telling_words(row.sample))) >= ALIKE
+    )
+    return nlargest(limit * 4, scored, key=lambda one: (one[0], one[1].session_uid))
+
+
+def _ranked(store: Store, rows: list[tuple[float, ErrorRow]], limit: int) -> list[Met]:
+    """What resolved it first, by how much that tells, then the newest."""
+    newest = _ages(store)
+
+    def order(one: tuple[float, ErrorRow]) -> tuple[int, float, int, str, str]:
+        score, row = one
+        strength = _STRENGTH.index(row.resolution) if row.resolution in _STRENGTH else 3
+        age = -newest.get(row.session_uid, 0)
+        return strength, -score, age, row.session_uid, row.event_uid
+
+    chosen = sorted(rows, key=order)
+    return list(_met(store, chosen[: limit or None]))
+
+
+def _ages(store: Store) -> dict[str, int]:
+    return {
+        row.session_uid: row.ended_at or row.started_at or 0
+        for row in Digests(store.db).briefs(MIN_MS, MAX_MS)
+    }
+
+
+def _met(store: Store, rows: list[tuple[float, ErrorRow]]) -> Iterator[Met]:
+    for score, row in rows:
+        snippet = _snippet(store, row)
+        yield Met(
+            session_uid=row.session_uid,
+            fingerprint=row.fingerprint,
+            sample=row.sample,
+            call=snippet.call if snippet else "",
+            count=row.count,
+            event_uid=row.event_uid,
+            likeness=score,
+            resolution=snippet.resolution if snippet else None,
+        )
+
+
+def _snippet(store: Store, row: ErrorRow) -> ErrorSnippet | None:
+    digest = digest_of(store, row.session_uid)
+    errors = digest.error_snippets if digest else ()
+    return next((one for one in errors if one.fingerprint == row.fingerprint), None)

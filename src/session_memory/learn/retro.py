@@ -1,0 +1,223 @@
+"""The retrospective: what was done in a stretch of time, what it cost, what went wrong, what fixed
+it, and what to do about it; by repository, or for one session.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from session_memory.core.skills import FLAVOR as SKILL
+from session_memory.core.time import format_time
+from session_memory.learn.advice import advice, title
+from session_memory.learn.digest import Digest
+from session_memory.learn.digests import digest_of
+from session_memory.learn.fleet import Fleet, fleet_of
+from session_memory.learn.patterns import Pattern, cluster, signals_of
+from session_memory.learn.retro_skills import SkillRetro, skill_retros
+from session_memory.learn.signal import PROBLEM, Signal
+from session_memory.pricing import Amount
+from session_memory.store.store import Store
+
+SUGGESTIONS = 3
+MOST_SESSIONS = 20
+MOST_PROBLEMS = 10
+MOST_FIXED = 10
+NOWHERE = "(no repository)"
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """A session in a line: what was asked and what came of it."""
+
+    session_uid: str
+    title: str
+    outcome: str
+    reason: str
+    evidence: tuple[str, ...]
+    tokens: int
+    microdollars: int
+    unpriced_tokens: int
+    commits: int
+    edits: int
+    ended_at: str | None
+
+
+class Fixed(msgspec.Struct, frozen=True, kw_only=True):
+    """An error that was resolved: by what, and where to look."""
+
+    error: str
+    kind: str
+    text: str
+    session_uid: str
+    event_uids: tuple[str, ...]
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+    """``look`` are commands that show the evidence."""
+
+    text: str
+    why: str
+    pattern_id: str
+    tokens: int
+    microdollars: int
+    basis: str
+    look: tuple[str, ...]
+
+
+class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
+    """``sessions`` with what they cost, subagents included; ``done`` names the largest."""
+
+    repo: str
+    sessions: int
+    subagents: int
+    outcomes: dict[str, int]
+    tokens: int
+    microdollars: int
+    unpriced_tokens: int
+    done: tuple[Work, ...]
+    problems: tuple[Pattern, ...]
+    fixed: tuple[Fixed, ...]
+    suggestions: tuple[Suggestion, ...]
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(self.microdollars, self.unpriced_tokens)
+
+
+class Retro(msgspec.Struct, frozen=True, kw_only=True):
+    """``unread`` sessions of the store were not analyzed yet and are not in it."""
+
+    since: str
+    until: str
+    repos: tuple[RepoRetro, ...]
+    skills: tuple[SkillRetro, ...]
+    unread: int
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+def retro(
+    store: Store, *, since: int, until: int, repo: str | None = None, unread: int = 0
+) -> Retro:
+    """What the sessions come to that ended from ``since`` on and before ``until``."""
+    fleet = fleet_of(store, since, until, repo)
+    signals: dict[str, list[Signal]] = defaultdict(list)
+    for signal in signals_of(store, fleet):
+        signals[signal.repo or NOWHERE].append(signal)
+    parts = _by_repo(fleet)
+    repos = [_repo(store, name, part, signals[name]) for name, part in parts.items()]
+    return Retro(
+        since=format_time(since),
+        until=format_time(until),
+        repos=tuple(sorted(repos, key=lambda told: (-told.tokens, told.repo))),
+        skills=tuple(skill_retros(store, since, until, repo)),
+        unread=unread,
+    )
+
+
+def retro_of(store: Store, uid: str, *, unread: int = 0) -> Retro | None:
+    """The same for one session and its subagents; None where it was never analyzed."""
+    digest = digest_of(store, uid)
+    if digest is None:
+        return None
+    members = {uid, *store.sessions.subagents(uid)}
+    fleet = fleet_of(store)
+    own = [row for row in fleet.sessions if row.session_uid in members]
+    errors = [error for error in fleet.errors if error.session_uid in members]
+    signals = [s for s in signals_of(store, fleet) if s.session_uid in members]
+    told = _repo(store, digest.repo or NOWHERE, Fleet(own, errors), signals)
+    moments = digest.started_at or format_time(0), digest.ended_at or format_time(0)
+    skills = skill_retros(store, None, None, None, uid=uid) if digest.flavor == SKILL else ()
+    return Retro(
+        since=moments[0], until=moments[1], repos=(told,), skills=tuple(skills), unread=unread
+    )
+
+
+def _by_repo(fleet: Fleet) -> dict[str, Fleet]:
+    parts: dict[str, Fleet] = {}
+    for session in fleet.sessions:
+        name = session.repo or NOWHERE
+        parts.setdefault(name, Fleet([], [])).sessions.append(session)
+    for error in fleet.errors:
+        parts[fleet.by_uid[error.session_uid].repo or NOWHERE].errors.append(error)
+    return parts
+
+
+def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoRetro:
+    own = [session for session in fleet.sessions if session.relation != "subagent"]
+    problems = [p for p in cluster(signals, fleet.errors) if p.polarity == PROBLEM]
+    largest = sorted(own, key=lambda s: (-s.tokens, s.session_uid))[:MOST_SESSIONS]
+    digests = [digest for s in largest if (digest := digest_of(store, s.session_uid)) is not None]
+    return RepoRetro(
+        repo=name,
+        sessions=len(own),
+        subagents=len(fleet.sessions) - len(own),
+        outcomes=dict(sorted(Counter(session.outcome for session in own).items())),
+        tokens=sum(session.tokens for session in fleet.sessions),
+        microdollars=sum(session.microdollars for session in fleet.sessions),
+        unpriced_tokens=sum(session.unpriced_tokens for session in fleet.sessions),
+        done=tuple(map(_work, digests)),
+        problems=tuple(problems[:MOST_PROBLEMS]),
+        fixed=tuple(_fixed(digests))[:MOST_FIXED],
+        suggestions=tuple(map(_suggestion, problems[:SUGGESTIONS])),
+    )
+
+
+def _work(digest: Digest) -> Work:
+    asked = digest.first_request.text if digest.first_request else ""
+    return Work(
+        session_uid=digest.session_uid,
+        title=digest.title or asked,
+        outcome=digest.outcome.outcome,
+        reason=digest.outcome.reason,
+        evidence=digest.outcome.evidence,
+        tokens=digest.cost.tokens,
+        microdollars=digest.cost.microdollars,
+        unpriced_tokens=digest.cost.unpriced_tokens,
+        commits=len(digest.commits),
+        edits=digest.markers.edit,
+        ended_at=digest.ended_at,
+    )
+
+
+def _fixed(digests: list[Digest]) -> Iterator[Fixed]:
+    """Errors that an edit, a command or another call resolved, the dearest first."""
+    found = [
+        (-error.tokens, digest.session_uid, error.fingerprint, error)
+        for digest in digests
+        for error in digest.error_snippets
+        if error.resolution is not None and error.resolution.kind != "again"
+    ]
+    for _, uid, _, error in sorted(found, key=lambda item: item[:3]):
+        if how := error.resolution:
+            yield Fixed(
+                error=error.sample,
+                kind=how.kind,
+                text=how.text,
+                session_uid=uid,
+                event_uids=(*error.event_uids[:1], *how.event_uids, how.succeeded),
+            )
+
+
+def _suggestion(pattern: Pattern) -> Suggestion:
+    day = (pattern.last_seen or "unknown")[:10]
+    sessions = "1 session" if pattern.sessions == 1 else f"{pattern.sessions} sessions"
+    return Suggestion(
+        text=advice(pattern),
+        why=f"{title(pattern)}: {sessions}, {pattern.magnitude:,} times, last {day}",
+        pattern_id=pattern.id,
+        tokens=pattern.tokens,
+        microdollars=pattern.microdollars,
+        basis=pattern.basis,
+        look=tuple(_look(pattern)),
+    )
+
+
+def _look(pattern: Pattern) -> Iterator[str]:
+    """Commands that show the evidence, an event of each session; a shell leaves the rest out."""
+    events = {seen.session_uid: seen.event_uid for seen in reversed(pattern.evidence)}
+    for uid in list(reversed(events) if events else pattern.session_uids)[:SUGGESTIONS]:
+        yield f"session-memory show {uid}" + (f"  # event {events[uid]}" if events else "")

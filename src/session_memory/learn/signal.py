@@ -1,0 +1,62 @@
+"""A signal: one thing that stands out in a session, with the events that show it."""
+
+import msgspec
+
+from session_memory.core.text import one_line
+from session_memory.learn.digest import Digest
+
+PROBLEM, SUCCESS = "problem", "success"
+MEASURED, ESTIMATED = "measured", "estimated"
+LOCUS, DETAIL = 200, 300
+
+
+class Signal(msgspec.Struct, frozen=True, kw_only=True):
+    """``locus`` says where, in words that the same thing elsewhere shares: signals of one type and
+    locus are one pattern. ``magnitude`` is a count. ``tokens`` and ``microdollars`` are what it
+    cost; ``basis`` says whether the tokens were ``measured`` or ``estimated``. Money is the share
+    of the session's amount that the tokens stand for.
+    """
+
+    session_uid: str
+    flavor: str
+    repo: str | None
+    type: str
+    polarity: str
+    locus: str
+    magnitude: int
+    detail: str
+    tokens: int = 0
+    microdollars: int = 0
+    basis: str = MEASURED
+    evidence: tuple[str, ...] = ()
+    at: str | None = None
+
+
+def signal(
+    digest: Digest,
+    kind: str,
+    *,
+    locus: str,
+    magnitude: int,
+    detail: str,
+    evidence: tuple[str, ...] = (),
+    tokens: int = 0,
+    polarity: str = PROBLEM,
+    basis: str | None = None,
+) -> Signal:
+    """A signal of the session that ``digest`` is of."""
+    return Signal(
+        session_uid=digest.session_uid,
+        flavor=digest.flavor,
+        repo=digest.repo,
+        type=kind,
+        polarity=polarity,
+        locus=one_line(locus, LOCUS),
+        magnitude=magnitude,
+        detail=one_line(detail, DETAIL),
+        tokens=tokens,
+        microdollars=digest.money(tokens),
+        basis=basis or digest.basis,
+        evidence=evidence,
+        at=digest.ended_at or digest.started_at,
+    )

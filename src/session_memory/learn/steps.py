@@ -1,0 +1,131 @@
+"""The steps of a session as the digest sees them: its events one by one, and calls with results."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from session_memory.collect.detecting import Program, is_shell, programs
+from session_memory.store.brief_events import BriefEvent
+
+MOST_OPEN = 10_000
+
+
+class Done(NamedTuple):
+    """A call and its result; ``kinds`` are those of the call."""
+
+    call: BriefEvent
+    kinds: tuple[str, ...]
+    result: BriefEvent
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.result.is_error)
+
+    @property
+    def key(self) -> tuple[str | None, str]:
+        """What two calls share when one is the other tried again: a file's edit may change."""
+        return self.call.tool, self.call.path or self.call.summary
+
+    @property
+    def is_shell(self) -> bool:
+        return runs_shell(self.call.tool)
+
+    @property
+    def says_no(self) -> bool:
+        """Whether the command answered "no" with its status: that is no failure."""
+        if self.result.exit_code != 1 or not self.is_shell:
+            return False
+        started = list(programs(self.call.summary))
+        return bool(started) and _name(started[-1]) in _QUIET
+
+
+_NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which command pgrep git-diff git-grep"
+_QUIET = frozenset(_NO_SAYERS.split())
+
+
+def _name(program: Program) -> str:
+    is_git = program.name == "git" and program.arguments
+    return f"git-{program.arguments[0]}" if is_git else program.name
+
+
+class Calls:
+    """Pairs each result with its call; a call without a result stays open."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[BriefEvent, tuple[str, ...]]] = {}
+
+    def opened(self, call: BriefEvent, kinds: tuple[str, ...]) -> None:
+        if call.call_id is not None and len(self._open) < MOST_OPEN:
+            self._open[call.call_id] = call, kinds
+
+    def closed(self, result: BriefEvent) -> Done | None:
+        found = self._open.pop(result.call_id or "", None)
+        return None if found is None else Done(*found, result)
+
+    def left(self) -> list[BriefEvent]:
+        return [call for call, _ in self._open.values()]
+
+
+_shells: dict[str, bool] = {}
+
+
+def runs_shell(tool: str | None) -> bool:
+    if tool is None:
+        return False
+    if tool not in _shells:
+        if len(_shells) > MOST_OPEN:
+            _shells.clear()
+        _shells[tool] = is_shell(tool)
+    return _shells[tool]
+
+
+class Tokens:
+    """What the responses of a session used, by place: sums over stretches of it.
+
+    Where an agent logs usage by the turn only, a turn's tokens are ``spread`` over its events.
+    """
+
+    def __init__(self, used: Sequence[tuple[int, int]], *, spread: bool = False) -> None:
+        self.spread = spread
+        self._seqs = [seq for seq, _ in used]
+        self._sums = [0, *_running(tokens for _, tokens in used)]
+
+    def between(self, first: int, last: int) -> int:
+        """Tokens of the responses that ended at ``first`` or later, and at ``last`` or before."""
+        if self.spread:
+            return max(0, self._until(last) - self._until(first - 1))
+        start, end = bisect_left(self._seqs, first), bisect_right(self._seqs, last)
+        return max(0, self._sums[end] - self._sums[start]) if end > start else 0
+
+    def _until(self, seq: int) -> int:
+        """What was used up to an event, its turn's part included."""
+        place = bisect_right(self._seqs, seq)
+        if place == len(self._seqs):
+            return self._sums[-1]
+        begin = self._seqs[place - 1] if place else -1
+        part = self._sums[place + 1] - self._sums[place]
+        return self._sums[place] + part * max(0, seq - begin) // max(1, self._seqs[place] - begin)
+
+
+def _running(numbers: Iterable[int]) -> Iterator[int]:
+    total = 0
+    for number in numbers:
+        total += number
+        yield total
+
+
+def few(uids: Sequence[str], most: int = 5) -> tuple[str, ...]:
+    """The first of many; where all are needed, the session has them."""
+    return tuple(islice(dict.fromkeys(uids), most))
+
+
+def program_of(tool: str | None, call: str) -> str:
+    """A tool, and where it runs a shell the program that it starts there."""
+    if tool is None or not runs_shell(tool):
+        return tool or "model"
+    started = [program.name for program in programs(call) if program.name not in _PLACES]
+    return f"shell: {started[0]}" if started else "shell"
+
+
+_PLACES = frozenset({"cd", "export", "set", "source", "."})

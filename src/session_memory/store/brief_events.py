@@ -1,0 +1,85 @@
+"""Events as analysis reads them: every one of a session, without what it does not look at.
+
+Nothing is checked and little is made of the columns, which takes a fraction of the time.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.core.text import one_line
+from session_memory.core.time import format_time
+from session_memory.store.database import Database
+from session_memory.store.events import event_uid
+from session_memory.store.names import Names
+
+PAGE = 1000
+_PAGE = f"""
+    select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.branch,
+        e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id, e.path, e.is_sidechain,
+        e.is_error, e.duration_ms, e.exit_code
+    from events e join sources o on o.id = e.source_id
+    where e.session_id = :session and e.seq > :after order by e.seq limit {PAGE}
+"""
+
+
+class BriefEvent(msgspec.Struct, gc=False):
+    """Named as in `SessionEvent`; ``at`` is its time in milliseconds, and ``source``, ``place``,
+    ``length`` and ``block`` say where its record lies."""
+
+    seq: int
+    at: int | None
+    kind: str
+    marks: tuple[str, ...]
+    role: str | None
+    tool: str | None
+    native_kind: str | None
+    model: str | None
+    branch: str | None
+    summary: str
+    source: str
+    place: int
+    length: int
+    record: bytes
+    block: int
+    call_id: str | None
+    path: str | None
+    is_sidechain: int
+    is_error: int
+    duration_ms: int | None
+    exit_code: int | None
+
+    @property
+    def event_uid(self) -> str:
+        return event_uid(self.record, self.block)
+
+    @property
+    def ts(self) -> str | None:
+        return None if self.at is None else format_time(self.at)
+
+
+def brief_events(db: Database, names: Names, session_id: int) -> Iterator[BriefEvent]:
+    """The session's own events in order, a page at a time: memory stays flat."""
+    word, where = names.word, {"session": session_id, "after": -1}
+    marks_of: dict[int, tuple[str, ...]] = {}
+    while rows := db.all(_PAGE, where):
+        for row in rows:
+            seq, at, kind, marks, role, tool, native_kind, model, branch, summary, *rest = row
+            if marks not in marks_of:
+                marks_of[marks] = tuple(filter(None, (word(marks) or "").split(",")))
+            yield BriefEvent(
+                seq,
+                at,
+                word(kind) or "",
+                marks_of[marks],
+                word(role),
+                word(tool),
+                word(native_kind),
+                word(model),
+                branch,
+                summary or one_line(row[16] or ""),
+                *rest,
+            )
+        if len(rows) < PAGE:
+            return
+        where["after"] = rows[-1][0]

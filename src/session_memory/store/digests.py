@@ -1,0 +1,218 @@
+"""Digests, the fingerprints of errors and the signals of sessions: small, and kept when raw goes.
+
+All that is known of a session is replaced as one, in the transaction that says at which revision
+the session was analyzed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from session_memory.core.text import escaped
+from session_memory.store.database import Database, Row
+from session_memory.store.values import storable
+from session_memory.store.zstandard import zstd
+
+LEVEL = 3
+
+
+class DigestRow(msgspec.Struct, kw_only=True):
+    """A digest as the table holds it, ``body`` unpacked; times are milliseconds."""
+
+    session_uid: str
+    version: int
+    revision: int
+    prices: str
+    flavor: str
+    repo: str | None
+    relation: str | None
+    outcome: str
+    started_at: int | None
+    ended_at: int | None
+    tokens: int
+    microdollars: int
+    unpriced_tokens: int
+    basis: str
+    directives: str
+    body: bytes
+
+
+class ErrorRow(msgspec.Struct, kw_only=True):
+    """An error of a session by its fingerprint; ``resolution`` is its kind, None while open."""
+
+    session_uid: str
+    fingerprint: str
+    tool: str | None
+    count: int
+    sample: str
+    event_uid: str
+    tokens: int
+    resolution: str | None
+    resolved_by: str
+
+
+class SignalRow(msgspec.Struct, kw_only=True):
+    """A signal as the table holds it; ``evidence`` is a JSON list of event_uids."""
+
+    session_uid: str
+    place: int
+    flavor: str
+    repo: str | None
+    type: str
+    polarity: str
+    locus: str
+    magnitude: int
+    detail: str
+    tokens: int
+    microdollars: int
+    basis: str
+    evidence: str
+    at: int | None
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A session to be analyzed, at which revision, and how much there is to read."""
+
+    id: int
+    uid: str
+    revision: int
+    events: int
+
+
+_DIGEST = DigestRow.__struct_fields__
+_BRIEF = _DIGEST[:-1]
+_ERROR = ErrorRow.__struct_fields__
+_SIGNAL = SignalRow.__struct_fields__
+# What was evicted can no longer be read: its digest is all there is, and stays.
+_UNREAD = """
+    select s.id, s.uid, s.revision, s.event_count
+    from sessions s left join digests d on d.session_uid = s.uid
+    where s.evicted_at is null and s.stale = 0
+        and (d.revision is null or d.revision <> s.revision or d.version <> :version
+            or d.prices <> :prices or s.analyzed_revision is null
+            or s.analyzed_revision <> s.revision)
+    order by s.id
+"""
+_UNREAD_OF = """
+    select s.id, s.uid, s.revision, s.event_count from sessions s
+    where s.evicted_at is null and s.uid in ({keys})
+"""
+_KNOWN = """
+    select d.revision from sessions s left join digests d on d.session_uid = s.uid
+    where s.uid = :uid
+"""
+_USED = """
+    select seq, model, input_tokens + cache_read_tokens + cache_write_tokens, output_tokens
+    from usage where owner_id = :session order by seq, usage_id
+"""
+_BODY = "select body from digests where session_uid = :uid"
+_FORGET = tuple(
+    f"delete from {table} where session_uid = :uid"
+    for table in ("digests", "error_fingerprints", "signals")
+)
+_ANALYZED = """
+    update sessions set outcome = :outcome, outcome_evidence = :evidence, analyzed_at = :now,
+        analyzed_revision = :revision
+    where uid = :uid
+"""
+_BRIEFS = f"""
+    select {", ".join(_BRIEF)} from digests
+    where coalesce(ended_at, started_at, 0) >= :since and coalesce(ended_at, started_at, 0) < :until
+    order by session_uid
+"""
+_ERRORS = f"select {', '.join(_ERROR)} from error_fingerprints order by session_uid, event_uid"
+_ERRORS_LIKE = f"""
+    select {", ".join(_ERROR)} from error_fingerprints where fingerprint in ({{keys}})
+"""
+_SIGNALS = f"select {', '.join(_SIGNAL)} from signals order by session_uid, place"
+_SIGNALS_OF = f"""
+    select {", ".join(_SIGNAL)} from signals where session_uid = :uid order by place
+"""
+_COUNT = "select count(*) from digests"
+
+
+class Digests:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def unread(self, version: int, prices: str) -> list[Unread]:
+        """Sessions whose digest is missing, or not of this revision, version or price list."""
+        rows = self._db.all(_UNREAD, {"version": version, "prices": prices})
+        return [Unread(*row) for row in rows]
+
+    def unread_of(self, uids: Sequence[str]) -> list[Unread]:
+        """The sessions of these uids that still can be read, whatever is known of them."""
+        rows = [Unread(*row) for row in self._db.matching(_UNREAD_OF, list(dict.fromkeys(uids)))]
+        return sorted(rows, key=lambda row: row.id)
+
+    def save(
+        self,
+        row: DigestRow,
+        errors: Iterable[ErrorRow],
+        signals: Iterable[SignalRow],
+        *,
+        evidence: str,
+        now: int,
+    ) -> None:
+        """Replace all that is known of a session; call it inside a transaction.
+
+        A session that was forgotten since it was read leaves nothing here.
+        """
+        known = self._db.one(_KNOWN, {"uid": row.session_uid})
+        if known is None:
+            return
+        if known[0] is not None:
+            # By us earlier, or by somebody else meanwhile.
+            self.forget(row.session_uid)
+        body = zstd.compress(row.body, LEVEL)
+        values = {**storable(row), "body": body}
+        self._db.insert("digests", _DIGEST, [[values[name] for name in _DIGEST]])
+        self._db.insert("error_fingerprints", _ERROR, map(_values, errors))
+        self._db.insert("signals", _SIGNAL, map(_values, signals))
+        told = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
+        self._db.execute(_ANALYZED, {**told, "now": now, "revision": row.revision})
+
+    def used(self, session_id: int) -> list[Row]:
+        """``(seq, model, context, output)`` of each response that counts for a session."""
+        return self._db.all(_USED, {"session": session_id})
+
+    def forget(self, uid: str) -> None:
+        """Leave nothing of a session here; call it inside a transaction."""
+        for statement in _FORGET:
+            self._db.execute(statement, {"uid": uid})
+
+    def body(self, uid: str) -> bytes | None:
+        """The digest's JSON, None where the session was never analyzed."""
+        packed = self._db.value(_BODY, {"uid": uid})
+        return None if packed is None else zstd.decompress(packed)
+
+    def briefs(self, since: int, until: int) -> Iterator[DigestRow]:
+        """Digests without their bodies, of sessions that ended in a stretch of time, by uid."""
+        for row in self._db.each(_BRIEFS, {"since": since, "until": until}):
+            yield DigestRow(**dict(zip(_BRIEF, row, strict=True)), body=b"")
+
+    def errors(self) -> Iterator[ErrorRow]:
+        """Every error of every session, in an order that does not depend on the analysis."""
+        return (_error(row) for row in self._db.each(_ERRORS))
+
+    def errors_like(self, fingerprints: Sequence[str]) -> list[ErrorRow]:
+        """Where these errors occurred, and what resolved them."""
+        found = [_error(row) for row in self._db.matching(_ERRORS_LIKE, list(fingerprints))]
+        return sorted(found, key=lambda row: (row.session_uid, row.event_uid))
+
+    def signals(self, uid: str | None = None) -> Iterator[SignalRow]:
+        """The signals of one session, or of all."""
+        rows = self._db.each(_SIGNALS) if uid is None else self._db.all(_SIGNALS_OF, {"uid": uid})
+        return (SignalRow(**dict(zip(_SIGNAL, row, strict=True))) for row in rows)
+
+    def count(self) -> int:
+        return int(self._db.value(_COUNT))
+
+
+def _error(row: Row) -> ErrorRow:
+    return ErrorRow(**dict(zip(_ERROR, row, strict=True)))
+
+
+def _values(row: msgspec.Struct) -> list[Any]:
+    return list(storable(row).values())

@@ -1,0 +1,340 @@
+"""Sessions with known truth: what a detector must find in them, and what it must not.
+
+    home = ClaudeHome(tmp_path)
+    truth = plant(home, sessions=100, seed=1)      # uid -> the types of its signals
+    home.write()
+
+Every session is made of harmless work, near misses, and at most one thing that stands out. The
+same seed writes the same bytes.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from random import Random
+
+from session_memory.testing.claude import ClaudeHome, Log, call, usage
+
+Truth = dict[str, set[str]]
+_SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in "aeiou")
+_INSTRUCTIONS = (
+    ("use uv for installing, not pip", "please use uv and not pip for installing"),
+    ("never commit without running the linter", "never commit without the linter running first"),
+    ("don't touch the generated client code", "do not touch generated client code"),
+)
+_MODULES = ("orjsonx", "pydantix", "numpyro_lite")
+
+
+class Planting:
+    """One session in the making; ``shares`` names what other sessions may have in common with it:
+    a type that stands out only when it comes back, and by which it is known."""
+
+    def __init__(self, log: Log, random: Random) -> None:
+        self.log, self.random = log, random
+        self.shares: list[tuple[str, str]] = []
+
+    def word(self) -> str:
+        return "".join(self.random.choices(_SYLLABLES, k=4))
+
+    def path(self) -> str:
+        return f"{self.log.cwd}/src/{self.word()}.py"
+
+    def error(self) -> str:
+        return f"ValueError: {self.word()} is no {self.word()}"
+
+    def run(self, command: str, output: str = "", exit_code: int = 0) -> None:
+        self.log.run(command, output, exit_code)
+
+    def read(self, path: str, output: str) -> None:
+        self.log.answer(call("Read", file_path=path))
+        self.log.result(output)
+
+    def fail(self, tool: str, output: str, **arguments: str) -> None:
+        self.log.answer(call(tool, **arguments))
+        self.log.result(output, is_error=True)
+
+
+Part = Callable[[Planting], set[str]]
+
+
+# ------------------------------------------------------------ what stands out
+
+
+def retry_storm(p: Planting) -> set[str]:
+    command, error = f"make {p.word()}", p.error()
+    for _ in range(p.random.randint(3, 5)):
+        p.run(command, error, exit_code=2)
+    return {"retry_storm", "repeated_error"}
+
+
+def unreachable_model(p: Planting) -> set[str]:
+    for attempt in range(1, 5):
+        p.log.api_error(attempt)
+    p.log.answer("Back again.")
+    p.shares.append(("recurring_error", "529"))
+    return {"retry_storm", "repeated_error"}
+
+
+def repeated_error(p: Planting) -> set[str]:
+    error = p.error()
+    for _ in range(3):
+        p.run(f"node {p.word()}.js", error, exit_code=1)
+    return {"repeated_error"}
+
+
+def schema_thrash(p: Planting) -> set[str]:
+    for _ in range(p.random.randint(2, 3)):
+        issue = f"The required parameter `{p.word()}` is missing"
+        told = f"InputValidationError: Grep failed due to the following issue:\n{issue}"
+        p.fail("Grep", f"<tool_use_error>{told}</tool_use_error>", query=p.word())
+    return {"schema_thrash"}
+
+
+def permission_denied(p: Planting) -> set[str]:
+    for _ in range(2):
+        p.log.answer(call("WebFetch", url=f"https://{p.word()}.example/"))
+        p.log.deny()
+    p.shares.append(("recurring_error", "denied"))
+    return {"permission_denied"}
+
+
+def timeout(p: Planting) -> set[str]:
+    name = p.word()
+    for _ in range(2):
+        p.run(f"./{name}.sh {p.word()}", f"{name}: command timed out", exit_code=124)
+    return {"timeout"}
+
+
+def flaky_then_failed(p: Planting) -> set[str]:
+    p.run("pytest -q", "4 passed in 0.10s")
+    p.run("pytest -q", f"E   {p.error()}\n1 failed, 3 passed in 0.10s", exit_code=1)
+    return {"flaky_test", "failed"}
+
+
+def flaky_then_passed(p: Planting) -> set[str]:
+    p.run("go test ./...", f"--- FAIL: Test{p.word().title()} (0.00s)\nFAIL", exit_code=1)
+    p.run("go test ./...", "ok  \texample/app\t0.10s")
+    return {"flaky_test", "recovery"}
+
+
+def oversized_output(p: Planting) -> set[str]:
+    line = " ".join(p.word() for _ in range(10))
+    p.run(f"cat {p.word()}.log", "\n".join(f"{n} {line}" for n in range(400)))
+    return {"oversized_output"}
+
+
+def reread_file(p: Planting) -> set[str]:
+    path, body = p.path(), "\n".join(p.word() for _ in range(40))
+    for _ in range(5):
+        p.read(path, body)
+    return {"reread_file"}
+
+
+def taken_back(p: Planting) -> set[str]:
+    for _ in range(2):
+        p.log.edit(p.path())
+    p.run("git checkout -- .")
+    return {"thrown_away"}
+
+
+def undone_by_hand(p: Planting) -> set[str]:
+    path, old, new = p.path(), p.word(), p.word()
+    for before, after in ((old, new), (new, old)):
+        p.log.answer(call("Edit", file_path=path, old_string=before, new_string=after))
+        p.log.result(f"The file {path} has been updated.")
+    return {"thrown_away"}
+
+
+def rewound(p: Planting) -> set[str]:
+    before = p.log.head
+    p.log.prompt(f"change {p.word()}")
+    p.log.edit(p.path())
+    p.log.answer("Changed.")
+    p.log.rewind(before)
+    p.log.prompt(f"leave {p.word()} as it is")
+    p.log.answer("As you like.")
+    return {"thrown_away"}
+
+
+def context_overflow(p: Planting) -> set[str]:
+    for _ in range(2):
+        p.log.compact()
+        p.log.answer(f"On with {p.word()}.")
+    return {"context_overflow"}
+
+
+def repeated_instruction(p: Planting) -> set[str]:
+    about = f"{p.word()} {p.word()}"
+    p.log.prompt(f"please don't add comments to {about}")
+    p.log.answer("Understood.")
+    p.log.prompt(f"don't add comments to {about}, please")
+    p.log.answer("Sorry.")
+    return {"repeated_instruction"}
+
+
+def failed(p: Planting) -> set[str]:
+    p.run("pytest -q", f"E   {p.error()}\n2 failed, 5 passed in 0.30s", exit_code=1)
+    return {"failed"}
+
+
+def nothing_worked(p: Planting) -> set[str]:
+    p.log.prompt(f"fetch {p.word()}")
+    p.run(f"curl {p.word()}.example", f"curl: could not resolve {p.word()}", exit_code=6)
+    p.log.answer("It cannot be reached.")
+    return {"failed"}
+
+
+def abandoned(p: Planting) -> set[str]:
+    p.log.answer(f"I think about {p.word()}")
+    p.log.interrupt()
+    return {"abandoned"}
+
+
+def clean_pass(p: Planting) -> set[str]:
+    p.log.edit(p.path())
+    p.run("pytest -q", "0 errors, 0 failed, 12 passed in 0.20s")
+    return {"clean_pass"}
+
+
+def recovery(p: Planting) -> set[str]:
+    p.run("pytest -q", f"E   {p.error()}\n1 failed in 0.10s", exit_code=1)
+    p.log.edit(p.path())
+    p.run("pytest -q", "1 passed in 0.10s")
+    return {"recovery"}
+
+
+def recurring_error(p: Planting) -> set[str]:
+    module = p.random.choice(_MODULES)
+    trace = (
+        f'Traceback (most recent call last):\n  File "{p.path()}", line {p.random.randint(1, 99)}'
+    )
+    said = f"{trace}\nModuleNotFoundError: No module named '{module}'"
+    p.run(f"python {p.word()}.py", said, exit_code=1)
+    p.shares.append(("recurring_error", module))
+    return set()
+
+
+def recurring_instruction(p: Planting) -> set[str]:
+    said = p.random.choice(_INSTRUCTIONS)
+    p.log.prompt(p.random.choice(said))
+    p.log.answer("Will do.")
+    p.shares.append(("recurring_instruction", said[0]))
+    return set()
+
+
+def budget_overrun(p: Planting) -> set[str]:
+    p.log.answer(f"A long look at {p.word()}.", used=usage(20_000, input=10, read=4_000_000))
+    return {"budget_overrun"}
+
+
+# ------------------------------------------------------------ near misses
+
+
+def two_failures(p: Planting) -> set[str]:
+    command, error = f"make {p.word()}", p.error()
+    p.run(command, error, exit_code=2)
+    p.run(command, error, exit_code=2)
+    return set()
+
+
+def read_on(p: Planting) -> set[str]:
+    path = p.path()
+    for lines in (10, 25, 60, 140, 300):
+        p.read(path, "\n".join(p.word() for _ in range(lines)))
+    return set()
+
+
+def nothing_found(p: Planting) -> set[str]:
+    for _ in range(4):
+        p.run(f"grep -rn {p.word()} src", "", exit_code=1)
+    return set()
+
+
+def long_but_bearable(p: Planting) -> set[str]:
+    p.run(f"cat {p.word()}.txt", "\n".join(p.word() for _ in range(1200)))
+    return set()
+
+
+def another_branch(p: Planting) -> set[str]:
+    p.log.edit(p.path())
+    p.run(f"git checkout -b {p.word()}")
+    p.run("git stash list")
+    return set()
+
+
+def asked_again(p: Planting) -> set[str]:
+    p.log.prompt(f"show me {p.word()}")
+    p.log.answer("Here.")
+    p.log.prompt(f"show me {p.word()} too")
+    p.log.answer("Here.")
+    return set()
+
+
+def compacted_once(p: Planting) -> set[str]:
+    p.log.compact()
+    p.log.answer(f"On with {p.word()}.")
+    return set()
+
+
+def edited_and_read(p: Planting) -> set[str]:
+    path = p.path()
+    for _ in range(4):
+        p.read(path, "\n".join(p.word() for _ in range(40)))
+        p.log.edit(path)
+    return set()
+
+
+STANDING_OUT: tuple[Part, ...] = (
+    *(retry_storm, unreachable_model, repeated_error, schema_thrash, permission_denied, timeout),
+    *(flaky_then_failed, flaky_then_passed, oversized_output, reread_file, taken_back),
+    *(undone_by_hand, rewound),
+    *(context_overflow, repeated_instruction, failed, nothing_worked, abandoned, clean_pass),
+    *(recovery, recurring_error, recurring_instruction, budget_overrun),
+)
+HARMLESS: tuple[Part, ...] = (
+    *(two_failures, read_on, nothing_found, long_but_bearable, another_branch, asked_again),
+    *(compacted_once, edited_and_read),
+)
+# Proved by tests, with no error on the way: what else happened must not have been one.
+_WITHOUT_ERRORS: tuple[Part, ...] = (read_on, long_but_bearable, another_branch, edited_and_read)
+
+
+def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> Truth:
+    """Sessions of ``home`` with what is to be found in each; a part of them has nothing."""
+    random = Random(seed)
+    truth: Truth = {}
+    shared: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for number in range(sessions):
+        log = home.session(f"planted-{seed}-{number:05}")
+        planting = Planting(log, random)
+        is_clean = random.random() < clean
+        truth[log.uid] = write_session(planting, None if is_clean else random.choice(STANDING_OUT))
+        for known in planting.shares:
+            shared[known].append(log.uid)
+    for (kind, _), uids in shared.items():
+        if len(uids) > 1:
+            for uid in uids:
+                truth[uid].add(kind)
+    return truth
+
+
+def write_session(p: Planting, part: Part | None) -> set[str]:
+    """One session with ``part`` in it, or with nothing; the types of its signals."""
+    others = _WITHOUT_ERRORS if part is clean_pass else HARMLESS
+    p.log.prompt(f"work on {p.word()} {p.word()} {p.word()}")
+    p.log.answer(f"I look at {p.word()}.")
+    found: set[str] = set()
+    before, after = p.random.sample(others, 2)
+    found |= before(p)
+    if part is not None and part in _LAST:
+        return found | after(p) | part(p)
+    if part is not None:
+        found |= part(p)
+    found |= after(p)
+    # Where nothing at all works, the session failed.
+    p.run("git status --short", "M app.py")
+    p.log.answer(f"Looked at {p.word()}.")
+    return found
+
+
+# What came after would make it something else.
+_LAST: tuple[Part, ...] = (abandoned, nothing_worked)

@@ -1,0 +1,191 @@
+"""``analyze``, ``digest``, ``patterns`` and ``retro`` as somebody meets them."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from session_memory.cli.analysis import Follower
+from session_memory.collect.happenings import Idle, Stopped, Synced, Trouble
+from session_memory.core.errors import StoreError
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.planted import plant
+
+Run = Callable[..., Result]
+DAYS = str((datetime.now(UTC) - datetime(2026, 1, 1, tzinfo=UTC)).days + 1)
+
+
+@pytest.fixture
+def planted(home: Path, run: Run) -> Path:
+    """A home with sessions in which things stand out, collected and not analyzed."""
+    claude = ClaudeHome(home)
+    plant(claude, sessions=30, seed=5)
+    claude.write()
+    assert run("sync", "--quiet").exit_code == 0
+    return home
+
+
+def told(run: Run, *words: str) -> Any:
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_only_what_changed_is_analyzed(run: Run, planted: Path) -> None:
+    first = told(run, "analyze")
+    assert (first["analyzed"], first["unchanged"]) == (30, 0)
+    assert sum(first["outcomes"].values()) == 30
+    assert told(run, "analyze")["analyzed"] == 0
+    again = run("analyze")
+    assert again.stdout == "Nothing to analyze; 30 sessions known.\n"
+    named = run("analyze", "planted-5-00001")
+    assert "Analyzed 1 session" in named.stdout
+
+
+def test_sync_analyzes_when_it_is_asked_to(run: Run, home: Path) -> None:
+    claude = ClaudeHome(home)
+    log = claude.session()
+    log.prompt("test it")
+    log.run("pytest -q", "1 passed in 0.10s")
+    log.answer("It passes.")
+    claude.write()
+    report = told(run, "sync", "--analyze")
+    assert report["analysis"]["outcomes"] == {"success": 1}
+    listed = told(run, "sessions")["sessions"]
+    assert [session["outcome"] for session in listed] == ["success"]
+    assert "analysis" not in told(run, "sync")
+    assert "Nothing to analyze" in run("sync", "--analyze").stdout
+
+
+def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object) -> None:
+    uid = told(run, "sessions", "--limit", "1")["sessions"][0]["session_uid"]
+    before = told(run, "digest", uid)
+    assert before["is_stored"] is False
+    assert "Not stored yet" in run("digest", uid).stderr
+    run("analyze")
+    after = told(run, "digest", uid)
+    assert after["is_stored"] is True
+    assert after["digest"] == before["digest"]
+    page = run("digest", uid).stdout
+    assert page.startswith(uid)
+    for word in ("outcome", "cost", "time", "context", "asked"):
+        assert f"  {word} " in page
+
+
+def test_patterns_are_ranked_listed_and_shown(run: Run, planted: Path) -> None:
+    empty = run("patterns")
+    assert empty.stdout == "" and "session-memory analyze" in empty.stderr
+    run("analyze")
+    listing = told(run, "patterns", "--limit", "0")
+    assert listing["total"] == len(listing["patterns"]) > 5
+    assert (listing["sessions"], listing["unread"]) == (30, 0)
+    problems = [p for p in listing["patterns"] if p["polarity"] == "problem"]
+    assert [p["score"] for p in problems] == sorted((p["score"] for p in problems), reverse=True)
+    assert all(p["basis"] in ("measured", "estimated") for p in listing["patterns"])
+    worst = problems[0]
+    assert told(run, "patterns", worst["id"])["pattern"] == worst
+    page = run("patterns", worst["id"][:8]).stdout
+    assert worst["title"] in page and "session-memory show claude:planted" in page
+    assert run("patterns", "--limit", "3").stdout.count("\n") == 4
+    good = told(run, "patterns", "--polarity", "success", "--type", "recovery")["patterns"]
+    assert {p["type"] for p in good} == {"recovery"}
+
+
+def test_a_pattern_nobody_knows_is_an_error_with_a_hint(run: Run, demo: object) -> None:
+    result = run("patterns", "p-nothing", "--json")
+    assert result.exit_code == 1
+    error = json.loads(result.stderr)["error"]
+    assert error["kind"] == "unknown_pattern"
+    assert "session-memory patterns" in error["hint"]
+
+
+def test_a_retrospective_is_written_in_three_forms(run: Run, planted: Path) -> None:
+    run("analyze")
+    found = told(run, "retro", "--days", DAYS)
+    (repo,) = found["repos"]
+    assert (repo["repo"], repo["sessions"]) == ("app", 30)
+    assert 1 <= len(repo["suggestions"]) <= 3
+    again = told(run, "retro", "--days", DAYS, "--format", "json")
+    assert again["repos"] == found["repos"]
+    markdown = run("retro", "--days", DAYS, "--repo", "app").stdout
+    assert markdown.startswith("# Retrospective") and "### Suggestions" in markdown
+    assert "session-memory show claude:planted" in markdown
+    page = run("retro", "--days", DAYS, "--format", "html").stdout
+    assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
+    assert "No session was analyzed" in run("retro", "--repo", "nowhere").stdout
+
+
+def test_a_retrospective_of_one_session_asks_for_its_analysis(run: Run, planted: Path) -> None:
+    refused = run("retro", "planted-5-00001")
+    assert refused.exit_code == 1
+    assert "session-memory analyze claude:planted-5-00001" in refused.stderr
+    run("analyze")
+    assert "## app" in run("retro", "planted-5-00001").stdout
+
+
+def test_hostile_text_reaches_no_terminal(run: Run, home: Path) -> None:
+    claude = ClaudeHome(home)
+    log = claude.session()
+    log.prompt("\x1b]0;owned\x07 work")
+    for _ in range(3):
+        log.run("make \x1b[31m", "make: *** \x1b[2J\u202e gone", exit_code=2)
+    claude.write()
+    run("sync", "--analyze", "--quiet")
+    for words in (
+        ("digest", "alpha"),
+        ("patterns",),
+        ("retro", "--days", DAYS),
+        ("retro", "alpha"),
+    ):
+        shown = run(*words, color=True).stdout
+        assert shown
+        assert not [sign for sign in ("\x1b]", "\x07", "\x1b[2J", "\u202e") if sign in shown]
+
+
+def test_a_watch_analyzes_what_it_collected(start: Any, run: Run, home: Path) -> None:
+    claude = ClaudeHome(home)
+    log = claude.session()
+    log.prompt("test it")
+    log.run("pytest -q", "1 passed in 0.10s")
+    log.answer("It passes.")
+    claude.write()
+    watch = start("watch", "--analyze", "--json", stdout=subprocess.PIPE)
+    assert watch.stdout is not None
+    for line in watch.stdout:
+        if json.loads(line)["event"] == "synced":
+            break
+    watch.terminate()
+    # At the latest when it is stopped: what it collected is analyzed.
+    watch.communicate()
+    assert watch.returncode == 0
+    assert told(run, "analyze") == {**told(run, "analyze"), "analyzed": 0, "unchanged": 1}
+
+
+def test_a_watch_that_cannot_analyze_says_so_and_tries_again() -> None:
+    def broken() -> Any:
+        raise StoreError("the disk is gone", "Put it back.")
+
+    follower = Follower(broken)
+    synced = Synced(
+        at=1,
+        whole=True,
+        sources=1,
+        sessions=1,
+        events=1,
+        bytes=1,
+        problems=0,
+        vanished=0,
+        seconds=0,
+    )
+    assert follower.hears(Idle(at=1)) is None
+    assert follower.hears(synced) is None
+    trouble = follower.hears(Idle(at=2))
+    assert isinstance(trouble, Trouble)
+    assert (trouble.message, trouble.hint) == ("the disk is gone", "Put it back.")
+    assert follower.hears(Idle(at=3)) is None  # Not again at once,
+    assert isinstance(follower.hears(Stopped(at=4)), Trouble)  # but before the end.

@@ -1,0 +1,112 @@
+"""Detectors find what was planted, and keep silent where nothing stands out."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from session_memory.learn import detect
+from session_memory.learn.analyze import analyze
+from session_memory.learn.detect import ACROSS_SESSIONS, IN_A_SESSION
+from session_memory.learn.fleet import fleet_of
+from session_memory.learn.patterns import patterns, signals_of
+from session_memory.learn.signal import Signal
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.codex import CodexHome, ran
+from session_memory.testing.collecting import collected, events_of
+from session_memory.testing.planted import (
+    HARMLESS,
+    STANDING_OUT,
+    Part,
+    Planting,
+    plant,
+    write_session,
+)
+
+from .sessions import NOW
+
+NAMES = {detector.__name__ for detector in (*IN_A_SESSION, *ACROSS_SESSIONS)}
+
+
+def signals(home: ClaudeHome) -> list[Signal]:
+    with collected(home.write()) as store:
+        analyze(store, now=NOW)
+        return list(signals_of(store, fleet_of(store)))
+
+
+def planted(home: ClaudeHome, part: Part | None, times: int = 1) -> dict[str, set[str]]:
+    """Sessions with one thing in each, and a usual number of harmless ones beside them."""
+    truth = {}
+    for number in range(times):
+        log = home.session(f"{part.__name__ if part else 'clean'}-{number}")
+        truth[log.uid] = write_session(Planting(log, Random(number)), part)
+    for number in range(6):
+        beside = home.session(f"usual-{number}")
+        truth[beside.uid] = write_session(Planting(beside, Random(100 + number)), None)
+    return truth
+
+
+@pytest.mark.parametrize("part", STANDING_OUT, ids=lambda part: part.__name__)
+def test_what_was_planted_is_found_with_its_evidence(claude: ClaudeHome, part: Part) -> None:
+    truth = planted(claude, part)
+    with collected(claude.write()) as store:
+        analyze(store, now=NOW)
+        found = list(signals_of(store, fleet_of(store)))
+        for uid, expected in truth.items():
+            own = [signal for signal in found if signal.session_uid == uid]
+            assert {signal.type for signal in own} == expected
+            there = {event.event_uid for event in events_of(store, uid)}
+            assert all(set(signal.evidence) <= there for signal in own)
+            assert all(signal.basis in ("measured", "estimated") for signal in own)
+            assert all(signal.magnitude > 0 and signal.detail for signal in own)
+
+
+@pytest.mark.parametrize("part", HARMLESS, ids=lambda part: part.__name__)
+def test_a_near_miss_is_none(claude: ClaudeHome, part: Part) -> None:
+    planted(claude, part)
+    assert signals(claude) == []
+
+
+def test_every_detector_is_planted_somewhere(claude: ClaudeHome) -> None:
+    truth = plant(claude, sessions=300, seed=7)
+    assert set().union(*truth.values()) == NAMES
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_precision_and_recall_are_whole_on_generated_sessions(claude: ClaudeHome) -> None:
+    truth = plant(claude, sessions=60, seed=3)
+    found: dict[str, set[str]] = {uid: set() for uid in truth}
+    for signal in signals(claude):
+        found[signal.session_uid].add(signal.type)
+    assert found == truth
+
+
+def test_each_detector_has_a_file_of_its_name() -> None:
+    files = {path.stem for path in Path(detect.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == NAMES
+
+
+def test_what_comes_back_is_one_pattern_over_agents_and_repositories(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path)
+    for number in range(2):
+        log = home.session(f"one-{number}")
+        log.prompt("run it")
+        log.run("python app.py", "ModuleNotFoundError: No module named 'torch'", exit_code=1)
+        log.run("pip install torch", "installed")
+        log.run("python app.py", "fine")
+    home.write()
+    codex = CodexHome(tmp_path)
+    rollout = codex.session("other")
+    rollout.turn("run it")
+    rollout.shell("python other.py")
+    rollout.result(ran(1, "ModuleNotFoundError: No module named 'torch'"))
+    codex.write()
+    with collected(tmp_path) as store:
+        analyze(store, now=NOW)
+        (found,) = [p for p in patterns(store) if p.type == "recurring_error"]
+    assert (found.sessions, found.cross_flavor) == (3, True)
+    assert found.flavors == ("claude", "codex")
+    assert found.resolutions[0].kind == "command"
+    assert found.resolutions[0].text == "pip install torch"
+    assert found.resolutions[0].sessions == 2
+    assert found.tokens > 0 and found.microdollars > 0

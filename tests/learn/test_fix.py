@@ -1,0 +1,153 @@
+"""Fix: how the same error was resolved before, in any repository and by any agent."""
+
+from pathlib import Path
+
+import pytest
+
+from session_memory.collect.reindex import reindex
+from session_memory.core.time import parse_time
+from session_memory.learn.analyze import analyze
+from session_memory.store import Store
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.collecting import collect, new_store
+from session_memory.views.fixes import Remedies, Remedy, remedies
+
+from .fleets import AFTER, AGENTS, BEFORE, ERROR, SyntheticFleet, trace
+
+NOW = parse_time("2026-11-15T12:00:00Z")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> SyntheticFleet:
+    return SyntheticFleet(tmp_path / "home")
+
+
+def asked(store: Store, text: str, limit: int = 5) -> Remedies:
+    return remedies(store, text, now=NOW, limit=limit)
+
+
+def by_agent(found: Remedies) -> dict[str, Remedy]:
+    return {one.flavor: one for one in found.remedies}
+
+
+# ---------------------------------------------------------------- the same error
+
+
+def test_the_same_error_is_found_whichever_agent_met_it(
+    fleet: SyntheticFleet, everywhere: None
+) -> None:
+    for agent in AGENTS:
+        fleet.session(agent, problem=ERROR)
+    with fleet.learned() as store:
+        found = asked(store, ERROR)
+    assert found.basis == "same"
+    told = by_agent(found)
+    assert set(told) == set(AGENTS)
+    assert told["claude"].kind == "edit"
+    (step,) = told["claude"].steps
+    assert step.path == "/home/mira/code/app/pyproject.toml"
+    assert step.lines == ('-deps = ["orjson"]', '+deps = ["orjson", "zonal"]')
+    assert told["claude"].again == "python main.py"
+    assert told["codex"].kind == "command"
+    assert "uv add zonal" in told["codex"].steps[0].text
+    assert told["grok"].kind == "edit"
+    assert told["grok"].steps[0].lines == ("-a", "+b")
+
+
+def test_the_same_error_is_found_in_another_repository_at_another_place(
+    tmp_path: Path, everywhere: None
+) -> None:
+    one = SyntheticFleet(tmp_path / "home", cwd="/home/mira/code/webshop")
+    uid = one.session("claude", problem=ERROR)
+    with one.learned() as store:
+        output = "collecting...\n" + trace(ERROR, "/srv/ci/build-7f3a/billing/app.py", 4711)
+        found = asked(store, f"\x1b[31m{output}\x1b[0m\nmake: *** [run] Error 1\n")
+    assert found.basis == "same"
+    assert [remedy.session_uid for remedy in found.remedies] == [uid]
+    assert found.remedies[0].repo == "webshop"
+
+
+def test_an_error_in_the_middle_of_an_output_is_found_by_its_line(fleet: SyntheticFleet) -> None:
+    fleet.session("claude", problem="zonal: quota of 12 exceeded for /srv/a, giving up", fixed=True)
+    with fleet.learned() as store:
+        line = "zonal: quota of 99 exceeded for /home/x/b, giving up"
+        found = asked(store, f"step 1 ok\n{line}\nfatal: the build is broken beyond hope\n")
+    assert found.basis == "same"
+
+
+def test_what_resolved_it_comes_before_what_did_not_and_the_newest_first(
+    fleet: SyntheticFleet,
+) -> None:
+    fleet.go_to(BEFORE)
+    old = fleet.session("claude", problem=ERROR)
+    command = fleet.session("codex", problem=ERROR)
+    fleet.go_to(AFTER)
+    new = fleet.session("claude", problem=ERROR)
+    stuck = fleet.session("claude", problem=ERROR, fixed=False)
+    with fleet.learned() as store:
+        found = asked(store, ERROR)
+        one = asked(store, ERROR, limit=1)
+    assert [remedy.session_uid for remedy in found.remedies] == [new, old, command, stuck]
+    assert found.remedies[-1].kind is None
+    assert [remedy.session_uid for remedy in one.remedies] == [new]
+
+
+def test_another_error_is_not_the_same(fleet: SyntheticFleet) -> None:
+    fleet.session("claude", problem=ERROR)
+    with fleet.learned() as store:
+        found = asked(store, "ModuleNotFoundError: No module named 'yaml'")
+    assert found.basis == "similar"
+    assert found.remedies[0].error == ERROR
+    assert 0.4 <= found.remedies[0].likeness < 1
+
+
+# ---------------------------------------------------------------- no such error
+
+
+def test_an_error_nobody_met_finds_nothing(fleet: SyntheticFleet) -> None:
+    fleet.session("claude", problem=ERROR)
+    with fleet.learned() as store:
+        reindex(store)
+        found = asked(store, "segmentation fault in quux")
+    assert (found.basis, found.remedies, found.mentions) == ("nothing", [], [])
+
+
+def test_what_was_not_analyzed_is_found_by_its_words(
+    fleet: SyntheticFleet, everywhere: None
+) -> None:
+    uid = fleet.session("claude", problem=ERROR)
+    with new_store() as store:
+        collect(store, fleet.write())
+        reindex(store)
+        found = asked(store, ERROR)
+        assert (found.basis, found.remedies) == ("nothing", [])
+        assert {hit.session_uid for hit in found.mentions} == {uid}
+        analyze(store)
+        assert asked(store, ERROR).basis == "same"
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "\0", "\x1b[0m", "`" * 500, "a" * 100_000])
+def test_any_text_can_be_asked_for(fleet: SyntheticFleet, text: str) -> None:
+    fleet.session("claude", problem=ERROR)
+    with fleet.learned() as store:
+        assert asked(store, text).remedies == []
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+def test_secrets_in_a_remedy_are_masked(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session()
+    log.prompt("push it")
+    log.run("git push", "fatal: Authentication failed for origin", exit_code=128)
+    log.run(f"git remote set-url origin https://me:{secret}@github.com/me/app", "")
+    log.run("git push", "done")
+    with new_store() as store:
+        collect(store, home.write())
+        analyze(store)
+        found = asked(store, "fatal: Authentication failed for origin")
+    assert found.remedies[0].kind == "command"
+    assert "git remote set-url" in found.remedies[0].steps[0].text
+    assert secret not in str(found.to_dict())

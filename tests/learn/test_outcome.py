@@ -1,0 +1,205 @@
+"""How sessions ended, and the events that prove it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from session_memory.core.schema import Attempt, Entry
+from session_memory.live.skill_log import SkillLog
+from session_memory.testing.claude import ClaudeHome, call
+
+from .sessions import analyzed, digest, digest_of_log, told
+
+TESTS = "python3 -B -m pytest -q"
+ANSWERED = [("unknown", "answered", [])]
+# What the scripts did: of every session, in the order of their uids.
+EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
+    "basic": [("success", "tests", [TESTS, "1 passed"])],
+    "resume": [("success", "tests", [TESTS, "1 passed"])],
+    "denied": [("fail", "error", ["Claude requested permissions", "File does not exist"])],
+    "err529_retry": ANSWERED,
+    "err500_retry": ANSWERED,
+    "interrupt": ANSWERED,
+    "autocompact": ANSWERED,
+    "codemode": ANSWERED,
+    "claude/subagent": 3 * ANSWERED,
+    "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
+    "grok/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["Error: "])],
+}
+
+
+def test_the_scripted_sessions_end_as_their_scripts_say(sample: Path) -> None:
+    agent = json.loads((sample / "EXPECTED.json").read_text())["agent"]
+    wanted = EXPECTED.get(f"{agent}/{sample.name}") or EXPECTED[sample.name]
+    with analyzed(sample / "home") as store:
+        found = [told(store, uid) for uid in store.sessions.uids()]
+        sessions = [store.sessions.get(uid) for uid in store.sessions.uids()]
+        digests = [digest(store, uid) for uid in store.sessions.uids()]
+    assert [one[:2] for one in found] == [one[:2] for one in wanted]
+    for (_, _, proofs), (_, _, beginnings) in zip(found, wanted, strict=True):
+        assert len(proofs) == len(beginnings)
+        for proof, beginning in zip(proofs, beginnings, strict=True):
+            assert beginning in proof
+    for session, known in zip(sessions, digests, strict=True):
+        assert session is not None and session.is_evictable
+        assert (session.outcome, session.outcome_evidence) == (
+            known.outcome.outcome,
+            known.outcome.evidence,
+        )
+
+
+def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
+    """A session of named steps, and how it is judged."""
+    log = claude.session()
+    log.prompt("make it work")
+    log.answer("I look.")
+    for step in steps:
+        match step.partition(":")[::2]:
+            case "say", words:
+                log.prompt(words)
+            case "answer", words:
+                log.answer(words or "Done.")
+            case "edit", _:
+                log.edit("/home/mira/code/app/a.py")
+            case "pass", output:
+                log.run("pytest -q", output or "3 passed in 0.10s")
+            case "fail", output:
+                log.run("pytest -q", output or "1 failed, 2 passed in 0.10s", exit_code=1)
+            case "commit", _:
+                log.run('git add -A && git commit -m "done"', "[main 1a2b3c4] done")
+            case "run", command:
+                log.run(command, "some output")
+            case "error", output:
+                log.run("make all", output or "make: *** no rule", exit_code=2)
+            case "interrupt", _:
+                log.interrupt()
+            case "overload", _:
+                log.api_failure()
+            case _:
+                raise LookupError(step)
+    outcome = digest_of_log(claude, log).outcome
+    return outcome.outcome, outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome"),
+    [
+        # The user's last word comes first, while nothing is done after it.
+        (["fail", "answer", "say:thanks, perfect", "answer"], ("success", "last_word")),
+        (["fail", "answer", "say:thanks", "answer"], ("fail", "tests")),
+        (["fail", "answer", "say:Thanks, but the tests fail", "answer"], ("fail", "tests")),
+        (["pass", "answer", "say:thanks", "answer"], ("success", "last_word")),
+        (["answer", "say:all good except the build", "answer"], ("unknown", "answered")),
+        (["pass", "answer", "say:it still doesn't work", "answer"], ("fail", "last_word")),
+        (["pass", "answer", "say:never mind"], ("abandoned", "last_word")),
+        (["pass", "answer", "interrupt"], ("abandoned", "interrupted")),
+        (["interrupt", "say:go on", "answer"], ("unknown", "answered")),
+        (["fail", "say:it still fails", "edit", "pass", "answer"], ("success", "tests")),
+        (["pass", "say:great, now break it", "edit", "fail", "answer"], ("fail", "tests")),
+        # Then the last test run.
+        (["fail", "edit", "pass", "answer"], ("success", "tests")),
+        (["pass", "edit", "fail", "commit", "answer"], ("fail", "tests")),
+        (["pass:0 errors, 0 failed, 4 passed in 0.10s", "answer"], ("success", "tests")),
+        (["pass:2 failed, 1 passed in 0.10s", "answer"], ("fail", "tests")),
+        (["run:pytest --collect-only", "answer"], ("unknown", "answered")),
+        # Then commits.
+        (["edit", "commit", "error", "answer"], ("success", "commit")),
+        (["run:git commit --dry-run", "answer"], ("unknown", "answered")),
+        (["run:echo git commit", "answer"], ("unknown", "answered")),
+        # Then an error that ended it.
+        (["run:ls", "error"], ("fail", "error")),
+        (["error", "answer"], ("fail", "error")),
+        (["run:ls", "error", "answer"], ("unknown", "answered")),
+        (["overload"], ("fail", "error")),
+        # And nothing proves anything.
+        (["answer"], ("unknown", "answered")),
+        (["say:thanks for the token, use it", "run:ls", "answer"], ("unknown", "answered")),
+    ],
+)
+def test_evidence_counts_in_its_order(
+    claude: ClaudeHome, steps: list[str], outcome: tuple[str, str]
+) -> None:
+    assert ended(claude, *steps) == outcome
+
+
+def test_without_any_answer_a_session_is_abandoned(claude: ClaudeHome) -> None:
+    log = claude.session()
+    asked = log.prompt("anybody there?")
+    outcome = digest_of_log(claude, log).outcome
+    assert (outcome.outcome, outcome.reason) == ("abandoned", "no_output")
+    assert outcome.evidence == (f"{asked}:0",)
+
+
+def test_a_session_without_anything_is_unknown(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.attachment("environment")
+    assert digest_of_log(claude, log).outcome.reason == "nothing"
+
+
+def test_a_call_that_is_still_running_leaves_the_session_open(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("wait for it")
+    log.answer(call("Bash", command="sleep 100"))
+    assert digest_of_log(claude, log).outcome.reason == "open"
+
+
+def test_thanks_before_any_work_are_no_verdict(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("thanks for helping")
+    log.answer("Gladly.")
+    assert digest_of_log(claude, log).outcome.outcome == "unknown"
+
+
+def test_what_lies_on_an_abandoned_branch_proves_nothing(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("begin")
+    head = log.answer("Begun.")[-1]
+    log.prompt("test it")
+    log.run("pytest -q", "1 failed in 0.10s", exit_code=1)
+    log.answer("It fails.")
+    log.rewind(head)
+    log.prompt("test it like that")
+    log.run("pytest -q", "1 passed in 0.10s")
+    log.answer("It passes.")
+    found = digest_of_log(claude, log)
+    assert found.outcome.outcome == "success"
+    assert [run.passed for run in found.tests] == [False, True]
+
+
+def test_a_search_that_finds_nothing_is_no_failure(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("is it used?")
+    log.run("grep -rn unused src", "", exit_code=1)
+    log.answer("No.")
+    found = digest_of_log(claude, log)
+    assert found.outcome.reason == "answered"
+    assert found.error_snippets == ()
+
+
+def test_a_commit_in_a_long_command_is_found(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("commit it")
+    long = "echo " + "x" * 200
+    log.run(f'{long} && git commit -m "all of it"', "[main (root-commit) 1a2b3c4] all of it")
+    log.answer("Committed.")
+    found = digest_of_log(claude, log)
+    assert (found.outcome.outcome, found.outcome.reason) == ("success", "commit")
+    assert found.commits[0].text.startswith("[main")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [("pass", "success"), ("ok", "success"), ("fail", "fail"), ("skipped", "unknown")],
+)
+def test_a_skill_call_ends_as_its_status_says(tmp_path: Path, status: str, outcome: str) -> None:
+    entry = Entry(
+        "one",
+        timestamp="2026-07-01T10:00:00Z",
+        skill="review",
+        attempts=(Attempt(attempt=1, model="small", output_summary="a look"),),
+        final_status=status,
+    )
+    SkillLog(tmp_path / ".session-memory" / "skills").append(entry)
+    with analyzed(tmp_path) as store:
+        assert digest(store, "skill:one").outcome.outcome == outcome

@@ -1,0 +1,146 @@
+"""Patterns: the same signals give the same patterns, the worst first."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session_memory.learn.advice import _ADVICE, _TITLES, advice, title
+from session_memory.learn.analyze import analyze
+from session_memory.learn.detect import ACROSS_SESSIONS, IN_A_SESSION
+from session_memory.learn.patterns import cluster, pattern_id, patterns, score
+from session_memory.learn.signal import Signal
+from session_memory.store.digests import ErrorRow
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.collecting import collected
+from session_memory.testing.planted import plant
+
+from .sessions import NOW
+
+TIMES = ("2026-07-01T10:00:00.000Z", "2026-07-02T10:00:00.000Z", None)
+
+
+@st.composite
+def some_signal(draw: st.DrawFn) -> Signal:
+    flavor = draw(st.sampled_from(("claude", "codex")))
+    return Signal(
+        session_uid=f"{flavor}:{draw(st.integers(1, 4))}",
+        flavor=flavor,
+        repo=draw(st.sampled_from(("app", "web", None))),
+        type=draw(st.sampled_from(("retry_storm", "recurring_error", "repeated_error"))),
+        polarity="problem",
+        locus=draw(st.sampled_from(("here", "there"))),
+        magnitude=draw(st.integers(1, 5)),
+        detail=draw(st.sampled_from(("this", "that"))),
+        tokens=draw(st.integers(0, 10**6)),
+        basis=draw(st.sampled_from(("measured", "estimated"))),
+        evidence=tuple(draw(st.lists(st.sampled_from("abc"), max_size=2))),
+        at=draw(st.sampled_from(TIMES)),
+    )
+
+
+@given(st.lists(some_signal(), max_size=12), st.randoms(use_true_random=False))
+def test_the_order_of_signals_does_not_matter(signals: list[Signal], random: Random) -> None:
+    shuffled = list(signals)
+    random.shuffle(shuffled)
+    found, again = cluster(signals), cluster(shuffled)
+    ignored = ("detail",)
+    assert [_without(p.to_dict(), ignored) for p in found] == [
+        _without(p.to_dict(), ignored) for p in again
+    ]
+    assert [p.score for p in found] == sorted((p.score for p in found), reverse=True)
+    for pattern in found:
+        own = [s for s in signals if (s.type, s.locus) == (pattern.type, pattern.locus)]
+        assert pattern.signals == len(own)
+        assert pattern.sessions == len({s.session_uid for s in own})
+        assert pattern.tokens == sum(s.tokens for s in own)
+        assert pattern.cross_flavor == (len({s.flavor for s in own}) > 1)
+        assert (pattern.basis == "measured") == all(s.basis == "measured" for s in own)
+
+
+def _without(values: dict[str, object], names: tuple[str, ...]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def test_an_error_that_comes_back_is_told_once() -> None:
+    def told(kind: str) -> Signal:
+        return Signal(
+            session_uid="claude:1",
+            flavor="claude",
+            repo=None,
+            type=kind,
+            polarity="problem",
+            locus="abc",
+            magnitude=3,
+            detail="it broke",
+        )
+
+    assert [p.type for p in cluster([told("repeated_error"), told("recurring_error")])] == [
+        "recurring_error"
+    ]
+    assert [p.type for p in cluster([told("repeated_error")])] == ["repeated_error"]
+
+
+def test_resolutions_are_counted_and_the_most_frequent_comes_first() -> None:
+    def error(session: int, kind: str | None, text: str) -> ErrorRow:
+        return ErrorRow(
+            session_uid=f"claude:{session}",
+            fingerprint="abc",
+            tool="Bash",
+            count=1,
+            sample="it broke",
+            event_uid="e:0",
+            tokens=5,
+            resolution=kind,
+            resolved_by=text,
+        )
+
+    ways = [error(1, "look", "the same file"), error(2, "command", "make"), error(3, None, "")]
+    ways.append(error(4, "command", "make"))
+    signal = Signal(
+        session_uid="claude:1",
+        flavor="claude",
+        repo=None,
+        type="recurring_error",
+        polarity="problem",
+        locus="abc",
+        magnitude=1,
+        detail="it broke",
+    )
+    (found,) = cluster([signal], ways)
+    assert [(fix.kind, fix.text, fix.sessions) for fix in found.resolutions] == [
+        ("command", "make", 2),
+        ("look", "the same file", 1),
+    ]
+    assert advice(found) == "Write down how to avoid: it broke What helped: run make."
+
+
+def test_what_comes_back_outranks_what_was_dear_once() -> None:
+    assert score(sessions=10, tokens=50_000) > score(sessions=1, tokens=50_000_000)
+    assert score(sessions=1, tokens=50_000) > score(sessions=1, tokens=500)
+
+
+def test_every_type_has_a_title_and_advice() -> None:
+    names = {detector.__name__ for detector in (*IN_A_SESSION, *ACROSS_SESSIONS)}
+    assert set(_TITLES) == names
+    assert set(_ADVICE) == names - {"recovery", "clean_pass"}
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_pattern_keeps_its_id_when_more_sessions_join(claude: ClaudeHome) -> None:
+    plant(claude, sessions=25, seed=11)
+    with collected(claude.write()) as store:
+        analyze(store, now=NOW)
+        before = {p.id: p for p in patterns(store)}
+    plant(claude, sessions=25, seed=12)
+    with collected(claude.write()) as store:
+        analyze(store, now=NOW)
+        after = {p.id: p for p in patterns(store)}
+        narrow = patterns(store, until=0)
+    # An error of one session becomes one that comes back when another has it, too.
+    kept = {id for id, p in before.items() if p.type != "repeated_error"}
+    assert kept <= set(after)
+    assert all(after[id].sessions >= before[id].sessions for id in kept)
+    assert all(p.id == pattern_id(p.type, p.locus) and title(p) for p in after.values())
+    assert narrow == []
