@@ -1,0 +1,37 @@
+"""``session-memory unpin``."""
+
+import click
+
+from session_memory.cli.command import command as declared
+from session_memory.cli.completion import complete_uid
+from session_memory.cli.output import print_json
+from session_memory.cli.settings import Settings
+from session_memory.cli.text import safe
+
+
+@declared(
+    "unpin",
+    examples=(
+        ("unpin 5b0c6a1e", "let a session go when its time comes"),
+        ("unpin 5b0c6a1e 7ac31f58 --json", "two of them; what is pinned still"),
+    ),
+    json_shape='{"pinned": [UID, …]}: all that are pinned still.',
+)
+@click.argument("sessions", nargs=-1, required=True, metavar="UID...", shell_complete=complete_uid)
+@click.pass_obj
+def command(settings: Settings, sessions: tuple[str, ...]) -> None:
+    """Let pinned sessions go when their time comes."""
+    from session_memory.core.time import now_ms
+    from session_memory.views.lookup import find_session
+
+    with settings.opened() as store:
+        uids = [find_session(store, one) for one in sessions]
+        with store.transaction():
+            for uid in uids:
+                store.retention.unpin(uid)
+        pinned = sorted(store.retention.pins(now_ms()))
+    if settings.as_json:
+        print_json({"pinned": pinned})
+        return
+    for uid in uids if not settings.quiet else ():
+        click.echo(safe(f"{uid} may go when its time comes"))

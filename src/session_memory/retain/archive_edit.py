@@ -1,0 +1,106 @@
+"""Taking sources out of the archive: files that hold them are written anew, and the old ones go.
+
+A new file is whole and known to the store before the old one is removed. Dictionaries that came
+from what is forgotten go too: whatever they compressed is compressed without them.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from session_memory.store.raw import Pack, compressor, packed
+from session_memory.store.retention_archive import (
+    Archive,
+    ArchivedPack,
+    ArchivedSource,
+    Contents,
+    unpacked,
+)
+from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
+
+Tainted = Callable[[bytes], bool]
+"""Whether a dictionary came from what is forgotten, or nobody knows from what."""
+
+_MOVE = "update evicted_sources set file = :new where file = :old and source_id = :source"
+
+
+def files_to_change(
+    archive: Archive, uids: Collection[str], sessions: Collection[str], is_tainted: Tainted
+) -> list[Path]:
+    """Files with a source of these, or with a dictionary that came from what is forgotten."""
+    return [
+        file
+        for file in archive.files()
+        if any(is_gone(held, uids, sessions) for held in archive.manifest(file).sources)
+        or tainted_in(archive, file, is_tainted)
+    ]
+
+
+def is_gone(held: ArchivedSource, uids: Collection[str], sessions: Collection[str]) -> bool:
+    return held.source.uid in uids or (bool(held.sessions) and set(held.sessions) <= set(sessions))
+
+
+def tainted_in(archive: Archive, file: Path, is_tainted: Tainted) -> set[str]:
+    """Dictionaries, by hash, that came from what is forgotten."""
+    return {
+        digest
+        for digest, (_, body) in archive.dictionaries(file).items()
+        if is_tainted(zstd.decompress(body))
+    }
+
+
+def rewrite(
+    store: Store,
+    archive: Archive,
+    file: Path,
+    uids: Collection[str],
+    sessions: Collection[str],
+    is_tainted: Tainted,
+    now: int,
+) -> Path | None:
+    """The file without what is gone, under a new name; None when nothing of it is left."""
+    tainted = tainted_in(archive, file, is_tainted)
+    rest = [held for held in archive.manifest(file).sources if not is_gone(held, uids, sessions)]
+    new = archive.write(_contents(archive, file, rest, tainted), now) if rest else None
+    if new is not None:
+        with store.transaction():
+            for held in rest:
+                row = store.sources.by_uid(held.source.uid)
+                if row is not None:
+                    told = {"new": new.name, "old": file.name, "source": row.id}
+                    store.db.execute(_MOVE, told)
+    file.unlink()
+    return new
+
+
+def _contents(
+    archive: Archive, file: Path, rest: list[ArchivedSource], tainted: set[str]
+) -> Contents:
+    uids = {held.source.uid for held in rest}
+    named = {(held.source.uid, pack.start): pack.dictionary for held in rest for pack in held.packs}
+
+    def packs() -> Iterator[tuple[str, Pack, bytes]]:
+        for uid, pack, dictionary in archive.read(file, uids):
+            yield uid, pack, _without(file, pack, dictionary, named[uid, pack.start], tainted)
+
+    anew: dict[str, list[ArchivedPack]] = {held.source.uid: [] for held in rest}
+    for uid, pack, body in packs():
+        name = named[uid, pack.start]
+        kept = None if name in tainted else name
+        digest = sha256(body).hexdigest()
+        anew[uid].append(ArchivedPack(pack.start, pack.length, digest, len(body), kept))
+    sources = [msgspec.structs.replace(held, packs=anew[held.source.uid]) for held in rest]
+    used = {pack.dictionary for held in sources for pack in held.packs}
+    dictionaries = {name: told for name, told in archive.dictionaries(file).items() if name in used}
+    return Contents(sources, dictionaries, lambda: (body for _, _, body in packs()))
+
+
+def _without(
+    file: Path, pack: Pack, dictionary: bytes, name: str | None, tainted: set[str]
+) -> bytes:
+    if name not in tainted:
+        return pack.body
+    return packed(unpacked(file, pack, dictionary), pack.start, compressor()).body

@@ -1,0 +1,193 @@
+"""Evicting: into the archive, read back and compared, and only then out of the store.
+
+Killed at any moment, the raw of every session is in the store, or in a verified archive, or both.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+import msgspec
+
+from session_memory.collect.derive import derive_closure, derive_stale
+from session_memory.collect.ingest import DomainOf
+from session_memory.core.errors import ArchiveError
+from session_memory.retain.passes import DATA_LOSS, Step
+from session_memory.retain.units import Unit, is_analyzed
+from session_memory.store.retention import EvictedSource
+from session_memory.store.retention_archive import (
+    Archive,
+    ArchivedPack,
+    ArchivedSource,
+    Contents,
+)
+from session_memory.store.store import Store
+
+FILE_BYTES = 256 * 1024 * 1024
+
+
+class Safe(msgspec.Struct, frozen=True):
+    """Where the raw of a source is safe: a file of the archive, or nowhere if it need not be."""
+
+    file: str | None
+    digest: str
+    places: list[tuple[int, bytes]]
+
+
+def evict(
+    store: Store, archive: Archive | None, steps: list[Step], now: int, domain_of: DomainOf
+) -> Iterator[tuple[Step, int]]:
+    """Evict one unit after the other: each with the bytes that became free.
+
+    Without an ``archive`` the raw is gone for good. What changed since it was planned stays, and
+    is not among the answers.
+    """
+    for batch in _batches(steps):
+        safe = _archived(store, archive, [step.unit for step in batch], now)
+        for together in _sharing(store, batch):
+            with store.transaction():
+                gone = _drop(store, together, safe, now, domain_of)
+            yield from gone
+
+
+def _batches(steps: list[Step]) -> Iterator[list[Step]]:
+    """As much as goes into one file of the archive."""
+    batch: list[Step] = []
+    size = 0
+    for step in steps:
+        batch.append(step)
+        size += step.unit.bytes
+        if size >= FILE_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _sharing(store: Store, steps: list[Step]) -> list[list[Step]]:
+    """Units that hold records of each other go in one transaction: what one of them leaves to
+    another need not be derived for one that goes as well."""
+    groups: list[tuple[set[int], list[Step]]] = []
+    for step in steps:
+        near = {other for one in step.unit.sessions for other in derive_closure(store, one)}
+        same = [group for group in groups if not near.isdisjoint(group[0])]
+        groups = [group for group in groups if group not in same]
+        reach = near.union(*(group[0] for group in same))
+        groups.append((reach, [*(one for group in same for one in group[1]), step]))
+    return [together for _, together in groups]
+
+
+def _archived(
+    store: Store, archive: Archive | None, units: list[Unit], now: int
+) -> dict[int, Safe]:
+    """Every source of the units in a file that was read back and holds just what the store has."""
+    held = {source: _described(store, source) for unit in units for source in unit.sources}
+    if archive is None:
+        return {source: Safe(None, one.digest, one.places) for source, one in held.items()}
+    with archive.writing():
+        safe = _in_earlier_files(archive, held)
+        new = {source: one for source, one in held.items() if source not in safe}
+        if new:
+            file = archive.write(_contents(store, new), now)
+            for source, one in new.items():
+                safe[source] = Safe(file.name, one.digest, one.places)
+    return safe
+
+
+def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict[int, Safe]:
+    """What a run that was killed, or an eviction before a restore, has archived already."""
+    found: dict[int, Safe] = {}
+    known, sound = archive.holding(), {}
+    for source, one in held.items():
+        for file, before in known.get(one.source.uid, ()):
+            if before.places == one.places and before.digest == one.digest:
+                if file not in sound:
+                    sound[file] = not archive.check(file)
+                if sound[file]:
+                    found[source] = Safe(file.name, one.digest, one.places)
+    return found
+
+
+def _described(store: Store, source_id: int) -> ArchivedSource:
+    """A source with its packs, each unpacked once: what cannot be read is not archived."""
+    digest, packs = sha256(), []
+    for pack in store.raw.packs(source_id):
+        digest.update(store.raw.unpacked(source_id, pack))
+        name = None
+        if pack.dictionary_id is not None:
+            name = sha256(_dictionary(store, pack.dictionary_id)[1]).hexdigest()
+        size = len(pack.body)
+        packs.append(ArchivedPack(pack.start, pack.length, pack.hash.hex(), size, name))
+    rows = [store.sessions.row_by_id(one) for one in store.sessions.of_source(source_id)]
+    uids = sorted(row.uid for row in rows)
+    return ArchivedSource(store.sources.get(source_id), digest.hexdigest(), packs, uids)
+
+
+def _dictionary(store: Store, number: int) -> tuple[str, bytes]:
+    known = {found: (flavor, body) for found, flavor, body in store.retention.dictionaries()}
+    return known[number]
+
+
+def _contents(store: Store, held: dict[int, ArchivedSource]) -> Contents:
+    wanted = {pack.dictionary for one in held.values() for pack in one.packs}
+    dictionaries = {
+        name: (flavor, body)
+        for _, flavor, body in store.retention.dictionaries()
+        if (name := sha256(body).hexdigest()) in wanted
+    }
+
+    def bodies() -> Iterator[bytes]:
+        return (bytes(pack.body) for source in held for pack in store.raw.packs(source))
+
+    return Contents(list(held.values()), dictionaries, bodies)
+
+
+def _drop(
+    store: Store, steps: list[Step], safe: dict[int, Safe], now: int, domain_of: DomainOf
+) -> list[tuple[Step, int]]:
+    """Units out of the store, inside a transaction; what is no longer as planned stays."""
+    steps = [step for step in steps if _is_as_planned(store, step, safe, now)]
+    sessions = {one for step in steps for one in step.unit.sessions}
+    others = {other for one in sessions for other in derive_closure(store, one)} - sessions
+    gone = []
+    for step in steps:
+        sizes = {source: _size(store, source) for source in step.unit.sources}
+        for source, size in sizes.items():
+            kept = safe[source]
+            store.retention.drop_raw(EvictedSource(source, kept.file, kept.digest, size, now))
+        for session in step.unit.sessions:
+            store.events.drop(session)
+        gone.append((step, sum(sizes.values())))
+    store.retention.freeze(sorted(sessions), now)
+    for other in others:
+        # What it held of these becomes its own; it has that in its own log.
+        store.sessions.mark_stale(other)
+    derive_stale(store, now, domain_of)
+    return gone
+
+
+def _is_as_planned(store: Store, step: Step, safe: dict[int, Safe], now: int) -> bool:
+    unit, pinned = step.unit, store.retention.pins(now)
+    if any(safe[one].places != store.retention.places(one) for one in unit.sources):
+        return False
+    for session, revision in zip(unit.sessions, unit.revisions, strict=True):
+        row = store.sessions.row_by_id(session)
+        if row.revision != revision or row.evicted_at is not None or row.uid in pinned:
+            return False
+        if not (is_analyzed(row) or step.why == DATA_LOSS):
+            return False
+        if not set(store.sessions.source_ids(session)) <= set(unit.sources):
+            return False
+    shared = {one for source in unit.sources for one in store.sessions.of_source(source)}
+    return shared <= set(unit.sessions)
+
+
+def _size(store: Store, source_id: int) -> int:
+    return sum(len(pack.body) for pack in store.raw.packs(source_id))
+
+
+def required(archive: Archive | None) -> Archive:
+    """The archive, where there must be one."""
+    if archive is None:
+        hint = 'Name one in the configuration: [retention] archive_dir = "/some/directory"'
+        raise ArchiveError("a store in memory has no place for an archive", hint)
+    return archive

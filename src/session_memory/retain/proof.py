@@ -1,0 +1,196 @@
+"""Proof that a text is gone: every file of ours searched as it is and unpacked.
+
+What another session holds as well, a fork's copy or a phrase of everybody's, is no trace of the
+forgotten one; it is told apart by being in that session's raw, here or in the archive.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from session_memory.collect.evicted import beside
+from session_memory.store.address import is_postgres
+from session_memory.store.retention_archive import Archive, unpacked
+from session_memory.store.retention_forget import blobs, is_somebodys, rows_with
+from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
+
+SHORTEST, LENGTH = 12, 48
+MOST_TEXTS = MOST_RAW = 12
+PIECE = 16 * 1024 * 1024
+PACKED = b"\x28\xb5\x2f\xfd"
+
+_open_for_good: dict[tuple[int, int], int] = {}
+
+
+class Proof(msgspec.Struct, kw_only=True):
+    """``found`` names places where a sample still stands: nothing, if all went well.
+
+    ``held_by_others`` counts samples that kept sessions hold too.
+    """
+
+    samples: int = 0
+    held_by_others: int = 0
+    files: int = 0
+    packs: int = 0
+    found: list[str] = []
+
+
+class Samples:
+    """Some of a session's own words and bytes, spread over all of it."""
+
+    def __init__(self) -> None:
+        self._texts = _Spread(MOST_TEXTS)
+        self._raw = _Spread(MOST_RAW)
+
+    def add_text(self, text: str | None) -> None:
+        sample = (text or "").encode("utf-8", "replace")[:LENGTH]
+        if len(sample) >= SHORTEST:
+            self._texts.add(sample.decode("utf-8", "ignore").encode())
+
+    def add_raw(self, piece: bytes) -> None:
+        """From the middle of what is longest: the ends of a line are alike in all of them."""
+        for line in piece.split(b"\n"):
+            middle = len(line) // 2
+            sample = line[middle : middle + LENGTH]
+            if len(sample) >= SHORTEST and not sample.isspace():
+                self._raw.add(sample)
+
+    def all(self) -> list[bytes]:
+        return list(dict.fromkeys([*self._texts.kept, *self._raw.kept]))
+
+
+class _Spread:
+    """Every one of few, every so many-th of many: whenever it is full, every second one goes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._every, self._seen = most, 1, 0
+        self.kept: list[bytes] = []
+
+    def add(self, sample: bytes) -> None:
+        if self._seen % self._every == 0:
+            self.kept.append(sample)
+            if len(self.kept) > self._most:
+                self.kept, self._every = self.kept[::2], self._every * 2
+        self._seen += 1
+
+
+def prove(store: Store, archive: Archive | None, lake: Path | None, samples: Samples) -> Proof:
+    """Search the raw of all that is left, then everything else for what only it had."""
+    proof = Proof()
+    wanted = samples.all()
+    proof.samples = len(wanted)
+    rest = _not_held(store, archive, wanted, proof)
+    tables = _tables_with(store, rest)
+    # A text without the escapes of the raw is a kept session's where its rows have it.
+    rest = [one for one in rest if not any(is_somebodys(store.db, t) for t in tables[one])]
+    proof.held_by_others = len(wanted) - len(rest)
+    found = {f"table {table}" for one in rest for table in tables[one]}
+    for file, windows in _files(store, archive, lake) if rest else ():
+        proof.files += 1
+        found |= {str(file)} if _is_in(windows, rest) else set()
+    for file, data in _archived(store, archive, of_kept=False) if rest else ():
+        proof.packs += 1
+        found |= {str(file)} if _is_in(iter((data,)), rest) else set()
+    proof.found = sorted(found)
+    return proof
+
+
+def _tables_with(store: Store, samples: list[bytes]) -> dict[bytes, set[str]]:
+    """Where each sample stands in a table, as a text or packed."""
+    found = {one: set(tables) for one, tables in rows_with(store.db, samples).items()}
+    for one in samples:
+        found.setdefault(one, set())
+    for table, body in blobs(store.db):
+        data = _unpacked(body)
+        for one in samples:
+            if one in data:
+                found[one].add(table)
+    return found
+
+
+def _not_held(
+    store: Store, archive: Archive | None, wanted: list[bytes], proof: Proof
+) -> list[bytes]:
+    rest = list(wanted)
+    for data in _raw_of_the_rest(store, archive):
+        proof.packs += 1
+        rest = [sample for sample in rest if sample not in data]
+    return rest
+
+
+def _raw_of_the_rest(store: Store, archive: Archive | None) -> Iterator[bytes]:
+    for row in store.sources.every():
+        for pack in store.raw.packs(row.id):
+            yield store.raw.unpacked(row.id, pack)
+    for _, data in _archived(store, archive, of_kept=True):
+        yield data
+
+
+def _archived(
+    store: Store, archive: Archive | None, *, of_kept: bool
+) -> Iterator[tuple[Path, bytes]]:
+    """The raw in the archive of sources that the store has, or of those that it has not."""
+    if archive is None:
+        return
+    for file in archive.files():
+        uids = {held.source.uid for held in archive.manifest(file).sources}
+        wanted = {uid for uid in uids if (store.sources.by_uid(uid) is not None) == of_kept}
+        if wanted:
+            for _, pack, dictionary in archive.read(file, wanted):
+                yield file, unpacked(file, pack, dictionary)
+
+
+def _unpacked(body: bytes) -> bytes:
+    if not body.startswith(PACKED):
+        return body
+    try:
+        return bytes(zstd.decompress(body))
+    except zstd.ZstdError:
+        return body
+
+
+def _files(
+    store: Store, archive: Archive | None, lake: Path | None
+) -> Iterator[tuple[Path, Iterator[bytes]]]:
+    """Whatever is ours, with what is in it: the database with its log, the archive, the lake."""
+    place = beside(store)
+    if place is not None and not is_postgres(store.db.name):
+        database = Path(store.db.name).expanduser().absolute()
+        for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
+            file = place / f"{database.name}{suffix}"
+            if file.exists():
+                yield file, _windows(_left_open(file))
+    lessons = None if place is None else place / "lessons"
+    for directory in (archive.directory if archive else None, lake, lessons):
+        if directory is not None and directory.is_dir():
+            for file in sorted(file for file in directory.rglob("*") if file.is_file()):
+                yield file, _windows_of(file)
+
+
+def _is_in(windows: Iterator[bytes], samples: list[bytes]) -> bool:
+    return any(sample in window for window in windows for sample in samples)
+
+
+def _left_open(file: Path) -> int:
+    """A file of SQLite's: closing it would drop all locks that this process has on it."""
+    known = file.stat()
+    key = (known.st_dev, known.st_ino)
+    if key not in _open_for_good:
+        _open_for_good[key] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    return _open_for_good[key]
+
+
+def _windows_of(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        yield from _windows(opened.fileno())
+
+
+def _windows(descriptor: int) -> Iterator[bytes]:
+    """Overlapping, so that nothing hides where two of them meet."""
+    rest, place = b"", 0
+    while data := os.pread(descriptor, PIECE, place):
+        yield rest + data
+        rest, place = data[-LENGTH:], place + len(data)

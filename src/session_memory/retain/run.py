@@ -1,0 +1,131 @@
+"""One run of retention: the plan, what was done, and the report."""
+
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+
+import msgspec
+
+from session_memory.collect.config import Config
+from session_memory.collect.evicted import archive_of
+from session_memory.retain.evict import evict, required
+from session_memory.retain.passes import AGE, DATA_LOSS, HARD_CAP, SOFT_CAP, Step, plan
+from session_memory.retain.units import Unit, units
+from session_memory.store.store import Store
+
+Analyzer = Callable[[list[str]], object]
+"""Analyzes sessions, by uid; what it could not analyze stays as it is."""
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """What a run did, in sessions and compressed bytes. ``overflow_data_loss`` are sessions that
+    went although nobody had analyzed them."""
+
+    backstop_evicted: int = 0
+    budget_evicted: int = 0
+    overflow_analyzed: int = 0
+    overflow_data_loss: int = 0
+    bytes_freed: int = 0
+    final_usage_bytes: int = 0
+    over_hard_cap: bool = False
+    tier2_over_cap: bool = False
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """A unit that was evicted, or would be."""
+
+    sessions: tuple[str, ...]
+    why: str
+    bytes: int
+    last_at: int
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    report: Report
+    gone: list[Gone] = []
+    archive: str | None = None
+
+
+_COUNTED = {
+    AGE: "backstop_evicted",
+    SOFT_CAP: "budget_evicted",
+    HARD_CAP: "overflow_analyzed",
+    DATA_LOSS: "overflow_data_loss",
+}
+
+
+def retain(
+    store: Store,
+    config: Config,
+    now: int,
+    analyze: Analyzer,
+    *,
+    dry_run: bool = False,
+    archived: bool | None = None,
+    on_gone: Callable[[int], None] = lambda size: None,
+) -> Outcome:
+    """Bring the store within its bounds. ``archived=False``: the user said that raw may go."""
+    with nullcontext() if dry_run else store.db.occupied(shared=False):
+        return _retain(store, config, now, analyze, dry_run, archived, on_gone)
+
+
+def _retain(
+    store: Store,
+    config: Config,
+    now: int,
+    analyze: Analyzer,
+    dry_run: bool,
+    archived: bool | None,
+    on_gone: Callable[[int], None],
+) -> Outcome:
+    limits = config.retention
+    keeps = limits.archive if archived is None else archived
+    archive = required(archive_of(store, config)) if keeps else None
+    used = store.retention.used_bytes()
+    analysis = _supposed if dry_run else _Analysis(store, analyze, now)
+    steps = plan(units(store, now), used, limits, now, analysis)
+    done: Iterable[tuple[Step, int]]
+    if dry_run:
+        done = [(step, step.unit.bytes) for step in steps]
+    else:
+        done = evict(store, archive, steps, now, config.domain_of)
+    outcome = Outcome(report=Report(), archive=str(archive.directory) if archive else None)
+    for step, freed in done:
+        _count(outcome, step, freed)
+        on_gone(freed)
+    report = outcome.report
+    final = used - report.bytes_freed if dry_run else store.retention.used_bytes()
+    report.final_usage_bytes = final
+    report.over_hard_cap = final > limits.raw_hard_cap_bytes
+    report.tier2_over_cap = store.retention.distilled_bytes() > limits.distilled_cap_bytes
+    if not dry_run:
+        with store.transaction():
+            store.retention.record_run(now, msgspec.json.encode(report).decode())
+    return outcome
+
+
+def _count(outcome: Outcome, step: Step, freed: int) -> None:
+    report, name = outcome.report, _COUNTED[step.why]
+    setattr(report, name, getattr(report, name) + len(step.unit.uids))
+    report.bytes_freed += freed
+    outcome.gone.append(Gone(step.unit.uids, step.why, freed, step.unit.last_at))
+
+
+def _supposed(unit: Unit) -> Unit:
+    """A dry run takes it that analyzing works."""
+    return msgspec.structs.replace(unit, is_analyzed=True)
+
+
+class _Analysis:
+    """Analyzes a unit and looks at it again."""
+
+    def __init__(self, store: Store, analyze: Analyzer, now: int) -> None:
+        self._store = store
+        self._analyze = analyze
+        self._now = now
+
+    def __call__(self, unit: Unit) -> Unit:
+        if unit.is_analyzed:
+            return unit
+        self._analyze(list(unit.uids))
+        again = {one.uids: one for one in units(self._store, self._now)}
+        return again.get(unit.uids, unit)

@@ -1,0 +1,115 @@
+"""Questions to the lake in SQL, answered by DuckDB, which can read those files and nothing else.
+
+One statement that only asks; no file outside the lake, no network, no extension, bounded memory.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.core.errors import LakeError, MissingExtra
+from session_memory.retain.lake import COLUMNS, DATASETS, FILE
+
+MEMORY = "1GB"
+AT_ONCE = 1000
+_TYPES = {
+    "text": "varchar",
+    "int": "bigint",
+    "bool": "boolean",
+    "float": "double",
+    "time": "timestamptz",
+    "texts": "varchar[]",
+}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    columns: list[str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+@contextmanager
+def ask(directory: Path, question: str, memory: str = MEMORY) -> Iterator[Answer]:
+    """The answer to one ``select`` over ``sessions``, ``events`` and ``usage``."""
+    duckdb = _duckdb()
+    connection = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": memory})
+    try:
+        _prepare(connection, directory)
+        _refuse_what_does_not_ask(duckdb, connection, question)
+        asked = connection.sql(question)
+        yield Answer(list(asked.columns), _rows(duckdb, asked))
+    except duckdb.Error as error:
+        raise LakeError(_first_line(str(error))) from error
+    finally:
+        connection.close()
+
+
+def _duckdb() -> Any:
+    try:
+        return import_module("duckdb")
+    except ImportError as error:
+        raise MissingExtra("lake") from error
+
+
+def _prepare(connection: Any, directory: Path) -> None:
+    for statement in (
+        "set autoinstall_known_extensions = false",
+        "set autoload_known_extensions = false",
+        "set temp_directory = ''",
+        "set TimeZone = 'UTC'",
+        f"set allowed_directories = [{_quoted(directory)}]",
+        "set enable_external_access = false",
+    ):
+        connection.execute(statement)
+    for dataset in DATASETS:
+        connection.execute(f"create view {dataset} as {_selection(directory, dataset)}")
+    connection.execute("set lock_configuration = true")
+
+
+def _selection(directory: Path, dataset: str) -> str:
+    names = ", ".join(COLUMNS[dataset])
+    if any((directory / dataset).rglob(FILE)):
+        files = _quoted(directory / dataset / "*" / "*" / FILE)
+        return (
+            f"select flavor, month, {names} from read_parquet({files}, hive_partitioning = true,"
+            " hive_types = {'flavor': varchar, 'month': varchar})"
+        )
+    empty = ", ".join(
+        f"cast(null as {_TYPES[kind]}) as {name}" for name, kind in COLUMNS[dataset].items()
+    )
+    return f"select '' as flavor, '' as month, {empty} where false"
+
+
+def _refuse_what_does_not_ask(duckdb: Any, connection: Any, question: str) -> None:
+    statements = connection.extract_statements(question)
+    # An explanation may run what it explains.
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise LakeError("only one statement that asks is answered: a select")
+
+
+def _rows(duckdb: Any, asked: Any) -> Iterator[tuple[Any, ...]]:
+    try:
+        # Through Arrow: by itself DuckDB gives a moment to Python only with another library's help.
+        for batch in asked.to_arrow_reader(AT_ONCE):
+            columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
+            yield from zip(*columns, strict=True)
+    except duckdb.Error as error:
+        raise LakeError(_first_line(str(error))) from error
+
+
+def _plain(value: Any) -> Any:
+    """Sums of whole numbers come as decimals."""
+    whole = isinstance(value, Decimal) and value == value.to_integral_value()
+    return int(value) if whole else value
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path.absolute()).replace("'", "''") + "'"
+
+
+def _first_line(message: str) -> str:
+    return " ".join(message.split("\n\n")[0].split())

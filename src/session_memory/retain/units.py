@@ -1,0 +1,126 @@
+"""What is evicted or kept as one: sessions with everything they were read from.
+
+Sessions that were read from the same source cannot go one without the other, a subagent stays with
+who started it, and a fork that begins with another's history by reference stays with that. Copied
+history binds nobody: every holder has it in a log of its own.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from session_memory.collect.facts import base_of
+from session_memory.store.retention import Candidate
+from session_memory.store.sessions import SessionRow
+from session_memory.store.store import Store
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """``bytes`` are those of its packs; ``last_at`` is when anything last happened in it.
+
+    ``revisions`` say what was seen when this was decided: whatever changed since stays.
+    """
+
+    uids: tuple[str, ...]
+    sessions: tuple[int, ...]
+    revisions: tuple[int, ...]
+    sources: tuple[int, ...]
+    bytes: int
+    last_at: int
+    is_analyzed: bool
+    is_pinned: bool = False
+
+    @property
+    def is_evictable(self) -> bool:
+        return self.is_analyzed and not self.is_pinned
+
+
+def units(store: Store, now: int) -> list[Unit]:
+    """Everything in the store that has packs, the oldest first."""
+    retention = store.retention
+    sessions = {one.id: one for one in retention.candidates() if one.evicted_at is None}
+    sizes, ours = retention.pack_bytes(), retention.row_sources()
+    groups = _Groups()
+    sources: dict[int, set[int]] = {one: set() for one in sessions}
+    first_of: dict[int, int] = {}
+    live: set[int] = set()
+    for session, source in retention.session_sources():
+        if session in sessions:
+            sources[session].add(source)
+            groups.join(session, first_of.setdefault(source, session))
+            if source in ours:
+                live.add(session)
+    by_name = {(one.flavor, one.native_id): one.id for one in sessions.values()}
+    for source, flavor, native in retention.spills():
+        if (flavor, native) in by_name:
+            sources[by_name[flavor, native]].add(source)
+    _join_kin(sessions.values(), groups)
+    pinned = retention.pins(now).keys()
+    found = []
+    for members in groups.of(sessions):
+        held = sorted({source for one in members for source in sources[one]})
+        size = sum(sizes.get(source, 0) for source in held)
+        if size and live.isdisjoint(members):
+            found.append(_unit([sessions[one] for one in members], held, size, pinned))
+    return sorted(found, key=lambda unit: (unit.last_at, unit.uids))
+
+
+def _join_kin(sessions: Iterable[Candidate], groups: "_Groups") -> None:
+    by_uid = {one.uid: one.id for one in sessions}
+    for one in sessions:
+        if one.relation == "subagent" and one.parent_uid in by_uid:
+            groups.join(one.id, by_uid[one.parent_uid])
+        if one.relation == "fork" and '"base"' in one.facts:
+            base = base_of(
+                SessionRow(
+                    uid=one.uid,
+                    flavor=one.flavor,
+                    native_id=one.native_id,
+                    relation=one.relation,
+                    facts=one.facts,
+                )
+            )
+            if base is not None and base[0] in by_uid:
+                groups.join(one.id, by_uid[base[0]])
+
+
+def _unit(members: list[Candidate], sources: list[int], size: int, pinned: Iterable[str]) -> Unit:
+    members = sorted(members, key=lambda one: one.uid)
+    uids = tuple(one.uid for one in members)
+    return Unit(
+        uids=uids,
+        sessions=tuple(one.id for one in members),
+        revisions=tuple(one.revision for one in members),
+        sources=tuple(sources),
+        bytes=size,
+        last_at=max(one.ended_at or one.ingested_at or 0 for one in members),
+        is_analyzed=all(is_analyzed(one) for one in members),
+        is_pinned=not set(uids).isdisjoint(pinned),
+    )
+
+
+def is_analyzed(one: Candidate | SessionRow) -> bool:
+    """Analyzed as it is now: a session that grew since is not."""
+    return not one.stale and one.analyzed_revision == one.revision
+
+
+class _Groups:
+    """Who belongs together, by joining two at a time."""
+
+    def __init__(self) -> None:
+        self._above: dict[int, int] = {}
+
+    def _top(self, one: int) -> int:
+        while (above := self._above.get(one, one)) != one:
+            self._above[one] = self._above.get(above, above)
+            one = above
+        return one
+
+    def join(self, one: int, other: int) -> None:
+        self._above[self._top(one)] = self._top(other)
+
+    def of(self, all_of_them: Iterable[int]) -> list[list[int]]:
+        found: dict[int, list[int]] = {}
+        for one in all_of_them:
+            found.setdefault(self._top(one), []).append(one)
+        return list(found.values())

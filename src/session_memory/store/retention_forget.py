@@ -1,0 +1,214 @@
+"""Taking sessions out of every table, down to the words and dictionaries that came from them.
+
+A table that speaks of sessions says so by its columns: ``session_id``, ``session_uid``,
+``source_id``. One that is added later is cleared here without being named.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from session_memory.core.schema import KINDS, ROLES
+from session_memory.store.database import Database
+from session_memory.store.migrations import STEPS, TABLES
+from session_memory.store.raw import compressor, packed
+from session_memory.store.store import Store
+
+# Rows that others hang on go last.
+_LAST = ("live_lanes", "live_sessions", "sources", "sessions")
+_COLUMNS = {
+    "session_id": "sessions",
+    "other_id": "sessions",
+    "source_id": "sources",
+    "session_uid": "uids",
+}
+_ALSO = {"links": {"parent_id": "sessions"}}
+_UNOWN = "update usage set owner_id = null where owner_id = :key"
+_NAMED_BY = {
+    "events": ("kind", "marks", "role", "tool", "native_kind", "model"),
+    "usage": ("model", "speed", "service_tier"),
+}
+# Numbers of words are known to other processes: a word goes, its number is never given again.
+_WORDS = "select id, name from names"
+_UNNAME = "update names set name = :name where id = :id"
+_PACKS_WITH = "select source_id, start from packs where dictionary_id = :id"
+_REPACK = """
+    update packs set hash = :hash, dictionary_id = null, body = :body
+    where source_id = :source and start = :start
+"""
+_DROP_DICTIONARY = "delete from dictionaries where id = :id"
+_NEWEST_DICTIONARY = "select max(id) from dictionaries"
+_LIVE_KEY = "select id from live_sessions where session_id = :native"
+_LIVE_LANES = "select id from live_lanes where session_key = :key"
+_LIVE_HOLDERS = """
+    select distinct s.session_id from live_lanes l join live_sessions s on s.id = l.session_key
+    where l.base_lane in (select id from live_lanes where session_key = :key)
+        and l.session_key <> :key
+    union
+    select distinct s.session_id from live_folds f join live_sessions s on s.id = f.session_key
+    where f.note_lane in (select id from live_lanes where session_key = :key)
+        and f.session_key <> :key
+"""
+_LIVE_BODIES = """
+    delete from live_bodies
+    where hash not in (select body from live_messages where body is not null)
+"""
+_MADE = re.compile(r"^create table (\w+) \((.*?)\)\{strict\}", re.MULTILINE | re.DOTALL)
+_ADDED = re.compile(r"^alter table (\w+) add column (\w+) \{text\}", re.MULTILINE)
+_TEXTS = {
+    table: {*re.findall(r"(\w+) \{text\}", columns)}
+    | {column for changed, column in _ADDED.findall("".join(STEPS)) if changed == table}
+    for table, columns in _MADE.findall("".join(STEPS))
+}
+_OF_SCHEMA = {*KINDS, *ROLES, ""}
+_OF_LIVE = ("live_usage", "live_moves", "live_folds", "live_keys", "live_settings")
+
+
+def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[int]) -> None:
+    """Every row about sessions (uid by number) and about sources that only they were read from."""
+    db = store.db
+    words = _words_of(db, sessions)
+    if any(store.sessions.is_evicted(uid) for uid in sessions.values()):
+        # Whoever's events are gone already has left words of which nobody knows whose they were.
+        words |= {number for number, word in db.all(_WORDS) if not _is_of_schema(word)}
+    for session in sessions:
+        store.events.drop(session)
+        store.index.name(session, None)
+        db.execute(_UNOWN, {"key": session})
+    keys = {"sessions": sessions, "sources": sources, "uids": sessions.values()}
+    for table in reversed([name for name in TABLES if name not in _LAST]):
+        has = db.columns(table)
+        told = {**_COLUMNS, **_ALSO.get(table, {})}
+        for column in [name for name in told if name in has and not table.startswith("live_")]:
+            delete(db, table, column, list(keys[told[column]]))
+    delete(db, "sources", "id", list(sources))
+    delete(db, "sessions", "id", list(sessions))
+    _forget_words(db, words)
+    store.names.forget()
+
+
+def delete(db: Database, table: str, column: str, keys: Sequence[Any]) -> None:
+    for key in keys:
+        db.execute(f"delete from {table} where {column} = :key", {"key": key})
+
+
+def _words_of(db: Database, sessions: Collection[int]) -> set[int]:
+    """The words that these sessions used, by number."""
+    return {
+        number
+        for table, columns in _NAMED_BY.items()
+        for column in columns
+        for session in sessions
+        for (number,) in db.all(
+            f"select distinct {column} from {table} where session_id = :key", {"key": session}
+        )
+        if number is not None
+    }
+
+
+def _is_of_schema(word: str) -> bool:
+    """Kinds, marks and roles are everybody's."""
+    return all(part in _OF_SCHEMA for part in word.split(","))
+
+
+def _forget_words(db: Database, words: Collection[int]) -> None:
+    """Those that nobody uses any more lose their text."""
+    for table, columns in _NAMED_BY.items():
+        for column in columns:
+            if not words:
+                return
+            used = f"select distinct {column} from {table} where {column} in ({{keys}})"
+            words = set(words) - {row[0] for row in db.matching(used, sorted(words))}
+    for number in words:
+        db.execute(_UNNAME, {"id": number, "name": f"~{number}"})
+
+
+# ---------------------------------------------------------------- live sessions
+
+
+def live_holders(db: Database, native: str) -> list[str]:
+    """Live sessions that begin with this one's messages."""
+    key = db.value(_LIVE_KEY, {"native": native})
+    return [] if key is None else [row[0] for row in db.all(_LIVE_HOLDERS, {"key": key})]
+
+
+def is_live(db: Database, native: str) -> bool:
+    return db.value(_LIVE_KEY, {"native": native}) is not None
+
+
+def delete_live(db: Database, natives: Collection[str]) -> None:
+    """Live sessions with all their messages; those that others begin with must be among them."""
+    found = [db.value(_LIVE_KEY, {"native": native}) for native in natives]
+    keys = [key for key in found if key is not None]
+    lanes = [lane for key in keys for (lane,) in db.all(_LIVE_LANES, {"key": key})]
+    for table in _OF_LIVE:
+        delete(db, table, "session_key", keys)
+    delete(db, "live_messages", "lane_id", lanes)
+    # A lane may begin with a part of another, which came before it.
+    delete(db, "live_lanes", "id", sorted(lanes, reverse=True))
+    delete(db, "live_sessions", "id", keys)
+    if keys:
+        db.execute(_LIVE_BODIES)
+
+
+# ---------------------------------------------------------------- dictionaries
+
+
+def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
+    """Packs that were compressed with these do without from now on."""
+    for number in numbers:
+        for source, start in store.db.all(_PACKS_WITH, {"id": number}):
+            (pack,) = [one for one in store.raw.packs(source) if one.start == start]
+            anew = packed(store.raw.unpacked(source, pack), start, compressor())
+            place = {"source": source, "start": start}
+            store.db.execute(_REPACK, {**place, "hash": anew.hash, "body": anew.body})
+        if store.db.value(_NEWEST_DICTIONARY) == number:
+            # Its number must not be given again: others may still compress with it.
+            store.db.insert_one("dictionaries", ("flavor", "body"), ("", b""))
+        store.db.execute(_DROP_DICTIONARY, {"id": number})
+    store.raw.dictionary.cache_clear()
+
+
+# ---------------------------------------------------------------- proof
+
+
+def rows_with(db: Database, samples: Collection[bytes]) -> dict[bytes, list[str]]:
+    """The tables in whose texts each sample still stands; none for most of them."""
+    return {sample: list(_tables_with(db, sample)) for sample in samples if _is_text(sample)}
+
+
+def _tables_with(db: Database, sample: bytes) -> Iterator[str]:
+    pattern = {"sample": f"%{_literal(sample.decode())}%"}
+    for table in TABLES:
+        tests = [
+            f"{column} like :sample escape '!'"
+            for column in db.columns(table)
+            if column in _TEXTS[table]
+        ]
+        if tests and db.one(f"select 1 from {table} where {' or '.join(tests)} limit 1", pattern):
+            yield table
+
+
+def is_somebodys(db: Database, table: str) -> bool:
+    """Whether every row of a table says whose it is: then what stands there is a kept session's."""
+    owned = {*_COLUMNS, *_ALSO.get(table, {})}.intersection(db.columns(table))
+    return bool(owned) or table in _LAST or table.startswith("live_")
+
+
+def blobs(db: Database) -> Iterator[tuple[str, bytes]]:
+    """``(table, body)`` of everything that is stored packed, but for the raw."""
+    for table in TABLES:
+        if table != "packs" and "body" in db.columns(table):
+            for (body,) in db.each(f"select body from {table} where body is not null"):
+                yield table, bytes(body)
+
+
+def _is_text(sample: bytes) -> bool:
+    try:
+        return "\0" not in sample.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _literal(part: str) -> str:
+    return part.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -1,0 +1,154 @@
+"""Retention on the command line, from the first sync to a forgotten session."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.store import open_store
+from session_memory.testing.claude import ClaudeHome, usage
+
+UID = "claude:alpha"
+
+
+class Machine:
+    """A home of its own, and commands that run in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.claude = ClaudeHome(home)
+        log = self.claude.session("alpha")
+        log.prompt("please xylophone-quartet")
+        log.answer("done with it", id="msg_1", used=usage(10))
+        self.claude.write()
+
+    def run(self, *words: str, status: int = 0, typed: str = "") -> str:
+        told = {**os.environ, "HOME": str(self.home), "NO_COLOR": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", "session_memory", *words],
+            env=told,
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def json(self, *words: str, status: int = 0) -> Any:
+        return json.loads(self.run(*words, "--json", "--quiet", status=status))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    made = Machine(tmp_path / "home")
+    made.run("sync")
+    return made
+
+
+def test_the_whole_way_from_the_store_to_the_archive_and_back(machine: Machine) -> None:
+    assert "Nothing has to go" in machine.run("retain")
+    before = machine.run("fingerprint", "-q")
+    machine.run("analyze")
+    plan = machine.json("retain", "--dry-run")
+    assert plan["dry_run"] and plan["backstop_evicted"] == 1
+    assert plan["evicted"][0]["sessions"] == [UID]
+    done = machine.json("retain")
+    assert (done["backstop_evicted"], done["overflow_data_loss"]) == (1, 0)
+    assert done["final_usage_bytes"] == 0
+    (file,) = machine.json("archive", "list")["files"]
+    assert file["sessions"] == [UID]
+    assert machine.json("archive", "verify")["ok"]
+    assert machine.json("verify")["evicted"] == 1
+    assert "session-memory restore" in machine.run("show", UID)
+    refused = json.loads(machine.run("restore-native", UID, "--to", "x", "--json", status=1))
+    assert refused["error"]["kind"] == "session_evicted"
+    assert machine.json("restore", UID)["restored"][0]["sessions"] == [UID]
+    assert machine.run("fingerprint", "-q") == before
+
+
+def test_what_is_pinned_stays_until_it_is_unpinned(machine: Machine) -> None:
+    machine.run("analyze")
+    assert machine.json("pin", "alpha")["pinned"] == [UID]
+    assert machine.json("retain")["backstop_evicted"] == 0
+    assert machine.json("unpin", "alpha")["pinned"] == []
+    assert machine.json("retain")["backstop_evicted"] == 1
+
+
+def test_forgetting_asks_proves_and_lasts(machine: Machine) -> None:
+    plan = machine.json("forget", "alpha", "--dry-run")
+    assert (plan["forgotten"], plan["proof"]) == ([UID], None)
+    machine.run("forget", "alpha", status=130, typed="n\n")
+    assert len(machine.json("sessions")["sessions"]) == 1
+    assert "0 found" in machine.run("forget", "alpha", "--yes")
+    machine.run("sync")
+    assert machine.json("sessions")["sessions"] == []
+    for file in (machine.home / ".session-memory").rglob("*"):
+        assert not file.is_file() or b"xylophone" not in file.read_bytes()
+    assert machine.json("forget", "--lift", UID) == {"lifted": [UID]}
+    machine.run("sync")
+    assert len(machine.json("sessions")["sessions"]) == 1
+
+
+def test_a_repository_is_forgotten_as_a_whole(machine: Machine) -> None:
+    done = machine.json("forget", "--repo", "app", "--yes")
+    assert done["forgotten"] == [UID]
+    assert done["proof"]["found"] == []
+    assert machine.json("sessions")["sessions"] == []
+
+
+def test_the_lake_answers_in_every_form(machine: Machine) -> None:
+    hint = json.loads(machine.run("sql", "select 1", "--json", status=1))
+    assert "lake export" in hint["error"]["hint"]
+    assert machine.json("lake", "export")["sessions"] == 1
+    question = "select session_uid, output_tokens, started_at from sessions"
+    answer = machine.json("sql", question)
+    assert answer["columns"] == ["session_uid", "output_tokens", "started_at"]
+    assert answer["rows"] == [[UID, 10, "2026-07-01T10:00:01.000Z"]]
+    lines = machine.run("sql", question, "--csv").split()
+    assert lines == ["session_uid,output_tokens,started_at", f"{UID},10,2026-07-01T10:00:01.000Z"]
+    assert UID in machine.run("sql", question)
+
+
+def test_a_spreadsheet_neither_computes_nor_obeys_what_a_log_says(machine: Machine) -> None:
+    machine.json("lake", "export")
+    texts = ("=1+1", "-2+3|cmd", "@x", "+y", "a\x1b]0;b\x07\x9b", "\u202eevil", "two\nlines", "x=1")
+    selects = (f"select {n} n, '{text}' t" for n, text in enumerate(texts))
+    question = f"{' union all '.join(selects)} order by n"
+    written = machine.run("sql", f"select n, t from ({question})", "--csv")
+    assert list(csv.reader(io.StringIO(written))) == [
+        ["n", "t"],
+        ["0", "'=1+1"],
+        ["1", "'-2+3|cmd"],
+        ["2", "'@x"],
+        ["3", "'+y"],
+        ["4", "a\\x1b]0;b\\x07\\x9b"],
+        ["5", "\\u202eevil"],
+        ["6", "two\nlines"],
+        ["7", "x=1"],
+    ]
+    assert machine.run("sql", "select -1 as n", "--csv").split() == ["n", "-1"]
+
+
+def test_retention_is_due_a_day_after_the_first_sync_and_daily_from_then_on(
+    machine: Machine,
+) -> None:
+    machine.run("analyze")
+    machine.run("sync")
+    assert machine.json("verify")["evicted"] == 0
+    place = machine.home / ".session-memory" / "memory.db"
+    with open_store(place) as store, store.transaction():
+        store.db.execute("update sources set discovered_at = discovered_at - 90000000")
+    assert "evicted" in machine.run("sync")
+    assert machine.json("verify")["evicted"] == 1
+    machine.run("restore", "--all")
+    machine.run("unpin", UID)
+    machine.run("analyze")
+    machine.run("sync")
+    assert machine.json("verify")["evicted"] == 0

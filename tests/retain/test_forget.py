@@ -1,0 +1,311 @@
+"""Forgetting: the text is in no file of ours, others keep what they hold, nothing comes back."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from keeping import LATER, Keeper, talk
+
+from session_memory.collect.portable import export_store, import_store
+from session_memory.core.errors import CannotForget, UnknownSession
+from session_memory.live import SessionStore
+from session_memory.retain.forget import Done, forget, lift, plan_of, sweep, with_relatives
+from session_memory.retain.lake import export as export_lake
+from session_memory.store import Store, open_store
+from session_memory.store.copying import copy_everything
+from session_memory.store.migrations import TABLES
+from session_memory.store.retention_archive import Archive, unpacked
+from session_memory.store.zstandard import zstd
+from session_memory.testing.claude import call, line_of, usage
+from session_memory.testing.collecting import check_sound, events_of, rebuilt, usage_of
+
+ALPHA, BETA = "claude:alpha", "claude:beta"
+SECRET = "xylophone-quartet-zanzibar"
+
+
+def traces(keeper: Keeper, text: str = SECRET) -> list[str]:
+    """Every place of ours that holds a text: each file as it is, and everything unpacked."""
+    wanted = text.encode()
+    found = [place for place, data in _everything(keeper) if wanted in data.lower()]
+    return sorted(set(found))
+
+
+def _everything(keeper: Keeper) -> Iterator[tuple[str, bytes]]:
+    store, beside = keeper.store, Path(keeper.place).parent
+    places = [keeper.archive, *([beside] if beside.is_dir() else [])]
+    for file in (file for place in places for file in place.rglob("*") if file.is_file()):
+        yield str(file), file.read_bytes()
+    for table in TABLES:
+        for row in store.db.all(f"select * from {table}"):
+            for value in row:
+                yield table, value if isinstance(value, bytes) else str(value).encode()
+                if isinstance(value, bytes) and table not in ("packs", "events", "copies"):
+                    yield table, _unpacked(value)
+    for row in store.sources.every():
+        for piece in store.raw.pieces(row.id):
+            yield f"raw of {row.path}", piece
+    for file in Archive(keeper.archive).files():
+        for _, pack, dictionary in Archive(keeper.archive).read(file):
+            yield f"{file} unpacked", unpacked(file, pack, dictionary)
+        for _, body in Archive(keeper.archive).dictionaries(file).values():
+            yield f"{file} dictionary", zstd.decompress(body)
+    for table in ("words", "title_words"):
+        terms = store.db.words(table).terms(like="%")
+        yield table, " ".join(term for term, _ in terms).encode()
+
+
+def _unpacked(value: bytes) -> bytes:
+    try:
+        return bytes(zstd.decompress(value))
+    except (zstd.ZstdError, EOFError):
+        return b""
+
+
+def forgotten(keeper: Keeper, *uids: str, **how: bool) -> Done:
+    chosen = with_relatives(keeper.store, uids, **how)
+    return forget(keeper.store, keeper.config, chosen, LATER)
+
+
+def secretive(keeper: Keeper, name: str = "alpha") -> None:
+    log = talk(keeper.claude.session(name), f"please {SECRET}")
+    log.answer("I run it.", call(f"Tool_{SECRET}", command=SECRET), used=usage(1))
+    log.result(f"{SECRET}\n" * 50, is_error=True)
+    log.custom_title(f"about {SECRET}")
+
+
+def test_a_forgotten_session_is_in_no_file_and_does_not_come_back(keeper: Keeper) -> None:
+    secretive(keeper)
+    talk(keeper.claude.session("beta"), "something else")
+    keeper.collect()
+    assert traces(keeper)
+    done = forgotten(keeper, ALPHA)
+    assert done.proof.found == []
+    assert done.proof.samples > done.proof.held_by_others
+    assert traces(keeper) == []
+    for _ in range(2):
+        keeper.collect()
+        assert keeper.store.sessions.uids() == [BETA]
+        assert traces(keeper) == []
+    check_sound(keeper.store)
+
+
+def test_it_stays_out_when_its_log_grows_and_when_it_is_found_elsewhere(keeper: Keeper) -> None:
+    secretive(keeper)
+    keeper.collect()
+    forgotten(keeper, ALPHA)
+    log = keeper.claude.logs[0]
+    talk(log, "one more thing")
+    talk(keeper.claude.keep(log.moved("-home-mira-elsewhere")), "and more")
+    keeper.collect()
+    assert keeper.store.sessions.uids() == []
+    assert traces(keeper) == []
+
+
+def test_it_may_come_back_once_that_is_allowed(keeper: Keeper) -> None:
+    secretive(keeper)
+    keeper.collect()
+    before = keeper.store.fingerprint()
+    forgotten(keeper, ALPHA)
+    assert lift(keeper.store, ALPHA)
+    assert not lift(keeper.store, ALPHA)
+    keeper.collect()
+    assert keeper.store.fingerprint() == before
+
+
+def test_an_evicted_session_is_forgotten_in_the_archive_too(keeper: Keeper) -> None:
+    secretive(keeper)
+    talk(keeper.claude.session("beta"), "something else")
+    keeper.collect()
+    whole = keeper.store.fingerprint()
+    assert whole
+    keeper.evict(ALPHA, BETA)
+    assert len(Archive(keeper.archive).files()) == 1
+    done = forgotten(keeper, ALPHA)
+    assert done.proof.found == []
+    assert traces(keeper) == []
+    keeper.restore(BETA)
+    assert len(events_of(keeper.store, BETA)) == 2
+    check_sound(keeper.store)
+
+
+def test_what_is_left_in_the_archive_of_a_restored_session_goes_too(keeper: Keeper) -> None:
+    secretive(keeper)
+    keeper.collect()
+    keeper.evict(ALPHA)
+    keeper.restore(ALPHA)
+    forgotten(keeper, ALPHA)
+    assert traces(keeper) == []
+    assert Archive(keeper.archive).files() == []
+
+
+def test_forks_keep_what_they_hold_and_it_counts_for_them(keeper: Keeper) -> None:
+    origin = talk(keeper.claude.session("alpha"), "one")
+    talk(keeper.claude.fork(origin, "beta"), "two")
+    keeper.collect()
+    forgotten(keeper, ALPHA)
+    assert [e.summary for e in events_of(keeper.store, BETA)] == ["one", "one!", "two", "two!"]
+    assert [used.usage_id for used in usage_of(keeper.store, BETA)] == ["msg_one", "msg_two"]
+    check_sound(keeper.store)
+    fingerprint = keeper.store.fingerprint()
+    assert rebuilt(keeper.store).fingerprint() == fingerprint
+
+
+def test_forks_and_subagents_go_along_when_asked(keeper: Keeper) -> None:
+    origin = talk(keeper.claude.session("alpha"), f"one {SECRET}")
+    talk(keeper.claude.subagent(origin, "a1"), f"below {SECRET}")
+    talk(keeper.claude.fork(origin, "beta"), "two")
+    keeper.collect()
+    kept = with_relatives(keeper.store, [ALPHA], subagents=False)
+    assert kept == [ALPHA]
+    done = forgotten(keeper, ALPHA, forks=True)
+    assert set(done.plan.uids) == {ALPHA, BETA, origin.uid_of("a1")}
+    assert traces(keeper) == []
+    keeper.collect()
+    assert keeper.store.sessions.uids() == []
+
+
+def test_in_a_log_that_several_sessions_share_its_records_become_blanks(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "mine")
+    strange = json.loads(log.lines[0]) | {"sessionId": "beta", "uuid": "other-1"}
+    strange["message"] = {"role": "user", "content": f"this is {SECRET}"}
+    log.raw(line_of(strange))
+    talk(log, "mine again")
+    keeper.collect()
+    assert keeper.store.sessions.uids() == [ALPHA, BETA]
+    done = forgotten(keeper, BETA)
+    assert len(done.plan.shared) == 1
+    assert traces(keeper) == []
+    keeper.collect()
+    strange["uuid"] = "other-2"
+    log.raw(line_of(strange))
+    talk(log, "the end")
+    keeper.collect()
+    assert keeper.store.sessions.uids() == [ALPHA]
+    said = [event.summary for event in events_of(keeper.store, ALPHA)]
+    assert said == ["mine", "mine!", "mine again", "mine again!", "the end", "the end!"]
+    assert traces(keeper) == []
+    check_sound(keeper.store)
+    fingerprint = keeper.store.fingerprint()
+    assert rebuilt(keeper.store).fingerprint() == fingerprint
+
+
+def test_dictionaries_that_came_from_it_are_replaced_everywhere(keeper: Keeper) -> None:
+    boilerplate = " ".join(f"rule {n} says {n * 7919}" for n in range(4000))
+    for name, words in (("alpha", SECRET), ("beta", "other"), ("gamma", "more"), ("delta", "x")):
+        log = keeper.claude.session(name)
+        log.prompt(f"{words} {boilerplate}")
+        talk(log, f"{name} ends")
+    keeper.collect()
+    stored = [number for number, _, body in keeper.store.retention.dictionaries() if body]
+    assert stored, "nothing was compressed with a dictionary: this test tests nothing"
+    keeper.evict("claude:gamma")
+    forgotten(keeper, ALPHA)
+    assert traces(keeper) == []
+    keeper.restore("claude:gamma")
+    for name in ("beta", "gamma", "delta"):
+        assert len(events_of(keeper.store, f"claude:{name}")) == 3
+    check_sound(keeper.store)
+
+
+def test_its_rows_go_from_the_lake(keeper: Keeper) -> None:
+    secretive(keeper)
+    talk(keeper.claude.session("beta"), "something else")
+    keeper.collect()
+    lake = keeper.archive / "lake"
+    export_lake(keeper.store, lake)
+    forgotten(keeper, ALPHA)
+    files = sorted(lake.rglob("*.parquet"))
+    assert len(files) == 3
+    for file in files:
+        with pyarrow.parquet.ParquetFile(file) as opened:
+            table = opened.read()
+        assert set(table.column("session_uid").to_pylist()) == {BETA}
+        assert SECRET not in str(table.to_pylist())
+
+
+def test_an_import_does_not_bring_it_back(keeper: Keeper, tmp_path: Path) -> None:
+    secretive(keeper)
+    talk(keeper.claude.session("beta"), "something else")
+    keeper.collect()
+    export_store(keeper.store, tmp_path / "all.export")
+    forgotten(keeper, ALPHA)
+    import_store(keeper.store, tmp_path / "all.export", keeper.config)
+    assert keeper.store.sessions.uids() == [BETA]
+    assert traces(keeper) == []
+
+
+def test_a_live_session_is_forgotten_with_its_messages(keeper: Keeper) -> None:
+    with SessionStore.open(keeper.place) as live:
+        one = live.create_session(session_id="sess_one", system_prompt=f"know {SECRET}")
+        live.append_message(one, role="user", content=f"tell me about {SECRET}")
+        live.append_message(one, role="assistant", content=f"this is {SECRET} " * 2000)
+        live.fork_session(one, new_id="sess_two")
+        rest = live.create_session(session_id="sess_rest")
+        live.append_message(rest, role="user", content="something else")
+    keeper.collect()
+    with pytest.raises(CannotForget):
+        forgotten(keeper, "live:sess_one")
+    done = forgotten(keeper, "live:sess_one", forks=True)
+    assert done.proof.found == []
+    assert traces(keeper) == []
+    keeper.collect()
+    assert keeper.store.sessions.uids() == ["live:sess_rest"]
+    with SessionStore.open(keeper.place) as live:
+        assert [row.content for row in live.load_all_messages(rest)] == ["something else"]
+
+
+def test_a_dry_look_names_what_goes_and_what_it_cannot_reach(keeper: Keeper) -> None:
+    secretive(keeper)
+    keeper.collect()
+    before = keeper.store.fingerprint()
+    plan = plan_of(keeper.store, keeper.config, [ALPHA])
+    assert plan.uids == [ALPHA]
+    assert len(plan.sources) == 1
+    assert any("the agent's own log" in line for line in plan.unreachable)
+    assert keeper.store.fingerprint() == before
+    with pytest.raises(UnknownSession):
+        plan_of(keeper.store, keeper.config, ["claude:nobody"])
+
+
+def test_what_a_killed_run_left_in_free_pages_is_swept_by_the_next(keeper: Keeper) -> None:
+    secretive(keeper)
+    keeper.collect()
+    forgotten(keeper, ALPHA)
+    assert not sweep(keeper.store)
+
+
+@pytest.mark.only("sqlite")
+def test_a_reader_that_keeps_the_log_is_told_and_the_log_is_swept_later(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_memory.store.sqlite.BUSY_S", 0.1)
+    secretive(keeper)
+    keeper.collect()
+    with open_store(keeper.place) as reader, reader.db.snapshot():
+        assert reader.sessions.uids() == [ALPHA]
+        done = forgotten(keeper, ALPHA)
+        assert [Path(place).name for place in done.proof.found] == ["kept.db", "kept.db-wal"]
+    assert sweep(keeper.store)
+    assert traces(keeper) == []
+    assert not sweep(keeper.store)
+
+
+def test_tombstones_hold_no_word_of_what_they_are_for(keeper: Keeper) -> None:
+    secretive(keeper, f"alpha-{SECRET}")
+    keeper.collect()
+    (uid,) = keeper.store.sessions.uids()
+    forgotten(keeper, uid)
+    assert keeper.store.retention.buried()
+    assert traces(keeper) == []
+
+
+def test_a_store_that_was_copied_keeps_it_out_as_well(keeper: Keeper, tmp_path: Path) -> None:
+    secretive(keeper)
+    keeper.collect()
+    forgotten(keeper, ALPHA)
+    with open_store(tmp_path / "copy.db") as copy:
+        copy_everything(keeper.store, copy)
+        assert isinstance(copy, Store)
+        assert copy.retention.buried() == keeper.store.retention.buried()

@@ -1,0 +1,160 @@
+"""The lake: the same figures as the store, incremental, and closed to everything else."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet
+import pytest
+from keeping import Keeper, talk
+
+from session_memory.core.errors import LakeError
+from session_memory.retain.lake import Exported, export
+from session_memory.retain.sql import ask
+from session_memory.testing.claude import Clock
+from session_memory.testing.collecting import events_of, every_usage
+
+ALPHA, BETA = "claude:alpha", "claude:beta"
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return tmp_path / "lake"
+
+
+def asked(lake: Path, question: str) -> list[tuple[Any, ...]]:
+    with ask(lake, question) as answer:
+        return list(answer.rows)
+
+
+def filled(keeper: Keeper) -> None:
+    talk(keeper.claude.session("alpha"), "one", "two")
+    talk(keeper.claude.session("beta"), "three")
+    keeper.collect()
+
+
+def exported(keeper: Keeper, lake: Path) -> Exported:
+    return export(keeper.store, lake)
+
+
+def test_it_holds_what_the_store_holds(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    exported(keeper, lake)
+    used = every_usage(keeper.store)
+    total = sum(usage.cost.output_tokens for usage in used)
+    assert asked(lake, "select count(*), sum(output_tokens) from usage") == [(len(used), total)]
+    events = events_of(keeper.store, ALPHA)
+    rows = asked(
+        lake,
+        "select event_uid, seq, kind, summary, marks, epoch_ms(ts) from events"
+        f" where session_uid = '{ALPHA}' order by seq",
+    )
+    assert [(row[0], row[1], row[2], row[3], tuple(row[4])) for row in rows] == [
+        (event.event_uid, event.seq, event.kind, event.summary, event.marks) for event in events
+    ]
+    assert asked(lake, "select distinct flavor, month from sessions") == [("claude", "2026-07")]
+
+
+def test_what_did_not_change_is_not_written_again(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    first = exported(keeper, lake)
+    assert (first.sessions, first.partitions) == (2, 1)
+    before = {file: file.stat().st_mtime_ns for file in lake.rglob("*.parquet")}
+    assert exported(keeper, lake).unchanged == 2
+    assert {file: file.stat().st_mtime_ns for file in lake.rglob("*.parquet")} == before
+    talk(keeper.claude.logs[0], "four")
+    keeper.collect()
+    again = exported(keeper, lake)
+    assert (again.sessions, again.unchanged) == (1, 1)
+    assert asked(lake, "select count(*) from events") == [(8,)]
+    assert asked(lake, "select count(distinct (session_uid, seq)) from events") == [(8,)]
+
+
+def test_a_session_lies_whole_in_the_month_it_began_in(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    log = keeper.claude.session("gamma")
+    log.clock = Clock("2026-08-30T23:59:00.000Z")
+    talk(log, "august")
+    log.clock.tick(3 * 86_400_000)
+    talk(log, "september")
+    keeper.collect()
+    exported(keeper, lake)
+    months = asked(lake, "select month, count(*) from events group by 1 order by 1")
+    assert months == [("2026-07", 6), ("2026-08", 4)]
+    names = {str(file.relative_to(lake)) for file in lake.rglob("*.parquet")}
+    assert "events/flavor=claude/month=2026-08/data.parquet" in names
+
+
+def test_events_stay_when_their_session_is_evicted(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    exported(keeper, lake)
+    keeper.evict(ALPHA)
+    told = exported(keeper, lake)
+    assert told.without_events == 0
+    count = f"select count(*) from events where session_uid = '{ALPHA}'"
+    assert asked(lake, count) == [(4,)]
+    when = f"select evicted_at is not null from sessions where session_uid = '{ALPHA}'"
+    assert asked(lake, when) == [(True,)]
+
+
+def test_what_was_evicted_before_comes_with_its_usage_and_without_its_events(
+    keeper: Keeper, lake: Path
+) -> None:
+    filled(keeper)
+    keeper.evict(ALPHA)
+    assert exported(keeper, lake).without_events == 1
+    assert asked(lake, "select sum(output_tokens) from usage") == [(30,)]
+    assert asked(lake, "select distinct session_uid from events") == [(BETA,)]
+
+
+def test_other_engines_read_the_same_files(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    exported(keeper, lake)
+    table = pyarrow.parquet.read_table(lake / "usage", partitioning="hive")
+    assert sum(table.column("output_tokens").to_pylist()) == 30
+    assert set(table.column("flavor").to_pylist()) == {"claude"}
+    for file in lake.rglob("*.parquet"):
+        assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "copy (select 1) to '{place}'",
+        "select * from read_csv('{place}')",
+        "select * from read_text('{place}')",
+        "select * from '{place}'",
+        "select 1; select 2",
+        "attach '{place}'",
+        "set enable_external_access = true",
+        "install httpfs",
+        "select * from read_csv('https://example.org/x.csv')",
+        "explain analyze copy (select 1) to '{place}'",
+        "create table x as select 1",
+        "selec 1",
+    ],
+)
+def test_only_the_lake_is_asked_and_nothing_is_changed(
+    keeper: Keeper, lake: Path, question: str, tmp_path: Path
+) -> None:
+    filled(keeper)
+    exported(keeper, lake)
+    place = tmp_path / "outside.csv"
+    place.write_text("a,b\n1,2\n")
+    with pytest.raises(LakeError):
+        asked(lake, question.replace("{place}", str(place)))
+    assert place.read_text() == "a,b\n1,2\n"
+    assert {file.name for file in lake.rglob("*") if file.is_file()} == {"data.parquet"}
+
+
+def test_memory_is_bounded(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    exported(keeper, lake)
+    question = "select a.range, b.range from range(100000) a, range(100000) b order by random()"
+    with ask(lake, question, memory="50MB") as answer, pytest.raises(LakeError):
+        next(answer.rows)
+
+
+def test_an_empty_lake_answers_with_nothing(tmp_path: Path) -> None:
+    assert asked(tmp_path / "none", "select count(*), sum(tokens) from events") == [(0, None)]
+    assert duckdb.__version__
