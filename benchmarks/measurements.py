@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import agentsview
+import cost
 import watching
 from corpus import PROJECTS, Corpus, OneLog, shared
 from processes import Bench, Failed, Run
@@ -33,6 +34,7 @@ class Measurements:
         self.peak = 0
         self.watched: watching.Watched | None = None
         self.live: list[str] = []
+        self.cost: list[str] = []
 
     def timed(self, name: str, *words: str | Path) -> Run:
         if name not in self.runs:
@@ -120,6 +122,14 @@ def measure_truth(m: Measurements) -> None:
     wrong = [day for day in found.keys() | truth.keys() if found.get(day) != truth.get(day)]
     m.figures["tokens_wrong"] = len(wrong)
     m.figures["tokens_days"] = len(truth)
+
+
+def measure_cost(m: Measurements) -> None:
+    say("the cost report")
+    found = cost.measure(m.bench, m.corpus.home, m.store)
+    m.figures |= found.figures
+    m.runs |= {name: runs for name, runs in found.runs.items() if name != "ccusage"}
+    m.cost = cost.report(found)
 
 
 def measure_payload(m: Measurements) -> None:

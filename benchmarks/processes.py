@@ -88,7 +88,7 @@ class Bench:
                 stdout=stdout,
                 stderr=stderr,
                 cwd=self.scratch,
-                env=self._environment() | (env or {}),
+                env=self.environment() | (env or {}),
                 start_new_session=True,
             )
             # In a group of its own: one that takes too long ends together with its children.
@@ -112,7 +112,7 @@ class Bench:
             out=out.read_text(encoding="utf-8", errors="replace"),
         )
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         return {
             "HOME": str(self.home),
             "PATH": os.environ.get("PATH", os.defpath),

@@ -38,6 +38,8 @@ def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
         "",
         *m.live,
         "",
+        *m.cost,
+        *([""] if m.cost else []),
         *peer_report(m, peer),
     ]
 

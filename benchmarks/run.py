@@ -17,8 +17,10 @@ import tempfile
 from pathlib import Path
 
 import agentsview
+import learning
 import live
 import measurements as of
+import searching
 from corpus import OneLog, find_corpus
 from postgres import measure_postgres
 from processes import Bench, Failed
@@ -74,7 +76,10 @@ def measure_all(
     of.measure_first_sync(m, options.times)
     of.measure_repeats(m)
     of.measure_truth(m)
+    of.measure_cost(m)
     of.measure_payload(m)
+    searching.measure(m)
+    learning.measure(m)
     of.measure_watch(m)
     log = _one_line(m, "one_line", 160)
     _one_line(m, "one_line_small", 16)

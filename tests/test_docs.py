@@ -132,14 +132,12 @@ def test_every_budget_of_the_design_is_measured_or_comes_later() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    page = DOCS / "cli.md"
-    if not page.exists():
-        pytest.skip("docs/cli.md is not written yet")
-    text = page.read_text(encoding="utf-8")
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
     shown = CliRunner().invoke(main, ["--help"]).output
     for name in (name for section in main.sections.values() for name in section):
         assert re.search(rf"^  {name}  ", shown, re.MULTILINE), f"{name} is not in --help"
-        assert re.search(rf"^## {name}$", text, re.MULTILINE), f"{name} is not in cli.md"
+        assert f"]({'cli/' + name}.md)" in text, f"{name} is not in cli.md"
+        assert (DOCS / "cli" / f"{name}.md").exists()
 
 
 # ---------------------------------------------------------------- code on a page
@@ -186,7 +184,11 @@ def test_the_database_page_names_every_table_and_view(store: Store) -> None:
     text = (DOCS / "database.md").read_text(encoding="utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     sql = "select name from sqlite_master where type in ('table', 'view')"
-    assert told == {row[0] for row in store.db.all(sql)}
+    there = {row[0] for row in store.db.all(sql)}
+    engines = tuple(name for name in there if f"{name}_data" in there)
+    # What an index is made of is its engine's own business.
+    parts = {name for name in there for engine in engines if name.startswith(f"{engine}_")}
+    assert told == there - parts
 
 
 def test_the_database_page_names_every_column_of_the_views(store: Store) -> None:

@@ -11,7 +11,7 @@ import session_memory
 PACKAGE = "session_memory"
 ROOT = Path(session_memory.__file__).parent
 
-BASE = {"core", "store"}
+BASE = {"core", "store", "redact"}
 MIDDLE = BASE | {"collect", "live", "search", "pricing"}
 UPPER = MIDDLE | {"learn", "retain"}
 SURFACE = UPPER | {"views", "demo"}
@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": set(),
     "adapters": {"core"},
     "store": {"core"},
+    "redact": {"core"},
     "collect": BASE | {"adapters"},
     "live": BASE,
     "search": BASE,

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 
 from session_memory.demo import demo_home
+from session_memory.store import open_store
+from session_memory.views.figures import size
 
 FIELDS = ["discovered", "ingested", "unchanged", "failed", "problems"]
 FIELDS += ["sessions", "events", "bytes", "seconds"]
@@ -140,3 +142,13 @@ def test_the_command_runs_as_a_process(logs, start) -> None:
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (3, b"")
     assert json.loads(out)["sessions"] == 8
+
+
+def test_sync_says_how_large_the_store_is_when_it_is_closed(run, home, database) -> None:
+    if database == "postgresql":
+        pytest.skip("a server's files are its own")
+    told = run("sync", "--root", str(demo_home())).stdout
+    path = home / ".session-memory" / "memory.db"
+    assert f"takes {size(path.stat().st_size)} for" in told
+    with open_store(path) as store:
+        assert store.db.bytes_on_disk() == path.stat().st_size

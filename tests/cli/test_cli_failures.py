@@ -16,7 +16,7 @@ from session_memory.core.errors import StoreFull
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (("shw",), "no such command 'shw'", "Did you mean show?"),
+        (("problms",), "no such command 'problms'", "Did you mean problems?"),
         (("sessions", "--jsn"), "no such option '--jsn'", "Did you mean --json"),
         (("show",), "missing argument 'UID'", "See: session-memory show --help"),
         (("sessions", "--limit", "-1"), "invalid value for '--limit'", "sessions --help"),
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path, run) -> None:
     path.write_text("Dear database, " * 100)
     result = run("sessions", "--store", str(path))
     assert result.exit_code == 1
-    assert "is damaged" in result.stderr
+    assert "is no store" in result.stderr
     assert path.read_text().startswith("Dear database")
 
 
@@ -155,3 +155,15 @@ def test_a_process_that_is_interrupted_says_so_briefly(tmp_path) -> None:
     assert process.returncode == 130
     assert error.decode().splitlines()[0] == "error: interrupted"
     assert "Traceback" not in error.decode()
+
+
+def test_only_what_goes_on_says_so_when_it_is_interrupted(run, demo, monkeypatch) -> None:
+    def interrupted(*args: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("session_memory.views.sessions.list_sessions", interrupted)
+    monkeypatch.setattr("session_memory.collect.sync.sync", interrupted)
+    looking, collecting = run("sessions"), run("sync")
+    assert looking.exit_code == collecting.exit_code == 130
+    assert looking.stderr == "error: interrupted\n"
+    assert "run the command again to go on" in collecting.stderr

@@ -42,7 +42,7 @@ def shown(demo, run):
 
 def test_sessions_are_whole_records_newest_first(demo, run) -> None:
     answer = json.loads(run("sessions", "--json", "--limit", "0").stdout)
-    assert list(answer) == ["sessions"]
+    assert list(answer) == ["sessions", "amounts"]
     sessions = [Session.from_dict(one) for one in answer["sessions"]]
     assert len(sessions) == 8
     assert [one.to_dict() for one in sessions] == answer["sessions"]
@@ -97,6 +97,7 @@ def test_the_table_is_aligned_and_says_what_is_missing(demo, run) -> None:
         "in",
         "out",
         "cache",
+        "cost",
         "child",
         "title",
     ]
@@ -138,7 +139,8 @@ def test_a_subagent_answers_to_both_its_parts(word, shown) -> None:
 
 def test_show_gives_session_events_usage_and_children(shown) -> None:
     answer = shown("7ac3")
-    assert list(answer) == ["session", "events", "usage", "children"]
+    amounts = ["amount", "with_subagents"]
+    assert list(answer) == ["session", "events", "usage", "children", *amounts]
     events = [SessionEvent.from_dict(event) for event in answer["events"]]
     assert [event.to_dict() for event in events] == answer["events"]
     assert {event.session_uid for event in events} == {IMPORT}
@@ -186,22 +188,23 @@ def test_full_adds_what_the_agent_keeps_apart(shown) -> None:
 def test_subagents_stand_below_the_calls_that_started_them(demo, run) -> None:
     lines = run("show", "7ac3").stdout.splitlines()
     (call,) = [n for n, line in enumerate(lines) if "Agent  Find the date reader" in line]
-    assert lines[call + 1].startswith("    -- subagent 7ac31f58:a5d20c71 Find the date reader")
+    assert lines[call + 1].strip().startswith("┌─ subagent 7ac31f58:a5d20c71 Find the date reader")
     assert "grep -rn 'Date' src" in "\n".join(lines[call:])
     closed = run("show", "7ac3", "--no-children").stdout
-    assert "-- subagent 7ac31f58:a5d20c71" in closed
+    assert "├─ subagent 7ac31f58:a5d20c71" in closed
     assert "grep -rn" not in closed
 
 
 def test_branches_sidechains_and_compactions_are_marked(demo, run) -> None:
-    assert (
-        "[abandoned branch] Make the six hours a command-line flag." in run("show", "91d4").stdout
-    )
-    assert "[sidechain] OFFSET" in run("show", "5b0c").stdout
+    branch = run("show", "91d4").stdout.partition("you [abandoned branch]\n")[2]
+    assert branch.strip().startswith("▌ Make the six hours a command-line flag.")
+    assert "claude [sidechain]\n" in run("show", "5b0c").stdout
     assert "[compaction] Conversation compacted" in run("show", "c2e9").stdout
     inherited = run("show", "e83b", "--inherited").stdout
-    assert "inherits 19 events of 91d4f0a7" in inherited
-    assert "user_msg            [inherited] Every run downloads" in inherited
+    assert "inherits 19 events of 91d4f0a7\n" in inherited
+    assert "of 91d4f0a7; --inherited shows them\n" in run("show", "e83b").stdout
+    copied = inherited.partition("you [inherited]\n")[2]
+    assert copied.strip().startswith("▌ Every run downloads")
 
 
 def test_the_header_says_whose_child_and_whose_parent_a_session_is(demo, run) -> None:

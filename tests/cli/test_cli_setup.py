@@ -32,7 +32,7 @@ def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:
     assert answer["exists"] is False
     assert answer["store"] == str(home / ".session-memory" / "memory.db")
     assert {root["path"] for root in answer["roots"]} >= {str(home / ".claude")}
-    assert set(answer["settings"]) == {"store", "host", "sources", "exclude", "domains"}
+    assert set(answer["settings"]) == set(Config.__struct_fields__)
     assert "(not there: these are the defaults)" in run("config").stdout
     assert run("config", "--path").stdout.strip() == answer["path"]
 
@@ -83,7 +83,7 @@ def test_the_bash_script_is_good_bash(run) -> None:
 @pytest.mark.parametrize(
     ("words", "position", "expected"),
     [
-        ("session-memory res", "1", "plain,restore-native"),
+        ("session-memory restore-", "1", "plain,restore-native"),
         ("session-memory sessions --out", "2", "plain,--outcome"),
         ("session-memory sessions --outcome ab", "3", "plain,abandoned"),
         ("session-memory show 91d", "2", "plain,91d4f0a7"),

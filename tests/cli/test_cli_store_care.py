@@ -125,6 +125,17 @@ def test_some_sessions_are_exported_alone(demo, run, tmp_path) -> None:
     assert run("export", str(tmp_path / "none.smx"), "zzzz").exit_code == 1
 
 
+@pytest.mark.parametrize("word", ["91d4f0a7", "claude:91d4f0a7-6b2e-4d15-8c93-e50b7a36f218"])
+def test_a_session_given_as_the_file_is_not_a_file_of_all(
+    demo, run, tmp_path, monkeypatch, word: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("export", word)
+    assert result.exit_code == 2 and f"{word} is a session" in result.stderr
+    assert not (tmp_path / word).exists()
+    assert run("export", f"./{word}").exit_code == run("export", "-o", f"{word}.2").exit_code == 0
+
+
 def test_what_is_no_export_is_refused(demo, run, tmp_path) -> None:
     file = tmp_path / "letter.smx"
     file.write_text("Dear importer")
@@ -132,3 +143,32 @@ def test_what_is_no_export_is_refused(demo, run, tmp_path) -> None:
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ") and "hint: " in result.stderr
     assert run("import", str(tmp_path / "nowhere")).exit_code == 2
+
+
+# ---------------------------------------------------------------- what is no store
+
+
+@pytest.mark.parametrize("command", ["sessions", "doctor", "cost"])
+def test_reading_makes_no_store_of_an_empty_file(run, tmp_path, command: str) -> None:
+    empty = tmp_path / "z.db"
+    empty.touch(mode=0o644)
+    result = run(command, "--store", str(empty))
+    assert "no store at" in result.stderr + result.stdout
+    assert empty.stat().st_size == 0
+
+
+def test_a_store_made_of_an_empty_file_is_private(run, tmp_path) -> None:
+    empty = tmp_path / "z.db"
+    empty.touch(mode=0o644)
+    assert run("sync", "--quiet", "--store", str(empty)).exit_code == 0
+    assert stat.S_IMODE(empty.stat().st_mode) == 0o600
+
+
+def test_what_is_no_store_is_called_neither_full_nor_damaged(run, tmp_path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("notes of mine\n" * 100)
+    assert "is no store: it is no SQLite database" in run("sessions", "--store", str(text)).stderr
+    folder = run("sessions", "--store", str(tmp_path))
+    assert folder.exit_code == 1 and "is no store: it is a directory" in folder.stderr
+    nothing = run("sessions", "--store", "")
+    assert nothing.exit_code == 2 and "--store" in nothing.stderr

@@ -190,6 +190,31 @@ def test_no_color_is_honoured(words, demo, start) -> None:
     assert not ANSI.search(on_a_terminal(start, *words, "--no-color"))
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("sessions", "files", "commands", "tree 7ac3", "timeline 7ac3", "cost --prices -q"),
+        *("cost --by session", "cost", "budget -q"),
+    ],
+)
+def test_tables_fit_a_narrow_terminal(demo, start, words: str, columns: int) -> None:
+    told = on_a_terminal(start, *words.split(), NO_COLOR="1", COLUMNS=str(columns), PAGER="")
+    lines = told.splitlines()
+    assert len(lines) > 2 and max(map(width, lines)) <= columns
+    # Whole names, or two subagents of one session look alike.
+    if words in ("sessions", "tree 7ac3", "cost --by session", "commands"):
+        assert "7ac31f58:a5d20c71  " in told
+
+
+def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
+    columns = (Column("a"), Column("b", spare=1), Column("c", spare=2), Column("d", flexible=True))
+    row = ["x" * 10, "y" * 10, "z" * 10, "words " * 9]
+    titles = (next(table(columns, [row], limit)) for limit in (60, 40, 25))
+    wide, middle, narrow = (click.unstyle(line).split() for line in titles)
+    assert (wide, middle, narrow) == (["a", "b", "c", "d"], ["a", "b", "d"], ["a", "d"])
+
+
 def test_lines_fit_the_terminal(demo, start) -> None:
     for columns in (80, 100, 120, 200):
         told = on_a_terminal(start, "sessions", "--no-color", COLUMNS=str(columns))

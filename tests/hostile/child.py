@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import session_memory.collect.batches as batches
 import session_memory.collect.sync as syncing
 from session_memory.collect.check import verify
 from session_memory.collect.config import Config
@@ -37,14 +38,14 @@ def sync(root: str, path: str) -> dict[str, Any]:
 
 def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
     """As `sync`, with many small transactions where a first load has few large ones."""
-    syncing.FIRST_LOAD_BYTES = 64 * 1024
-    syncing.FIRST_LOAD_TRANSACTION = 512 * 1024
+    batches.FIRST_LOAD_BYTES = 64 * 1024
+    batches.FIRST_LOAD_TRANSACTION = 512 * 1024
     return sync(root, path)
 
 
 def sync_in_tiny_steps(root: str, path: str) -> dict[str, Any]:
     """As `sync`, with a transaction for every few lines."""
-    syncing.FIRST_LOAD_BYTES = syncing.FIRST_LOAD_TRANSACTION = 4096
+    batches.FIRST_LOAD_BYTES = batches.FIRST_LOAD_TRANSACTION = 4096
     return sync(root, path)
 
 

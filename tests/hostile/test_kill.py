@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect import derive
+from session_memory.collect import batches, derive
 from session_memory.collect import sync as syncing
 from session_memory.collect.check import verify
 from session_memory.store.copying import copy_everything
@@ -232,7 +232,7 @@ def test_an_interrupted_first_load_says_so_and_can_go_on(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C is what people press on a first load; nothing may come out but that."""
-    monkeypatch.setattr(syncing, "FIRST_LOAD_BYTES", 2000)
+    monkeypatch.setattr(batches, "FIRST_LOAD_BYTES", 2000)
     put(corpus(memory.root, 8, 400))
     really = syncing.Sync._read_task
     read = []

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from session_memory.adapters.base import TABLE
+from session_memory.collect.reindex import ensure_index
 from session_memory.collect.restore import restore_native
 from session_memory.core.errors import SessionMemoryError, UnsafePath
 from session_memory.live.store import SessionStore
@@ -452,5 +453,6 @@ def test_a_store_that_was_copied_has_the_same_sessions(home: Home, tmp_path: Pat
     home.sync()
     home.store.backup(tmp_path / "copy.db")
     with open_store(tmp_path / "copy.db") as copy:
+        ensure_index(copy)
         check_sound(copy)
         assert copy.fingerprint() == home.store.fingerprint()

@@ -27,6 +27,28 @@ class Command(click.Command):
         self.json_shape = json_shape
         self.params += shared_options()
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self._refuse_repeated(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Of two values the last would win silently."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        seen: set[str] = set()
+        for given in order:
+            if isinstance(given, _SharedOption) or not _takes_one_value(given):
+                continue
+            if given.opts[0] in seen:
+                raise click.UsageError(f"{given.opts[0]} takes one value, and is given twice", ctx)
+            seen.add(given.opts[0])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        since, until = ctx.params.get("since"), ctx.params.get("until")
+        if isinstance(since, int) and isinstance(until, int) and since >= until:
+            raise click.UsageError("--since is after the end of --until", ctx)
+        return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
         if self.json_shape:
@@ -69,12 +91,20 @@ class _SharedOption(click.Option):
     """An option of every command; told apart so that the help lists these by themselves."""
 
 
+def _takes_one_value(given: click.Parameter) -> bool:
+    if not isinstance(given, click.Option):
+        return False
+    return not (given.multiple or given.is_flag or given.count)
+
+
 def _shared(*names: str, **attributes: Any) -> click.Option:
     return _SharedOption(list(names), expose_value=False, callback=_remember, **attributes)
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     settings = settings_of(ctx)
+    if value == "":
+        raise click.BadParameter("it is empty", ctx=ctx, param=parameter)
     if value not in (None, False):
         setattr(settings, str(parameter.name), value)
     if settings.no_color or os.environ.get("NO_COLOR"):

@@ -1,5 +1,6 @@
 """Completion of what only the store knows."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -55,3 +56,30 @@ def complete_live(
         return []
     found = [row for row in rows if row.session_id.startswith(incomplete)]
     return [CompletionItem(row.session_id, help=safe(row.title or "")) for row in found[:MOST]]
+
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def complete_facet(name: str) -> Completer:
+    """Every ``flavor``, ``repo`` or ``model`` there is; nothing when the store cannot be read."""
+
+    def complete(
+        ctx: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        from session_memory.cli.settings import settings_of
+        from session_memory.cli.text import safe
+        from session_memory.views.stats import facets
+
+        try:
+            with settings_of(ctx).opened() as store:
+                found = dict(zip(("flavor", "repo", "model"), facets(store), strict=True))[name]
+        except UNREADABLE:
+            return []
+        # A name that is not plain text cannot be typed either.
+        plain = (one for one in found if one.startswith(incomplete) and safe(one) == one)
+        return [CompletionItem(one) for one in plain][:MOST]
+
+    return complete

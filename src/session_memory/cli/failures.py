@@ -21,8 +21,11 @@ class Failure(NamedTuple):
     status: int
 
 
-def guarded(run: Callable[[], int], *, as_json: bool, plain: bool) -> int:
-    """The exit status of ``run``; what it raises becomes a message on stderr."""
+def guarded(run: Callable[[], int], *, as_json: bool, plain: bool, goes_on: bool = False) -> int:
+    """The exit status of ``run``; what it raises becomes a message on stderr.
+
+    ``goes_on`` says that, run again, it goes on where it was interrupted.
+    """
     _write_anything()
     try:
         status = run()
@@ -40,13 +43,13 @@ def guarded(run: Callable[[], int], *, as_json: bool, plain: bool) -> int:
         if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
             click.echo(error.format_message(), err=True)
             return USAGE
-        failure = explained(error)
+        failure = explained(error, goes_on=goes_on)
         with suppress(BrokenPipeError):
             report(failure, as_json=as_json, plain=plain)
         return failure.status
 
 
-def explained(error: BaseException) -> Failure:
+def explained(error: BaseException, *, goes_on: bool = False) -> Failure:
     from session_memory.core.errors import SessionMemoryError
 
     match error:
@@ -58,7 +61,7 @@ def explained(error: BaseException) -> Failure:
             return Failure("usage", error.format_message(), None, USAGE)
         case click.Abort() | KeyboardInterrupt():
             hint = "What was done so far is kept; run the command again to go on."
-            return Failure("interrupted", "interrupted", hint, INTERRUPTED)
+            return Failure("interrupted", "interrupted", hint if goes_on else None, INTERRUPTED)
         case SessionMemoryError():
             return Failure(error.kind, str(error), error.hint, FAILED)
         case OSError():

@@ -19,6 +19,8 @@ from session_memory.cli.failures import guarded
 
 Sections = Mapping[str, Mapping[str, str]]
 PACKAGE = "session_memory.cli.commands"
+# Commands that keep what they did when they are interrupted, and go on from there.
+GOING_ON = frozenset({"sync", "watch", "demo", "analyze", "rebuild", "import", "retain"})
 COMPLETE = "_SESSION_MEMORY_COMPLETE"
 
 
@@ -79,7 +81,12 @@ class Commands(click.Group):
                 self.invoke(ctx)
             return 0
 
-        status = guarded(run, as_json="--json" in words, plain="--no-color" in words)
+        status = guarded(
+            run,
+            as_json="--json" in words,
+            plain="--no-color" in words,
+            goes_on=not GOING_ON.isdisjoint(words),
+        )
         if standalone_mode:
             sys.exit(status)
         return status

@@ -28,11 +28,14 @@ def print_json(value: Any) -> None:
 
 
 class Column(NamedTuple):
-    """A column of a table; ``flexible`` ones give way when the terminal is narrow."""
+    """A column of a table; ``flexible`` ones give way when the terminal is narrow. Where that is
+    not enough, when they are down to ``least``, ``spare`` ones are left out, the highest first."""
 
     title: str
     right: bool = False
     flexible: bool = False
+    spare: int = 0
+    least: int = NARROWEST
 
 
 class Cell(NamedTuple):
@@ -56,8 +59,11 @@ def table(
     widths = [
         max(width(cell.text) for cell in column) for column in zip(titles, *cells, strict=True)
     ]
+    kept = _kept(columns, widths, limit)
+    columns, widths = [columns[place] for place in kept], [widths[place] for place in kept]
     _shrink(columns, widths, limit)
-    for row in (titles, *cells):
+    for whole in (titles, *cells):
+        row = [whole[place] for place in kept]
         yield GAP.join(
             _placed(cell, column, size)
             for cell, column, size in zip(row, columns, widths, strict=True)
@@ -66,6 +72,23 @@ def table(
 
 def _safe(cell: str | Cell) -> Cell:
     return Cell(safe(cell)) if isinstance(cell, str) else Cell(safe(cell.text), cell.style)
+
+
+def _kept(columns: Sequence[Column], widths: list[int], limit: int | None) -> list[int]:
+    """The places of the columns for which there is room when the flexible ones have given way."""
+    kept = list(range(len(columns)))
+
+    def needed() -> int:
+        flexible = {n: columns[n].least for n in kept if columns[n].flexible}
+        least = sum(min(widths[n], flexible.get(n, widths[n])) for n in kept)
+        return least + len(GAP) * (len(kept) - 1)
+
+    while limit is not None and needed() > limit:
+        spare = max(kept, key=lambda place: columns[place].spare)
+        if not columns[spare].spare:
+            break
+        kept.remove(spare)
+    return kept
 
 
 def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> None:

@@ -1,6 +1,9 @@
-"""docs/cli.md, made from the commands' own help: ``python -m session_memory.cli.reference``."""
+"""A page about every command, made from its own help: ``python -m session_memory.cli.reference
+docs`` writes ``docs/cli.md`` and the pages below ``docs/cli``."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -8,10 +11,11 @@ from session_memory.cli import main
 from session_memory.cli.command import PROGRAM, WITHOUT_SHARED
 
 COLUMNS = 88
+MADE_BY = "<!-- Made by: python -m session_memory.cli.reference docs -->"
 INTRODUCTION = f"""\
 # The command line
 
-<!-- Made by: python -m session_memory.cli.reference > docs/cli.md -->
+{MADE_BY}
 
 Every command takes `--help`, `--store`, `--config`, `--json`, `--no-color` and `--quiet`, before or
 after its name.
@@ -43,6 +47,7 @@ counts if any moment of it lies in the period.
 | `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code's are, when not in `~/.claude` |
 | `CODEX_HOME` | where Codex's are, when not in `~/.codex` |
 | `GROK_HOME` | where Grok's are, when not in `~/.grok` |
+| `PAGER` | the program that shows long answers on a terminal; by default `less -R`; empty: none |
 | `NO_COLOR` | no colours, when it is not empty |
 | `SESSION_MEMORY_DEBUG` | a traceback where there would be a message, when it is not empty |
 
@@ -50,8 +55,8 @@ Completion for your shell: `{PROGRAM} completion bash`, `zsh` or `fish` prints t
 """
 
 
-def reference() -> str:
-    """The whole page; the same on every machine and terminal."""
+def pages() -> dict[str, str]:
+    """Every page by its path below ``docs``; the same on every machine and terminal."""
     root = click.Context(
         main,
         info_name=PROGRAM,
@@ -59,19 +64,31 @@ def reference() -> str:
         max_content_width=COLUMNS,
         **main.context_settings,
     )
-    return "\n".join([INTRODUCTION, *_help(PROGRAM, main, root), *_sections(root)])
-
-
-def _sections(root: click.Context) -> Iterator[str]:
-    for title, names in main.sections.items():
-        yield f"# {title}\n"
+    made = {"cli.md": "\n".join([INTRODUCTION, *_help(PROGRAM, main, root), *_list()])}
+    for names in main.sections.values():
         for name in names:
-            command = main.get_command(root, name)
-            if command is not None:
-                ctx = click.Context(command, root, name)
-                ctx.meta[WITHOUT_SHARED] = True
-                yield from _help(name, command, ctx)
-                yield from _members(name, command, ctx)
+            made[f"cli/{name}.md"] = "\n".join(_page(name, root))
+    return made
+
+
+def _list() -> Iterator[str]:
+    for title, names in main.sections.items():
+        yield f"## {title}\n"
+        yield from (f"- [{name}](cli/{name}.md): {said}" for name, said in names.items())
+        yield ""
+
+
+def _page(name: str, root: click.Context) -> Iterator[str]:
+    command = main.get_command(root, name)
+    if command is None:
+        raise LookupError(name)
+    ctx = click.Context(command, root, name)
+    ctx.meta[WITHOUT_SHARED] = True
+    yield f"# {PROGRAM} {name}\n"
+    yield f"{MADE_BY}\n"
+    yield _text(command, ctx)
+    yield from _members(name, command, ctx)
+    yield "What holds for every command: [cli.md](../cli.md).\n"
 
 
 def _members(name: str, command: click.Command, ctx: click.Context) -> Iterator[str]:
@@ -82,15 +99,28 @@ def _members(name: str, command: click.Command, ctx: click.Context) -> Iterator[
         found = command.get_command(ctx, member)
         if found is not None:
             within = click.Context(found, ctx, member)
-            yield from _help(f"{name} {member}", found, within, level="###")
+            yield from _help(f"{name} {member}", found, within)
 
 
-def _help(
-    title: str, command: click.Command, ctx: click.Context, level: str = "##"
-) -> Iterator[str]:
-    yield f"{level} {title}\n"
-    yield f"```text\n{command.get_help(ctx).rstrip()}\n```\n"
+def _help(title: str, command: click.Command, ctx: click.Context) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield _text(command, ctx)
+
+
+def _text(command: click.Command, ctx: click.Context) -> str:
+    return f"```text\n{command.get_help(ctx).rstrip()}\n```\n"
+
+
+def write(docs: Path) -> None:
+    """Make all pages anew; one of a command that is gone goes."""
+    made = pages()
+    (docs / "cli").mkdir(exist_ok=True)
+    for old in (docs / "cli").glob("*.md"):
+        if f"cli/{old.name}" not in made:
+            old.unlink()
+    for name, text in made.items():
+        (docs / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    click.echo(reference(), nl=False)
+    write(Path(sys.argv[1]))

@@ -44,6 +44,7 @@ class Settings:
         from session_memory.store import open_store
 
         with open_store(self.where(config), create=create) as store:
+            store.own_prices = lambda: (config or self.configuration()).prices
             yield store
 
     @property

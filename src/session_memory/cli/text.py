@@ -6,13 +6,8 @@ Everything a command prints that came from outside goes through `safe` or `safe_
 import re
 import unicodedata
 
-# Control characters (ANSI escapes begin with one), invisible format characters, overrides of the
-# writing direction, "tags", lone surrogates. Joiners stay: scripts and emoji need them.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff]"
-)
+from session_memory.core.text import visible
+
 _BLANK = re.compile(r"[\t\n\v\f\r]+")
 
 
@@ -20,19 +15,12 @@ def safe(text: str) -> str:
     """``text`` on one line, with everything that is not plain text as a visible escape."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE.sub(_escaped, _BLANK.sub(" ", text))
+    return visible(_BLANK.sub(" ", text))
 
 
 def safe_lines(text: str) -> list[str]:
     """The lines of ``text``, each safe; tabs become blanks."""
-    return [_UNSAFE.sub(_escaped, line.expandtabs(4)) for line in re.split("\r?\n", text)]
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
+    return [visible(line.expandtabs(4)) for line in re.split("\r?\n", text)]
 
 
 def width(text: str) -> int:

@@ -14,16 +14,10 @@ import msgspec
 from session_memory.adapters.base import LOGS, Record
 from session_memory.adapters.registry import adapter
 from session_memory.collect.facts import base_of, is_told, told_parent
-from session_memory.collect.ingest import (
-    DomainOf,
-    Ingest,
-    SessionWriting,
-    key_of,
-    name_parent,
-    usage_in,
-)
+from session_memory.collect.ingest import DomainOf, Ingest, name_parent
 from session_memory.collect.raw_source import stored_records
 from session_memory.collect.settle import State
+from session_memory.collect.writing import SessionWriting, key_of, usage_in
 from session_memory.store.events import record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
@@ -80,7 +74,10 @@ class Derivation:
 
     def __init__(self, store: Store, cluster: list[int], now: int, domain_of: DomainOf) -> None:
         self._store = store
-        self._rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
+        rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
+        # What is evicted has no raw here: it stays as it is, and what counts for it counts on.
+        self._rows = [row for row in rows if row.evicted_at is None]
+        self._frozen = frozenset(row.id for row in rows if row.evicted_at is not None)
         self._sources = [
             [source for source in store.sources.read_by(row.id) if source.role in LOGS]
             for row in self._rows
@@ -103,10 +100,11 @@ class Derivation:
         keys = [key_of(self._rows[0].flavor, usage_id) for usage_id in self._used]
         holders = {session for _, session in self._store.events.holders(list(self._held))}
         counters = {row[3] for row in self._store.usage.stored(keys) if row[2] in self._used}
-        return (holders | counters) - {row.id for row in self._rows}
+        return (holders | counters) - {row.id for row in self._rows} - self._frozen
 
     def run(self) -> None:
         owners = Owners(self._rows, self._held, self._first_seen)
+        away = self._sharing_with_frozen()
         for row in self._rows:
             self._store.events.drop(row.id)
             self._store.sessions.drop_derived(row.id)
@@ -115,7 +113,7 @@ class Derivation:
         if self._have_turns:
             self._ingest.balance(self._rows)
         self._name_parents(inherits_from)
-        self._remember_sharing()
+        self._remember_sharing(away)
 
     def _records(self, index: int) -> Iterator[tuple[SourceRow, Record]]:
         """What the session begins with by reference, then its own. Settling changes records, so
@@ -192,7 +190,12 @@ class Derivation:
     def _write(self, index: int, owners: "Owners") -> int | None:
         """Settle and store one session; says which session its last copied record belongs to."""
         row = self._rows[index]
+        inferred = (row.parent_uid, row.relation)
         _reset(row)
+        self._ingest.rename(row, None)
+        if row.parent_uid is None and inferred[0] and self._store.sessions.is_evicted(inferred[0]):
+            # It was a copy of what is not here to be compared with.
+            row.parent_uid, row.relation = inferred
         inherited: list[int] = []
 
         def owned(record: bytes) -> bool:
@@ -209,14 +212,16 @@ class Derivation:
             writing.read_from(source)
             writing.identify(batch)
             writing.settle(batch, owned)
-            writing.find_own_usage()
+            writing.find_own_usage(self._frozen)
             writing.count_usage()
             writing.flush()
         if writing is None:
-            self._store.sessions.save(row)
+            self._ingest.save(row)
             return None
         if writing.settling.state.branched:
             writing.mark_branches()
+        if row.parent_uid is None and writing.counts_for is not None:
+            name_parent(row, self._store.sessions.row_by_id(writing.counts_for))
         self._have_turns |= writing.has_turns
         row.own_records = sum(1 for mask in self._held.values() if mask == 1 << index)
         if len(self._rows) == 1:
@@ -233,8 +238,9 @@ class Derivation:
             owner = self._rows[owners.of(mask)].id
             flavor = self._rows[0].flavor
             held = self._store.usage.held(key_of(flavor, usage_id), usage_id)
-            if not held:
-                # It stood only on lines that go under the id of another record.
+            if not held or any(logged[1] in self._frozen for logged in held):
+                # It stood only on lines that go under the id of another record, or it counts for
+                # a session that is evicted.
                 continue
             held.sort(key=lambda logged: uids[logged[1]])
             # The largest output is the whole answer; among equals the owner's own record.
@@ -253,8 +259,14 @@ class Derivation:
                 name_parent(row, self._rows[owner])
                 self._store.sessions.save(row)
 
-    def _remember_sharing(self) -> None:
-        pairs: set[tuple[int, int]] = set()
+    def _sharing_with_frozen(self) -> set[tuple[int, int]]:
+        """What is evicted still shares what it shared."""
+        sessions = self._store.sessions
+        found = {(row.id, other) for row in self._rows for other in sessions.sharing_with(row.id)}
+        return {pair for pair in found if pair[1] in self._frozen}
+
+    def _remember_sharing(self, away: set[tuple[int, int]]) -> None:
+        pairs = set(away)
         for mask in {*self._held.values(), *self._used.values()}:
             # Enough to find all from each: every pair would be many for many forks.
             first, *others = (row.id for n, row in enumerate(self._rows) if mask >> n & 1)
@@ -317,13 +329,15 @@ def rebuild(
     store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
 ) -> int:
     """Drop everything derived and make it again from the raw, in one transaction."""
-    sources = store.sources.every()
-    with store.transaction():
+    with store.db.occupied(shared=True), store.transaction():
+        sources = store.sources.every()
         store.drop_all_derived()
         ingest = Ingest(store, now, domain_of)
+        evicted = store.retention.evicted()
         for source in sources:
             on_source(source)
-            reread(store, ingest, source, now)
+            if source.id not in evicted:
+                reread(store, ingest, source, now)
         derive_stale(store, now, domain_of)
         store.sessions.drop_orphans()
     return len(sources)

@@ -15,6 +15,7 @@ import msgspec
 
 from session_memory.adapters.base import SourceRef
 from session_memory.adapters.registry import adapter
+from session_memory.collect.forgotten import blanked
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
@@ -269,7 +270,13 @@ def tail_hash(data: bytes) -> str:
     return sha256(data[-TAIL:]).hexdigest()[:32]
 
 
-def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat) -> str:
+class AsKept(Protocol):
+    """The first bytes of a file, as they are kept where secrets are masked, with their places."""
+
+    def __call__(self, row: SourceRow, file: BinaryIO) -> Iterator[tuple[int, bytes]]: ...
+
+
+def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat, as_kept: AsKept) -> str:
     """``same``, ``grown`` or ``rewritten``. Bytes are compared as far as the signs are in doubt.
 
     A file that grew in place is checked at the place we left off; one that kept its size, shrank
@@ -280,10 +287,58 @@ def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat) -> str:
     if stat.size > row.kept and stat.inode == row.inode:
         file.seek(max(row.kept - TAIL, 0))
         return "grown" if _hash_to(file, row.kept) == row.tail_hash else "rewritten"
-    for stored in store.raw.pieces(row.id):
-        if file.read(len(stored)) != stored:
-            return "rewritten"
+    if not _begins_with(store, row, file, as_kept):
+        return "rewritten"
     return "same" if stat.size == row.kept else "grown"
+
+
+def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) -> bool:
+    """Whether a file begins with what was kept of it, but for what was forgotten since."""
+    masks, place = store.retention.masks(row.id), 0
+    evicted = store.retention.evicted_source(row.id)
+    if evicted is not None:
+        placed = _placed(file, row.kept) if row.redacted_from is None else as_kept(row, file)
+        return _begins_with_both(store, row, placed, evicted.digest)
+    if row.redacted_from is not None:
+        now = sha256()
+        for start, data in as_kept(row, file):
+            now.update(blanked(data, start, masks))
+        return now.hexdigest() == _digest(store.raw.pieces(row.id))
+    for stored in store.raw.pieces(row.id):
+        if blanked(file.read(len(stored)), place, masks) != stored:
+            return False
+        place += len(stored)
+    return True
+
+
+def _placed(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
+    place = 0
+    file.seek(0)
+    while place < end and (data := file.read(min(SEGMENT, end - place))):
+        yield place, data
+        place += len(data)
+
+
+def _begins_with_both(
+    store: Store, row: SourceRow, placed: Iterator[tuple[int, bytes]], archived: str
+) -> bool:
+    """What is away, known by its hash, and then what came since and waits for it."""
+    masks, first = store.retention.masks(row.id), store.retention.away_to(row.id, row.kept)
+    away, here = sha256(), sha256()
+    for start, data in placed:
+        now = blanked(data, start, masks)
+        cut = max(first - start, 0)
+        away.update(now[:cut])
+        here.update(now[cut:])
+    same = not first or away.hexdigest() == archived
+    return same and here.hexdigest() == _digest(store.raw.pieces(row.id))
+
+
+def _digest(pieces_of_it: Iterator[bytes]) -> str:
+    digest = sha256()
+    for piece in pieces_of_it:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _hash_to(file: BinaryIO, end: int) -> str:

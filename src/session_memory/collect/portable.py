@@ -9,6 +9,7 @@ import io
 import os
 import tarfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -16,10 +17,18 @@ import msgspec
 
 from session_memory.collect.config import Config
 from session_memory.collect.derive import derive_stale, reread
+from session_memory.collect.evicted import archive_of, bring_back, family
+from session_memory.collect.forgotten import Forgotten, mask_stored
+from session_memory.collect.hidden import masked_copy, masked_row
 from session_memory.collect.ingest import Ingest
 from session_memory.collect.restore import sources_of
 from session_memory.collect.tables import is_table
-from session_memory.core.errors import SessionMemoryError, StoreDamaged, UnsafePath
+from session_memory.core.errors import (
+    SessionEvicted,
+    SessionMemoryError,
+    StoreDamaged,
+    UnsafePath,
+)
 from session_memory.core.time import now_ms
 from session_memory.store.raw import Raw
 from session_memory.store.sources import SourceRow, source_uid
@@ -53,8 +62,13 @@ class Manifest(msgspec.Struct):
     exported_at: int
 
 
-def export_store(store: Store, target: Path, uids: list[str] | None = None) -> Exported:
-    """Write a portable file that must not exist yet; it appears whole or not at all."""
+def export_store(
+    store: Store, target: Path, uids: list[str] | None = None, *, redacted: bool = False
+) -> Exported:
+    """Write a portable file that must not exist yet; it appears whole or not at all.
+
+    A ``redacted`` one holds the raw with its secrets masked, and its sources say so.
+    """
     if target.exists() or target.is_symlink():
         raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
     rows = _rows(store, uids)
@@ -69,9 +83,9 @@ def export_store(store: Store, target: Path, uids: list[str] | None = None) -> E
         ):
             manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
             _add(archive, "manifest.json", msgspec.json.encode(manifest))
-            for row in rows:
+            for row in map(masked_row, rows) if redacted else rows:
                 _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
-                _add_raw(archive, store.raw, row)
+                _add_raw(archive, store.raw, row, redacted)
         # Linking instead of renaming refuses to replace a file that came into being meanwhile.
         os.link(partial, target)
     finally:
@@ -84,8 +98,13 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
         rows = store.sources.every()
     else:
         rows = list({row.id: row for uid in uids for row in sources_of(store, uid)}.values())
+    evicted = store.retention.evicted()
+    away = [evicted[row.id] for row in rows if row.id in evicted]
+    if away and uids is not None:
+        raise SessionEvicted(uids[0], away[0].file)
     # Live sessions are rows of this store; a copy of it takes them along, an export does not.
-    return [row for row in rows if row.ingested_at is not None and not is_table(row)]
+    here = [row for row in rows if row.id not in evicted]
+    return [row for row in here if row.ingested_at is not None and not is_table(row)]
 
 
 def _created(path: Path) -> IO[bytes]:
@@ -98,24 +117,38 @@ def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
     archive.addfile(entry, io.BytesIO(body))
 
 
-def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow) -> None:
+def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool) -> None:
     entry = tarfile.TarInfo(f"raw/{row.uid}")
     entry.size, entry.mode = row.kept, 0o600
-    with raw.open(row.id) as body:
+    with (
+        raw.open(row.id) as kept,
+        masked_copy(row, kept) if redacted else nullcontext(kept) as body,
+    ):
         archive.addfile(entry, body)
 
 
 def import_store(store: Store, source: Path, config: Config) -> Imported:
     """Take in every source of a portable file that is not here yet, and derive from it."""
+    with store.db.occupied(shared=True):
+        return _import(store, source, config)
+
+
+def _import(store: Store, source: Path, config: Config) -> Imported:
     for _ in _sources(source):
         # Read to its end before anything is taken in: all of it or nothing.
         pass
     done = Imported()
     sessions_before = store.sessions.count()
     now = now_ms()
+    forgotten = Forgotten(store)
     for row, body in _sources(source):
         done.sources += 1
         known = store.sources.by_uid(row.uid)
+        if forgotten.holds_source(row.host, row.path) or (
+            known is None and forgotten.holds_session(row.flavor, row.session)
+        ):
+            done.known += 1
+            continue
         if known is not None and known.kept >= row.kept:
             done.known += 1
             continue
@@ -124,6 +157,10 @@ def import_store(store: Store, source: Path, config: Config) -> Imported:
                 _take_in(store, row, body, now, config)
                 done.bytes += row.kept
             else:
+                if store.retention.evicted_source(known.id) is not None:
+                    sessions = store.sessions.of_source(known.id)
+                    kin = {other for one in sessions for other in family(store, one)}
+                    bring_back(store, archive_of(store, config), sorted(kin))
                 done.bytes += _grow(store, known, row, body, now, config)
     derive_stale(store, now, config.domain_of)
     done.sessions = store.sessions.count() - sessions_before
@@ -140,6 +177,9 @@ def _take_in(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Co
     if row.kept != kept:
         raise StoreDamaged(f"the export of {row.path}", f"{row.kept} of {kept} bytes are there")
     row.ingested_at = now
+    forgotten = Forgotten(store)
+    if forgotten:
+        mask_stored(store, row, lambda native: forgotten.holds_session(row.flavor, native))
     reread(store, Ingest(store, now, config.domain_of), row, now)
 
 

@@ -11,14 +11,18 @@ import msgspec
 from session_memory.collect.facts import base_of
 from session_memory.collect.native import dump_of
 from session_memory.collect.tables import LIVE
-from session_memory.core.errors import UnknownSession, UnsafePath
+from session_memory.core.errors import SessionEvicted, UnknownSession, UnsafePath
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 
 class Restored(msgspec.Struct, frozen=True):
+    """A file that was written. A ``masked`` one is not what the agent wrote: secrets were masked
+    when it was collected."""
+
     path: Path
     bytes: int
+    masked: bool = False
 
 
 def restore_native(
@@ -51,7 +55,8 @@ def restore_native(
     written = []
     for row, path in targets:
         base = to or next((root for root in allowed if root in path.parents), None)
-        written.append(Restored(path, _write(store, row, path, base, keep_time=to is not None)))
+        size = _write(store, row, path, base, keep_time=to is not None)
+        written.append(Restored(path, size, row.redacted_from is not None))
     return written
 
 
@@ -61,11 +66,16 @@ def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[Sour
     else:
         wanted = {row.id: row for uid in uids for row in sources_of(store, uid)}
         rows = list(wanted.values())
-    return [
+    chosen = [
         row
         for row in rows
         if not row.superseded and row.ingested_at is not None and host in (None, row.host)
     ]
+    evicted = store.retention.evicted()
+    away = [evicted[row.id] for row in chosen if row.id in evicted]
+    if away and uids is not None:
+        raise SessionEvicted(uids[0], away[0].file)
+    return [row for row in chosen if row.id not in evicted]
 
 
 def sources_of(store: Store, uid: str) -> list[SourceRow]:
@@ -106,6 +116,11 @@ def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
             raise UnsafePath(
                 f"{row.path} is a database; what was kept are its rows",
                 "Write them to files with: session-memory restore-native UID --to DIR",
+            )
+        if row.redacted_from is not None:
+            raise UnsafePath(
+                f"{row.path} was masked when it was collected and is not what the agent wrote",
+                "Write what was kept somewhere else: session-memory restore-native UID --to DIR",
             )
         path = Path(_as_named(row.path))
         if ".." in path.parts or not any(root in path.parents for root in allowed):

@@ -8,10 +8,9 @@ run neither skips nor repeats.
 import gc
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 import msgspec
@@ -27,10 +26,14 @@ from session_memory.adapters.base import (
     Unlisted,
 )
 from session_memory.adapters.registry import adapter
+from session_memory.collect.batches import Batches, Chunk, Task
 from session_memory.collect.config import Config, this_host
 from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
-from session_memory.collect.ingest import Ingest, Known, repo_of
+from session_memory.collect.evicted import archive_of, bring_back, family
+from session_memory.collect.forgotten import Forgotten, blanked
+from session_memory.collect.hidden import as_kept, begin_hiding, hidden_piece, hidden_spill
+from session_memory.collect.ingest import Ingest, repo_of
 from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.native import (
     SEGMENT,
@@ -48,24 +51,20 @@ from session_memory.collect.native import (
     tail_hash,
     unpacked,
 )
+from session_memory.collect.reindex import ensure_index
 from session_memory.collect.tables import LIVE
+from session_memory.collect.writing import Known
+from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
+from session_memory.redact import hide
 from session_memory.store.problems import UNREADABLE
-from session_memory.store.raw import Packed, Packer
+from session_memory.store.raw import Packer
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
 
-# Small enough that a live writer beside us never waits long for the lock.
-BATCH_RECORDS = 1000
-BATCH_BYTES = 1024 * 1024
-# Each of many logs that grew by a line costs a dozen statements, which on a server take their time.
-BATCH_CHUNKS = 50
-# An empty store has nobody to stall: large transactions write every page once.
-FIRST_LOAD_BYTES = 8 * 1024 * 1024
-FIRST_LOAD_RECORDS = 10_000
 HEAD = 256 * 1024
-FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
+AWAY = "evicted"
 # Bad lines can be as many as there are lines; whoever follows a sync is told of some.
 MOST_NOTED = 100
 
@@ -119,32 +118,6 @@ class Progress:
     def end(self) -> None: ...
 
 
-class Task(msgspec.Struct):
-    """One source with something to read."""
-
-    flavor: str
-    ref: SourceRef
-    row: SourceRow
-    stat: Stat
-    is_new: bool
-    counted: bool = True
-    replaces: SourceRow | None = None
-    left_out: bool = False
-
-
-class Chunk(msgspec.Struct):
-    """A stretch of a source, translated and compressed, ready to be written."""
-
-    task: Task
-    start: int
-    packs: list[Packed]
-    records: list[Record]
-    cursor: Cursor
-    kept: int
-    tail_hash: str
-    is_last: bool
-
-
 def sync(
     store: Store,
     config: Config,
@@ -156,8 +129,12 @@ def sync(
 ) -> Outcome:
     """Bring the store up to date with every source below ``where``."""
     started = time.perf_counter()
-    run = Sync(store, config, host or this_host(config), progress or Progress())
-    with _collector_off():
+    with (
+        _collector_off(),
+        # What is evicted or forgotten meanwhile would be written again.
+        nullcontext() if dry_run else store.db.occupied(shared=True),
+    ):
+        run = Sync(store, config, host or this_host(config), progress or Progress())
         run.look(where)
         if dry_run:
             run.count_only()
@@ -184,8 +161,8 @@ def sync_paths(
     started = time.perf_counter()
     named = {escaped(str(path)): path for path in paths}
     host = host or this_host(config)
-    run = Sync(store, config, host, Progress(), list(named))
-    with _collector_off():
+    with _collector_off(), store.db.occupied(shared=True):
+        run = Sync(store, config, host, Progress(), list(named))
         strange = run.look_at(named, {root.flavor for root in where})
         run.read()
     run.outcome.report.seconds = round(time.perf_counter() - started, 3)
@@ -217,6 +194,7 @@ class Sync:
         self._live = LiveSync(store, self._now, config.domain_of)
         self._live_changed = self._live.changed() if config.source(LIVE).enabled else []
         self._first_load = store.sources.none() and not self._live.discovered
+        self._forgotten = Forgotten(store)
         self._known_all: Known | None = None
         self._wrote = False
         self._tasks: list[Task] = []
@@ -295,6 +273,8 @@ class Sync:
         is_database = dump_of(flavor) is not None
         stat = database_stat(ref.place) if is_database else Stat.of(ref.place.stat())
         row = self._known.get(path)
+        if self._forgotten and self._is_forgotten(flavor, ref, path, row):
+            return None
         if row is None:
             return Task(flavor, ref, self._new_row(flavor, ref, 0), stat, True)
         if row.ingested_at is None:
@@ -304,6 +284,12 @@ class Sync:
         if stat.matches(row) and not row.vanished:
             return None
         return Task(flavor, ref, row, stat, False)
+
+    def _is_forgotten(self, flavor: str, ref: SourceRef, path: str, row: SourceRow | None) -> bool:
+        """A source that is known has others' records too; in a new one they would be named."""
+        if self._forgotten.holds_source(self._host, path):
+            return True
+        return row is None and self._forgotten.holds_session(flavor, ref.session)
 
     def _new_row(self, flavor: str, ref: SourceRef, generation: int) -> SourceRow:
         return SourceRow(
@@ -339,10 +325,11 @@ class Sync:
         self._progress.begin(len(self._tasks), size)
         events_before, problems_before = store.events.gained, store.problems.gained
         with store.db.loading() if self._first_load and self._tasks else nullcontext():
-            with _Batches(self._write, self._first_load, store) as writing:
+            with Batches(self._write, self._first_load, store) as writing:
                 for task in self._tasks:
                     self._read_task(task, writing)
             self._read_live()
+            self._bring_back_grown()
             if self._failures or self._gone:
                 with store.transaction():
                     self._note_failures()
@@ -352,6 +339,7 @@ class Sync:
             with store.transaction() if self._first_load else nullcontext():
                 derive_stale(store, self._now, self._config.domain_of)
         self._progress.end()
+        ensure_index(store)
         report.events = store.events.gained - events_before
         report.sessions = len(self.outcome.touched)
         self.outcome.new_problems = store.problems.gained - problems_before
@@ -365,7 +353,7 @@ class Sync:
         for uid, count in self._live.touched.items():
             self.outcome.touched.setdefault(uid, count)
 
-    def _read_task(self, task: Task, writing: "_Batches") -> None:
+    def _read_task(self, task: Task, writing: Batches) -> None:
         try:
             for chunk in self._chunks(task):
                 writing.add(chunk)
@@ -391,16 +379,19 @@ class Sync:
                 task.stat = Stat.of(os.fstat(native.fileno()))
             size = os.fstat(file.fileno()).st_size
             content = msgspec.structs.replace(task.stat, size=size)
-            change = "grown" if task.is_new else change_of(self._store, row, file, content)
+            change = "grown" if task.is_new else change_of(self._store, row, file, content, as_kept)
             if task.is_new and self._is_left_out(task, file):
                 task.left_out = True
                 return
             if change == "rewritten":
                 self._begin_generation(task)
             elif change == "same":
+                task.is_away = self._is_away(row)
                 cursor = Cursor(row.read_to, row.cursor_state)
                 yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
                 return
+            elif not task.is_new:
+                self._bring_back(task)
             if task.ref.role in LOGS:
                 yield from self._log_chunks(task, file, size)
             elif task.ref.role == SPILL:
@@ -424,32 +415,115 @@ class Sync:
         cwd = next((record.cwd for _, record in records if record.cwd), None)
         return self._config.excludes_repo(repo_of(cwd))
 
+    def _is_away(self, row: SourceRow) -> bool:
+        return self._store.retention.evicted_source(row.id) is not None
+
+    def _bring_back(self, task: Task) -> None:
+        """What is evicted and goes on comes back first: out of the archive, or, where the logs are
+        all there is of it, by reading those from their beginning. Else what is new waits."""
+        if not self._is_away(task.row):
+            return
+        sessions = self._store.sessions.of_source(task.row.id)
+        try:
+            self._out_of_archive(sessions)
+        except (ArchiveError, SessionEvicted):
+            task.is_away = not self._read_again(task, sessions)
+
+    def _read_again(self, task: Task, sessions: list[int]) -> bool:
+        """Begin anew with all that the sessions were read from, if every file of it is still what
+        it was."""
+        store = self._store
+        kin = {other for one in sessions for other in family(store, one)}
+        away = {found.source_id for one in kin for found in store.retention.evicted_of(one)}
+        others = [store.sources.get(one) for one in sorted(away - {task.row.id})]
+        if not all(self._is_as_it_was(row) for row in others):
+            return False
+        with store.transaction():
+            for row in (task.row, *others):
+                store.retention.put_back(row.id, ())
+                row.read_to = row.kept = row.lines = row.lenient = row.size = 0
+                row.cursor_state, row.bookkeeping = "", "{}"
+                row.tail_hash = tail_hash(b"")
+                store.raw.replace_from(row.id, 0, [])
+                store.sources.save(row)
+            for session_id in kin:
+                store.retention.wake(session_id)
+        for row in others:
+            ref = SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
+            stat = Stat.of(ref.place.stat())
+            # With a row of its own: whatever was read after the old cursor is not written.
+            self._tasks.append(Task(row.flavor, ref, row, stat, False, counted=False))
+        return True
+
+    def _is_as_it_was(self, row: SourceRow) -> bool:
+        if row.host != self._host or row.superseded or dump_of(row.flavor) is not None:
+            return False
+        place = Path(row.path)
+        try:
+            with opened(place) as native, unpacked(native, place) as file:
+                stat = Stat.of(os.fstat(native.fileno()))
+                content = msgspec.structs.replace(stat, size=os.fstat(file.fileno()).st_size)
+                return change_of(self._store, row, file, content, as_kept) != "rewritten"
+        except OSError:
+            return False
+
+    def _out_of_archive(self, sessions: list[int]) -> None:
+        kin = {other for session_id in sessions for other in family(self._store, session_id)}
+        with self._store.transaction():
+            bring_back(self._store, archive_of(self._store, self._config), sorted(kin))
+
+    def _bring_back_grown(self) -> None:
+        """Evicted sessions that another source of theirs has something new of."""
+        store = self._store
+        for session_id in store.sessions.grew_while_evicted():
+            row = store.sessions.row_by_id(session_id)
+            if row.evicted_at is None:
+                continue
+            try:
+                self._out_of_archive([session_id])
+            except (ArchiveError, SessionEvicted) as error:
+                newest = max(store.sessions.source_ids(session_id))
+                detail = f"it waits for the rest of {row.uid}, which was evicted: {error}"
+                with store.transaction():
+                    self._note_problems(store.sources.get(newest), [(0, 0, AWAY, detail)])
+
     def _begin_generation(self, task: Task) -> None:
         """The file is another one now. What we have of the old one stays, out of the way."""
         task.replaces = task.row
         task.row = self._new_row(task.flavor, task.ref, task.row.generation + 1)
-        task.is_new = True
+        task.is_new, task.is_away = True, False
 
     def _log_chunks(self, task: Task, file: BinaryIO, size: int) -> Iterator[Chunk]:
         row, packer = task.row, self._packer(task.flavor)
         cursor, kept = Cursor(row.read_to, row.cursor_state), row.kept
-        for piece in pieces(file, cursor.offset, size):
+        masking = begin_hiding(row, self._config.redact, cursor.offset)
+        away = self._store.retention.away_to(row.id, kept) if task.is_away else 0
+        for found in pieces(file, cursor.offset, size):
+            piece = hidden_piece(found) if masking else found
             records, cursor = self._translate(task, piece, cursor)
             self._progress.advance(len(piece.data))
             # What the adapter did not take up waits, like a torn line, for what follows it.
             taken = max(cursor.offset - piece.offset, 0)
             waits = not piece.giant and taken < piece.whole and not piece.data[taken:].isspace()
             kept = piece.offset + len(piece.data)
-            packs = packer.packs(piece.data, piece.offset, taken)
+            masks = self._forgotten.masks(task.flavor, records) if self._forgotten else []
+            data = blanked(piece.data, piece.offset, masks)
+            if masks:
+                gone = set(masks)
+                records = [r for r in records if (r.offset, r.length) not in gone]
+            # What is away ends where what waits for it begins.
+            skipped = min(max(away - piece.offset, 0), len(data))
+            packs = packer.packs(data[skipped:], piece.offset + skipped, max(taken - skipped, 0))
             yield Chunk(
                 task,
-                piece.offset,
+                piece.offset + skipped,
                 packs,
                 records,
                 cursor,
                 kept,
                 self._tail(file, kept),
                 is_last=kept >= size,
+                masks=masks,
             )
             if waits:
                 return
@@ -476,6 +550,9 @@ class Sync:
 
     def _spill_chunks(self, task: Task, file: BinaryIO, start: int, size: int) -> Iterator[Chunk]:
         """A spilled body of any size, piece by piece; it gives no records."""
+        if begin_hiding(task.row, self._config.redact, 0):
+            yield from self._masked_spill(task, file, start, size)
+            return
         end = start
         file.seek(start)
         while end < size and (data := file.read(min(SEGMENT, size - end))):
@@ -487,14 +564,29 @@ class Sync:
         if start == end:
             yield Chunk(task, end, [], [], Cursor(), end, self._tail(file, end), is_last=True)
 
+    def _masked_spill(self, task: Task, file: BinaryIO, start: int, size: int) -> Iterator[Chunk]:
+        """What grew is masked again from the beginning: a secret may go on where it ended."""
+        end = start = 0 if task.ref.role == SPILL else start
+        for place, data in hidden_spill(file, start, size):
+            end = place + len(data)
+            packs = self._packer(task.flavor).packs(data, place)
+            self._progress.advance(len(data))
+            tail = self._tail(file, end)
+            yield Chunk(task, place, packs, [], Cursor(), end, tail, is_last=end >= size)
+        if start == end:
+            yield Chunk(task, end, [], [], Cursor(), end, self._tail(file, end), is_last=True)
+
     def _whole_chunk(self, task: Task, body: bytes, *, is_last: bool) -> Chunk:
         # One that only grew was caught while it was being written: all we had of it is in there.
         task.row.lines = task.row.lenient = 0
+        tail = tail_hash(body)
+        if begin_hiding(task.row, self._config.redact, 0):
+            body = hide(body)
         piece = Piece(0, body, len(body))
         records, cursor = self._translate(task, piece, Cursor())
         packs = self._packer(task.flavor).packs(body, 0)
         self._progress.advance(len(body))
-        return Chunk(task, 0, packs, records, cursor, len(body), tail_hash(body), is_last=is_last)
+        return Chunk(task, 0, packs, records, cursor, len(body), tail, is_last=is_last)
 
     def _packer(self, flavor: str) -> Packer:
         if flavor not in self._packers:
@@ -516,6 +608,10 @@ class Sync:
     def _refresh_known(self) -> None:
         """What we hold in memory is all there is only while nobody else has written."""
         others_wrote = self._store.db.others_wrote()
+        if others_wrote:
+            # Forgetting a session takes words along that nobody else used.
+            self._store.names.forget()
+            self._forgotten = Forgotten(self._store)
         if not self._wrote and self._store.sources.none():
             self._known_all = Known()
         elif others_wrote or (self._known_all is not None and self._known_all.is_full):
@@ -523,7 +619,8 @@ class Sync:
         self._wrote = True
 
     def _claim(self, chunk: Chunk) -> bool:
-        """Whether the source still stands where we began to read it; another sync may be ahead."""
+        """Whether the source still stands where we began to read it; another sync may be ahead, or
+        it was evicted or forgotten meanwhile."""
         row = chunk.task.row
         if row.superseded:
             return False
@@ -531,10 +628,21 @@ class Sync:
             if self._store.sources.exists(row.host, row.path, row.generation):
                 row.superseded = 1
                 return False
-        elif self._store.sources.moved_on(row):
+        elif self._store.sources.moved_on(row) or self._is_away(row) != chunk.task.is_away:
+            row.superseded = 1
+            return False
+        if self._forgotten and self._was_forgotten(chunk):
             row.superseded = 1
             return False
         return True
+
+    def _was_forgotten(self, chunk: Chunk) -> bool:
+        """Whether it holds something that was forgotten after it was read."""
+        task, row = chunk.task, chunk.task.row
+        if self._is_forgotten(task.flavor, task.ref, row.path, row if row.id else None):
+            return True
+        masks = self._forgotten.masks(task.flavor, chunk.records)
+        return not set(masks) <= set(chunk.masks)
 
     def _write_chunk(self, ingest: Ingest, chunk: Chunk) -> None:
         store, row, records = self._store, chunk.task.row, chunk.records
@@ -560,6 +668,9 @@ class Sync:
             chunk.task.replaces = None
         if chunk.packs:
             store.raw.replace_from(row.id, chunk.start, chunk.packs, is_known)
+        if chunk.masks:
+            store.retention.add_masks(row.id, chunk.masks)
+            self._forgotten.bury_orphans(self._now)
         if is_known:
             store.problems.file_is_well(row.id)
         if is_known and row.role not in LOGS:
@@ -608,76 +719,6 @@ def _is_gone(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return False
-
-
-class _Batches:
-    """Gathers chunks and writes them together, often enough and not too often."""
-
-    def __init__(
-        self, write: Callable[[list[Chunk]], None], first_load: bool, store: Store
-    ) -> None:
-        self._write = write
-        self._first_load = first_load
-        self._store = store
-        self._chunks: list[Chunk] = []
-        self._records = 0
-        self._bytes = 0
-        self._open: AbstractContextManager[None] | None = None
-        self._in_transaction = 0
-
-    def add(self, chunk: Chunk) -> None:
-        self._chunks.append(chunk)
-        self._records += len(chunk.records)
-        self._bytes += chunk.kept - chunk.start
-        limit = FIRST_LOAD_BYTES if self._first_load else BATCH_BYTES
-        most = FIRST_LOAD_RECORDS if self._first_load else BATCH_RECORDS
-        many = not self._first_load and len(self._chunks) >= BATCH_CHUNKS
-        if self._bytes >= limit or self._records >= most or many:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._chunks:
-            return
-        if self._first_load:
-            self._flush_into_long_transaction()
-        else:
-            with self._store.transaction():
-                self._write(self._chunks)
-        self._chunks, self._records, self._bytes = [], 0, 0
-
-    def _flush_into_long_transaction(self) -> None:
-        if self._open is None:
-            self._open = self._store.transaction()
-            self._open.__enter__()
-        self._write(self._chunks)
-        self._in_transaction += self._bytes
-        if self._in_transaction >= FIRST_LOAD_TRANSACTION:
-            self._commit()
-
-    def _commit(self) -> None:
-        open_transaction, self._open, self._in_transaction = self._open, None, 0
-        if open_transaction is not None:
-            open_transaction.__exit__(None, None, None)
-
-    def __enter__(self) -> "_Batches":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if kind is None:
-                self._flush()
-                self._commit()
-        except BaseException as late:
-            kind, error, trace = type(late), late, late.__traceback__
-            raise
-        finally:
-            if self._open is not None:
-                self._open.__exit__(kind, error, trace)
 
 
 @contextmanager

@@ -31,7 +31,13 @@ from session_memory.collect.stop import Stop
 from session_memory.collect.strangers import Strangers
 from session_memory.collect.sync import Outcome, Progress, sync, sync_paths
 from session_memory.collect.tables import LIVE
-from session_memory.core.errors import NetworkFilesystem, NewerSchema, StoreDamaged, StoreError
+from session_memory.core.errors import (
+    NetworkFilesystem,
+    NewerSchema,
+    NotAStore,
+    StoreDamaged,
+    StoreError,
+)
 from session_memory.core.time import now_ms
 from session_memory.store.sqlite import filesystem_of
 from session_memory.store.store import Store
@@ -46,7 +52,7 @@ FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 60.0
 REST_POLLING, REST_STRANGERS = 10, 3
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
-HOPELESS = (NewerSchema, StoreDamaged, NetworkFilesystem)
+HOPELESS = (NewerSchema, NotAStore, StoreDamaged, NetworkFilesystem)
 
 
 class Watch:

@@ -6,14 +6,21 @@
     │   └── InvalidTime
     ├── StoreError
     │   ├── StoreNotFound
+    │   ├── NotAStore
     │   ├── NewerSchema
     │   ├── StoreBusy
     │   ├── StoreFull
     │   ├── StoreDamaged
+    │   ├── IndexTaken
     │   ├── NetworkFilesystem
     │   ├── NotEmpty
     │   ├── UnknownSession
     │   ├── AmbiguousSession
+    │   ├── UnknownPattern
+    │   ├── SessionEvicted
+    │   ├── ArchiveError
+    │   ├── CannotForget
+    │   ├── LakeError
     │   └── LiveError          a live session could not do what it was asked to
     │       ├── UnknownLiveSession (also a ValueError)
     │       ├── SessionExists      (also a ValueError)
@@ -31,6 +38,13 @@
     ├── AdapterError
     │   └── UnknownFlavor
     ├── ConfigError
+    ├── LessonError            a lesson could not be changed, written or taken back
+    │   ├── UnknownLesson
+    │   ├── BrokenLesson
+    │   ├── TooLittleEvidence
+    │   ├── BrokenMarkers
+    │   └── NotApplied
+    ├── CannotResume           no agent can go on with this session
     ├── MissingExtra           an integration without its library (also an ImportError)
     └── UnsafePath
 
@@ -106,6 +120,15 @@ class StoreNotFound(StoreError):
         super().__init__(f"no store at {path}")
 
 
+class NotAStore(StoreError):
+    """What is at this place is something else. It was left untouched."""
+
+    hint = "Name a store with --store or SESSION_MEMORY_STORE; if this was one, restore a backup."
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path} is no store: {reason}")
+
+
 class NewerSchema(StoreError):
     """A newer release wrote the store. It was left untouched."""
 
@@ -144,6 +167,15 @@ class StoreDamaged(StoreError):
         super().__init__(f"{what} is damaged: {detail}")
 
 
+class IndexTaken(StoreError):
+    """Another process began to build the index while this one was at it."""
+
+    hint = "Let it finish; a search meanwhile asks the old index and says what is missing."
+
+    def __init__(self, where: str) -> None:
+        super().__init__(f"another process builds the index of {where} now")
+
+
 class NetworkFilesystem(StoreError):
     """The store lies on a network file system, whose locks cannot be trusted."""
 
@@ -175,6 +207,43 @@ class AmbiguousSession(StoreError):
     """Several sessions begin like this, or it is too short to tell."""
 
     hint = "Give more of the id; session-memory sessions lists them."
+
+
+class UnknownPattern(StoreError):
+    """The analyzed sessions show no such pattern."""
+
+    hint = "List them with: session-memory patterns"
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no pattern {shown(name)}", _did_you_mean(near))
+
+
+class SessionEvicted(StoreError):
+    """The session's raw and events are no longer in the store."""
+
+    def __init__(self, session: str, file: str | None) -> None:
+        where = f"its raw is in the archive {file}" if file else "its raw was dropped for good"
+        super().__init__(f"session {session} was evicted: {where}")
+        if file:
+            self.hint = f"Bring it back with: session-memory restore {session}"
+        else:
+            self.hint = "Its cost and its digest stay; the log itself may still be the agent's."
+
+
+class ArchiveError(StoreError):
+    """An archive is not there, cannot be written, or does not hold what it should."""
+
+    hint = "See what there is with: session-memory archive list; name the place: archive_dir."
+
+
+class CannotForget(StoreError):
+    """Forgetting one session would take something of another along."""
+
+
+class LakeError(StoreError):
+    """A question to the lake that it cannot answer, or there is no lake yet."""
+
+    hint = "Tables: sessions, events, usage; make or renew them with: session-memory lake export"
 
 
 class LiveError(StoreError):
@@ -307,6 +376,56 @@ class ConfigError(SessionMemoryError):
     """The configuration says something that cannot be followed."""
 
     hint = "Correct the configuration file and run the command again."
+
+
+class LessonError(SessionMemoryError):
+    """A lesson could not be changed, written to a file or taken back. Nothing was written."""
+
+
+class UnknownLesson(LessonError):
+    """The folder holds no such lesson."""
+
+    hint = "List them with: session-memory lessons list"
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no lesson {shown(name)}", _did_you_mean(near))
+
+
+class BrokenLesson(LessonError):
+    """The file of a lesson says something that cannot be followed."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", f"Mend {path}; its versions lie beside it.")
+
+
+class TooLittleEvidence(LessonError):
+    """Too few sessions show it for what was asked."""
+
+    def __init__(self, name: str, *, found: int, needed: int, setting: str) -> None:
+        seen = "1 session shows" if found == 1 else f"{found} sessions show"
+        super().__init__(f"{seen} {shown(name)}, {needed} are needed")
+        self.hint = f"Wait for more, say --force, or set [lessons] {setting} lower."
+
+
+class BrokenMarkers(LessonError):
+    """The lines between which lessons stand in a file are not one pair."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        hint = "Remove the lines with 'session-memory lessons' that do not belong there."
+        super().__init__(f"{path}: {reason}", hint)
+
+
+class NotApplied(LessonError):
+    """There is nothing of ours in this file to take back."""
+
+    hint = "See what is live where with: session-memory lessons live"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"nothing was applied to {path}")
+
+
+class CannotResume(SessionMemoryError):
+    """A session that its agent cannot go on with, or of an agent nobody knows how to start."""
 
 
 class MissingExtra(SessionMemoryError, ImportError):

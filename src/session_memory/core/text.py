@@ -1,6 +1,15 @@
-"""Text that every database can hold, and short texts out of long ones."""
+"""Text that every database can hold, that one can see, and short texts out of long ones."""
+
+import re
 
 SUMMARY = 80
+# Control characters (ANSI escapes begin with one), invisible format characters, overrides of the
+# writing direction, "tags", lone surrogates. Joiners stay: scripts and emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
 
 
 def one_line(text: str, length: int = SUMMARY) -> str:
@@ -21,3 +30,15 @@ def escaped(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace").decode()
     return text
+
+
+def visible(text: str) -> str:
+    """``text`` with every character that one cannot see as an escape that one can."""
+    return _UNSEEN.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )

@@ -8,6 +8,8 @@ import atexit
 import os
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -132,6 +134,27 @@ class Connections:
             else:
                 return connection
         return self._connected()
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Connection]:
+        """A connection for something besides the work of a thread; its locks end with this."""
+        if self._forks != forks():
+            self._begin()
+        connection, of = self._idle_or_new(), self._forks
+        try:
+            yield connection
+        except BaseException:
+            # Closed, it lets go whatever state it was left in.
+            connection.close()
+            raise
+        if of != forks():
+            return
+        try:
+            connection.execute("select pg_advisory_unlock_all()")
+        except psycopg.Error:
+            connection.close()
+        else:
+            self._give_back(connection)
 
     def _connected(self) -> Connection:
         if has_bare_at(self._url):

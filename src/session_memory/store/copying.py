@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 500
 BATCH_BYTES = 4 * 1024 * 1024
 
+INDEX_STATE = "search_state"
+
 Row = tuple[Any, ...]
 
 
@@ -27,7 +29,7 @@ def copy_everything(
     with source.db.snapshot(), target.db.loading(), target.transaction():
         # Again, now that nobody else can write.
         refuse_full(target)
-        for table in TABLES:
+        for table in (table for table in TABLES if table != INDEX_STATE):
             columns = source.db.columns(table)
             # Rows that name others of their table come after them.
             order = " order by id" if "id" in columns else ""
@@ -39,11 +41,13 @@ def copy_everything(
                     place = columns.index("length")
                     on_bytes(sum(row[place] for row in batch))
         target.db.continue_ids(TABLES)
+        # The index is the database's own and is built anew.
+        target.index.declare(complete=False)
     return rows
 
 
 def refuse_full(store: "Store") -> None:
-    for table in TABLES:
+    for table in (table for table in TABLES if table != INDEX_STATE):
         if store.db.one(f"select 1 from {table} limit 1") is not None:
             error = NotEmpty(store.db.name)
             error.hint = "Name a place where there is no store yet, or one that is still empty."

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from session_memory.core.errors import StoreError
 from session_memory.store.address import is_no_path, is_postgres, spelled
+from session_memory.store.words import Words
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -69,6 +70,9 @@ class Database(Protocol):
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Insert many rows at once, values in the order of ``columns``."""
 
+    def next_ids(self, table: str, count: int) -> int:
+        """The first of so many ids that nobody else will use; inside a transaction."""
+
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
         """Insert a row; its id."""
 
@@ -84,6 +88,13 @@ class Database(Protocol):
 
         ``shared``: where the database can lock rows it runs beside others; whoever asks for that
         locks what it relies on by writing it first.
+        """
+
+    def occupied(self, *, shared: bool) -> AbstractContextManager[None]:
+        """A long operation on the whole store: alone, or ``shared`` with others that share it.
+
+        Taken outside of any transaction. Inside another it joins it; whoever shares cannot have
+        the store alone. Waits for a minute, then `StoreBusy`.
         """
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -112,6 +123,9 @@ class Database(Protocol):
 
     def continue_ids(self, tables: Sequence[str]) -> None:
         """After rows came in with their ids: the next ids follow the highest."""
+
+    def words(self, table: str) -> Words:
+        """The engine that finds words, over an index of this name."""
 
     # ------------------------------------------------------------ maintenance
 

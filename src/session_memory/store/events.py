@@ -1,6 +1,6 @@
 """Events: what happened in a session, one row for each block, owned by one session."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -8,13 +8,15 @@ from session_memory.core.schema import SessionEvent
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
+from session_memory.store.index import WordIndex, doc_of, shelf_of
 from session_memory.store.names import Names
 
 
 class EventRow(msgspec.Struct, gc=False):
     """An event on its way into the store, with words where the table holds numbers.
 
-    An empty ``summary`` stands for the ``path``, which would say the same.
+    An empty ``summary`` stands for the ``path``, which would say the same. ``words`` is all there
+    is to read, for the index.
     """
 
     seq: int
@@ -41,9 +43,10 @@ class EventRow(msgspec.Struct, gc=False):
     is_error: bool
     duration_ms: int | None
     exit_code: int | None
+    words: str = ""
 
 
-_COLUMNS = ("session_id", *EventRow.__struct_fields__)
+_COLUMNS = ("id", "session_id", *(name for name in EventRow.__struct_fields__ if name != "words"))
 _OF_SESSION = """
     select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.parent_seq,
            e.branch, e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id,
@@ -52,6 +55,7 @@ _OF_SESSION = """
     from events e join sources o on o.id = e.source_id
     where e.session_id = :session order by e.seq
 """
+_AT = _OF_SESSION.replace("order by e.seq", "and e.seq = :seq")
 _INHERITED = """
     select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.parent_seq,
            e.branch, e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id,
@@ -64,6 +68,26 @@ _INHERITED = """
     join sessions s on s.id = e.session_id
     where c.session_id = :session and c.seq is not null and e.session_id <> :session
     order by c.seq
+"""
+_PAGE = f"{_OF_SESSION.replace('order by', 'and e.seq > :after order by')} limit {{most}}"
+_CALLS_PAGE = _PAGE.replace("and e.seq >", "and e.call_id is not null and e.seq >")
+_INHERITED_PAGE = f"""
+    {_INHERITED.replace("order by", "and c.seq > :after order by")} limit {{most}}
+"""
+_INHERITS = """
+    select s.uid, count(*) from copies c
+    join events e on e.record = c.record and e.block = c.block
+    join sessions s on s.id = e.session_id
+    where c.session_id = :session and c.seq is not null and e.session_id <> :session
+    group by s.uid order by s.uid
+"""
+_CALLS = """
+    select seq, ts, kind, marks, tool, path, call_id, is_error from events
+    where session_id = :session and call_id is not null order by seq
+"""
+_BRANCHES = """
+    select branch, count(*), min(seq), sum(tokens) from events
+    where session_id = :session and branch is not null group by branch order by min(seq)
 """
 _BY_RECORD = "select distinct record, session_id from events where record in ({keys})"
 _SEQ_OF = """
@@ -100,6 +124,7 @@ _PROMPTS_OF = """
 """
 _COUNT = "select count(*) from events"
 _COUNT_OF = "select count(*) from events where session_id = :session"
+_DOCS = "select id, kind, role, call_id from events where session_id = :session"
 _DROP = "delete from events where session_id = :session"
 _COPY_COLUMNS = ("session_id", "seq", "record", "block", "source_id", "place", "length")
 
@@ -153,10 +178,23 @@ def _escape(row: EventRow) -> None:
             setattr(row, name, escaped(value))
 
 
+class CallRow(msgspec.Struct, gc=False, frozen=True):
+    """A call or its result; ``kinds`` are its kind and its marks."""
+
+    seq: int
+    ts: int | None
+    kinds: tuple[str, ...]
+    tool: str | None
+    path: str | None
+    call_id: str
+    is_error: bool
+
+
 class Events:
-    def __init__(self, db: Database, names: Names) -> None:
+    def __init__(self, db: Database, names: Names, index: WordIndex) -> None:
         self._db = db
         self._names = names
+        self._index = index
         self.gained = 0
         """How many more there are by what was written through this object."""
 
@@ -181,15 +219,46 @@ class Events:
     def drop(self, session_id: int) -> None:
         where = {"session": session_id}
         self.gained -= int(self._db.value(_COUNT_OF, where))
+        self._index.drop(self.docs(session_id))
         self._db.execute(_DROP, where)
+
+    def docs(self, session_id: int) -> list[int]:
+        """The session's events as the index knows them."""
+        word = self._names.word
+        return [
+            doc_of(event_id, shelf_of(word(kind) or "", word(role) or "", call_id))
+            for event_id, kind, role, call_id in self._db.all(_DOCS, {"session": session_id})
+        ]
+
+    def docs_by_record(self, session_id: int) -> dict[tuple[bytes, int], int]:
+        """``(record, block)`` to the session's events as the index knows them."""
+        word = self._names.word
+        return {
+            (bytes(record), block): doc_of(
+                event_id, shelf_of(word(kind) or "", word(role) or "", call_id)
+            )
+            for event_id, kind, role, call_id, record, block in self._db.all(
+                _DOCS.replace("call_id from", "call_id, record, block from"),
+                {"session": session_id},
+            )
+        }
+
+    def reword(self, session_id: int, seq: int, text: str) -> None:
+        """An event says more than it did when it was indexed."""
+        word, where = self._names.word, {"session": session_id, "seq": seq}
+        for event_id, kind, role, call_id in self._db.all(f"{_DOCS} and seq = :seq", where):
+            shelf = shelf_of(word(kind) or "", word(role) or "", call_id)
+            self._index.replace(doc_of(event_id, shelf), text)
 
     def _insert(self, session_id: int, rows: "list[EventRow]") -> None:
         number = self._names.numbers
+        first = self._db.next_ids("events", len(rows)) if rows else 0
         self._db.insert(
             "events",
             _COLUMNS,
             [
                 (
+                    event_id,
                     session_id,
                     row.seq,
                     row.ts,
@@ -216,8 +285,14 @@ class Events:
                     row.duration_ms,
                     row.exit_code,
                 )
-                for row in rows
+                for event_id, row in enumerate(rows, first)
             ],
+        )
+        self._index.add(
+            [
+                (doc_of(event_id, shelf_of(row.kind, row.role, row.call_id)), row.words)
+                for event_id, row in enumerate(rows, first)
+            ]
         )
 
     def add_copies(self, session_id: int, rows: "list[EventRow]", *, placed: bool) -> None:
@@ -345,10 +420,55 @@ class Events:
         rows = self._db.all(_OF_SESSION, {"session": session_id})
         return [self._event(uid, row) for row in rows]
 
+    def at(self, session_id: int, uid: str, seq: int) -> SessionEvent | None:
+        """One event of the session's own."""
+        row = self._db.one(_AT, {"session": session_id, "seq": seq})
+        return None if row is None else self._event(uid, row)
+
     def inherited(self, session_id: int) -> list[tuple[int, SessionEvent]]:
         """``(seq here, the event as its owner holds it)`` for what the session has of others."""
         rows = self._db.all(_INHERITED, {"session": session_id})
         return [(row[25], self._event(row[24], row)) for row in rows]
+
+    def each_of(
+        self, session_id: int, uid: str, most: int = 500, *, calls_only: bool = False
+    ) -> Iterator[SessionEvent]:
+        """The same as `of`, a page at a time: memory stays flat, and whoever reads slowly holds
+        no transaction open. ``calls_only``: calls and their results."""
+        where = {"session": session_id, "after": -1}
+        page = (_CALLS_PAGE if calls_only else _PAGE).format(most=int(most))
+        while rows := self._db.all(page, where):
+            yield from (self._event(uid, row) for row in rows)
+            where["after"] = rows[-1][0]
+
+    def each_inherited(
+        self, session_id: int, most: int = 500
+    ) -> Iterator[tuple[int, SessionEvent]]:
+        """The same as `inherited`, a page at a time."""
+        where = {"session": session_id, "after": -1}
+        while rows := self._db.all(_INHERITED_PAGE.format(most=int(most)), where):
+            yield from ((row[25], self._event(row[24], row)) for row in rows)
+            where["after"] = rows[-1][25]
+
+    def inherits(self, session_id: int) -> dict[str, int]:
+        """How many events the session holds of which others."""
+        return {row[0]: int(row[1]) for row in self._db.all(_INHERITS, {"session": session_id})}
+
+    def calls(self, session_id: int) -> list[CallRow]:
+        """The session's own calls and results, with no more than a list of files needs."""
+        word = self._names.word
+        return [
+            CallRow(seq, ts, (word(kind) or "", *(word(marks) or "").split(",")), *rest)
+            for seq, ts, kind, marks, *rest in (
+                (*row[:4], word(row[4]), *row[5:7], bool(row[7]))
+                for row in self._db.all(_CALLS, {"session": session_id})
+            )
+        ]
+
+    def branches(self, session_id: int) -> list[tuple[str, int, int, int]]:
+        """``(branch, events, first seq, tokens)`` of what was abandoned."""
+        rows = self._db.all(_BRANCHES, {"session": session_id})
+        return [(row[0], int(row[1]), int(row[2]), int(row[3])) for row in rows]
 
     def _event(self, uid: str, row: Row) -> SessionEvent:
         word = self._names.word

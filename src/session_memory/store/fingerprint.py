@@ -17,6 +17,9 @@ WATERMARKS = (
     "evicted_at",
     "revision",
     "analyzed_revision",
+    # What analysis made of the events, at the revision it looked at.
+    "outcome",
+    "outcome_evidence",
 )
 
 
@@ -111,7 +114,9 @@ def _live(store: "Store") -> Iterator[Any]:
 
 
 def _sources(store: "Store") -> Iterator[Any]:
+    evicted = store.retention.evicted()
     for row in store.sources.every():
+        away = evicted.get(row.id)
         yield [
             "source",
             row.host,
@@ -125,7 +130,7 @@ def _sources(store: "Store") -> Iterator[Any]:
             row.lines,
             row.bookkeeping,
             row.starts_at,
-            _hash(store.raw.pieces(row.id)),
+            _hash(store.raw.pieces(row.id)) if away is None else away.digest,
         ]
 
 

@@ -8,10 +8,9 @@ import re
 
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
-from session_memory.store.steps import collected, live, turns
+from session_memory.store.steps import collected, learn, live, retain, search, turns
 
-
-STEPS = (collected.SQL, turns.SQL, live.SQL)
+STEPS = (collected.SQL, turns.SQL, live.SQL, search.SQL, learn.SQL, retain.SQL)
 NEWEST = len(STEPS)
 TABLES = tuple(re.findall(r"^create table (\w+)", "".join(STEPS), re.MULTILINE))
 

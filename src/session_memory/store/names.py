@@ -23,6 +23,10 @@ class Names:
             self._words = {row[0]: row[1] for row in self._db.all(_LOAD)}
         return self._words[number]
 
+    def all(self) -> set[str]:
+        """Every word that is in use."""
+        return {row[1] for row in self._db.all(_LOAD)}
+
     def forget(self) -> None:
         """After a rollback the numbers given out in it mean nothing."""
         self.numbers.clear()

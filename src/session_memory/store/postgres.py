@@ -7,7 +7,7 @@ compressing happen outside of it. A shared transaction does without: it locks th
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -19,11 +19,16 @@ from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
 from session_memory.store.database import Key, Params, Row
 from session_memory.store.migrations import TABLES
+from session_memory.store.occupancy import Occupancy, wait_for
+from session_memory.store.postgres_words import CREATE, PostgresWords
 from session_memory.store.waiting import Batch
+from session_memory.store.words import TABLE, TITLES
 
 KEYS_AT_ONCE = 10_000
 ROWS_AT_ONCE = 64
 FEW = 3
+# The key of long operations, counted from that of write transactions.
+OCCUPIED = 1
 
 # A plan made while a table is nearly empty would read it whole for as long as the plan is kept.
 _BEGIN = """
@@ -50,6 +55,10 @@ _CONTINUE = """
     select setval(pg_get_serial_sequence('{table}', 'id'),
                   (select coalesce(max(id), 0) + 1 from {table}), false)
 """
+_ADVANCE = """
+    select setval(sequence, nextval(sequence) + :count - 1)
+    from (select cast(pg_get_serial_sequence(:table, 'id') as regclass) as sequence) named
+"""
 _WRITES = "select case when is_called then last_value else 0 end from write_count"
 _TYPES = {"bigint": "int8", "text": "text", "bytea": "bytea"}
 
@@ -72,7 +81,8 @@ class Postgres:
 create sequence write_count;
 alter table packs alter column body set storage external;
 alter table dictionaries alter column body set storage external;
-"""
+""",
+        4: ";\n".join(CREATE.format(table=table) for table in (TABLE, TITLES)),
     }
     is_read_only = False
 
@@ -81,6 +91,7 @@ alter table dictionaries alter column body set storage external;
         self._connections = Connections(url, durability)
         self._layouts: dict[str, dict[str, str]] = {}
         self._names = count(1)
+        self._occupancy = Occupancy(self._occupied)
         if not (create or self.has_table("schema_steps")):
             self.close()
             raise StoreNotFound(self.name)
@@ -147,6 +158,10 @@ alter table dictionaries alter column body set storage external;
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
 
+    def next_ids(self, table: str, count: int) -> int:
+        last = self.value(_ADVANCE, {"table": table, "count": count})
+        return int(last) - count + 1
+
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
         marks = ", ".join(f":{name}" for name in columns)
         sql = f"insert into {table} ({', '.join(columns)}) values ({marks}) returning id"
@@ -205,6 +220,26 @@ alter table dictionaries alter column body set storage external;
             raise
         finally:
             channel.depth = 0
+
+    def occupied(self, *, shared: bool) -> AbstractContextManager[None]:
+        return self._occupancy(shared)
+
+    @contextmanager
+    def _occupied(self, shared: bool) -> Iterator[None]:
+        """On a connection of its own: one that fails in its work is closed, and would let go."""
+        key = _as_key(self._connections.channel().lock_key + OCCUPIED)
+        sql = f"select pg_try_advisory_lock{'_shared' if shared else ''}({key})".encode()
+        with self._connections.borrowed() as connection:
+
+            def take() -> bool:
+                try:
+                    row = connection.execute(sql).fetchone()
+                except psycopg.Error as error:
+                    raise self._connections.translated(error) from error
+                return bool(row and row[0])
+
+            wait_for(take, self.name, shared=shared)
+            yield
 
     def _begin(self, channel: Channel) -> None:
         cursor = self._control(channel, _BEGIN.format(key=channel.lock_key))
@@ -300,6 +335,9 @@ alter table dictionaries alter column body set storage external;
 
     # ------------------------------------------------------------ maintenance
 
+    def words(self, table: str) -> PostgresWords:
+        return PostgresWords(self, table)
+
     def check(self) -> list[str]:
         """The server looks after its files; what we put into them is checked by its hashes."""
         return []
@@ -311,13 +349,19 @@ alter table dictionaries alter column body set storage external;
         """A migration that fails is undone by the server; copies are made by whoever runs it."""
 
     def vacuum(self) -> None:
-        self.execute(f"vacuum (full, analyze) {', '.join(TABLES)}")
+        words = [table for table in (TABLE, TITLES) if self.has_table(table)]
+        self.execute(f"vacuum (full, analyze) {', '.join((*TABLES, *words))}")
 
     def bytes_on_disk(self) -> int:
         return int(self.value(_SIZE, {"tables": list(TABLES)}))
 
     def close(self) -> None:
         self._connections.close()
+
+
+def _as_key(number: int) -> int:
+    """A key of the server's has 64 bits and a sign."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 _MARKS = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]\w*)|%")

@@ -25,7 +25,10 @@ _CLEAR_FILE = """
     delete from problems where source_id = :source and place = 0 and reason = :reason
 """
 _FORGET = "delete from problems where source_id = :source"
-_CLEAR_RECORDS = "delete from problems where length > 0"
+_CLEAR_RECORDS = """
+    delete from problems
+    where length > 0 and source_id not in (select source_id from evicted_sources)
+"""
 _COUNT = "select count(*) from problems"
 _LIST = """
     select s.host, s.path, p.place, p.length, p.reason, p.detail, p.noticed_at

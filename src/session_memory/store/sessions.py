@@ -1,6 +1,7 @@
 """Sessions: one row each, with its roll-ups, its watermarks and its settling state."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -66,11 +67,13 @@ COLUMNS = SessionRow.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_ID = f"{_SELECT} where id = :id"
-_STALE = "select id from sessions where stale = 1 order by id"
+EVICTED_SESSIONS = "select id from sessions where evicted_at is not null"
+# One that is evicted has no raw here: it waits until it is brought back.
+_STALE = "select id from sessions where stale = 1 and evicted_at is null order by id"
 _SAVE = f"""
     update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id
 """
-_MARK_STALE = "update sessions set stale = 1 where id = :id"
+_MARK_STALE = "update sessions set stale = 1 where id = :id and evicted_at is null"
 _LINK_SOURCE = """
     insert into session_sources (session_id, source_id) values (:session, :source)
     on conflict do nothing
@@ -126,6 +129,22 @@ _CHILDREN = """
     select s.uid from sessions s where s.parent_uid = :uid
     order by s.started_at is null, s.started_at, s.uid
 """
+_FAMILY = """
+    with recursive
+    above (uid) as (
+        select uid from sessions where uid = :uid union
+        select s.parent_uid from sessions s join above a on s.uid = a.uid
+        where s.parent_uid is not null
+    ),
+    below (uid) as (
+        select uid from above union
+        select s.uid from sessions s join below b on s.parent_uid = b.uid
+    )
+    select id from sessions where uid in (select uid from below)
+"""
+_REVISIONS = "select id, uid, revision from sessions order by id"
+_TITLES = "select id, title from sessions where title is not null and title <> '' order by id"
+_TITLES_OF = "select id, title from sessions where id in ({keys})"
 _DROP_ORPHANS = """
     delete from sessions where id not in (select session_id from session_sources)
 """
@@ -134,6 +153,8 @@ EMPTY_STATE = b"\x90"
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
 """
+_GREW_AWAY = "select id from sessions where stale = 1 and evicted_at is not null order by id"
+_IS_EVICTED = "select 1 from sessions where uid = :uid and evicted_at is not null"
 _FORKS = f"{_SELECT} where parent_uid = :uid and relation = 'fork' order by uid"
 _UIDS = "select uid from sessions order by uid"
 _COUNT = "select count(*) from sessions"
@@ -197,6 +218,10 @@ class Sessions:
     def stale(self) -> list[int]:
         return [row[0] for row in self._db.all(_STALE)]
 
+    def grew_while_evicted(self) -> list[int]:
+        """Evicted sessions that something new was read of."""
+        return [row[0] for row in self._db.all(_GREW_AWAY)]
+
     def sharing_with(self, session_id: int) -> list[int]:
         return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]
 
@@ -216,7 +241,27 @@ class Sessions:
         names = set(COLUMNS) - {"id", "uid", "flavor", "native_id", "native_name", "host"}
         reset = {name: getattr(blank, name) for name in sorted(names - set(kept.split(", ")))}
         assignments = ", ".join(f"{name} = :{name}" for name in reset)
-        self._db.execute(f"update sessions set {assignments}", {**reset, "state": EMPTY_STATE})
+        self._db.execute(
+            f"update sessions set {assignments} where evicted_at is null",
+            {**reset, "state": EMPTY_STATE},
+        )
+
+    def revisions(self) -> dict[int, tuple[str, int]]:
+        """Number of every session to its uid and revision, in the order they came."""
+        return {row[0]: (row[1], row[2]) for row in self._db.all(_REVISIONS)}
+
+    def titles(self) -> list[tuple[int, str]]:
+        """``(number, title)`` of the sessions that are called something."""
+        return [(row[0], row[1]) for row in self._db.all(_TITLES)]
+
+    def family_ids(self, uid: str) -> set[int]:
+        """The session and all that came from it or it came from, by their numbers."""
+        return {row[0] for row in self._db.all(_FAMILY, {"uid": uid})}
+
+    def titles_of(self, session_ids: Sequence[int]) -> dict[int, str]:
+        """What these sessions are called, where they are called something."""
+        rows = self._db.matching(_TITLES_OF, sorted(set(session_ids)))
+        return {row[0]: row[1] for row in rows if row[1]}
 
     def drop_orphans(self) -> None:
         """Sessions that no source speaks of any more."""
@@ -238,6 +283,9 @@ class Sessions:
 
     def subagents(self, uid: str) -> list[str]:
         return [row[0] for row in self._db.all(_SUBAGENTS, {"uid": uid})]
+
+    def is_evicted(self, uid: str) -> bool:
+        return self._db.one(_IS_EVICTED, {"uid": uid}) is not None
 
     def uids(self) -> list[str]:
         return [row[0] for row in self._db.all(_UIDS)]

@@ -42,6 +42,7 @@ class SourceRow(msgspec.Struct, kw_only=True):
     lenient: int = 0
     discovered_at: int = 0
     ingested_at: int | None = None
+    redacted_from: int | None = None
 
 
 COLUMNS = SourceRow.__struct_fields__
@@ -62,7 +63,7 @@ _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where
 # Only this: whoever has read on since we looked must keep what it wrote.
 _MARK_VANISHED = "update sources set vanished = 1 where id = :id"
 _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
-_CURSOR = "select read_to, kept, superseded from sources where id = :id"
+_CURSOR = "select uid, read_to, kept, superseded from sources where id = :id"
 _LINES = "select id, lines, bookkeeping from sources where role in ('log', 'timeline', 'table')"
 _EVENT_LINES = """
     select source_id, count(*) from (select distinct source_id, place from events) lines
@@ -74,7 +75,15 @@ _COPY_LINES = """
     ) lines group by source_id
 """
 _PROBLEM_LINES = "select source_id, count(*) from problems where length > 0 group by source_id"
-_RESET = "update sources set lines = 0, lenient = 0, bookkeeping = '{}'"
+_EVICTED = "select source_id from evicted_sources"
+# What came while a session was evicted is derived when the rest of it is back.
+_WAITING = """
+    select l.source_id from session_sources l join sessions s on s.id = l.session_id
+    where s.evicted_at is not null and s.stale = 1
+"""
+_RESET = f"""
+    update sources set lines = 0, lenient = 0, bookkeeping = '{{}}' where id not in ({_EVICTED})
+"""
 
 
 class Account(msgspec.Struct, kw_only=True):
@@ -160,9 +169,10 @@ class Sources:
         self._db.execute(_RESET)
 
     def moved_on(self, row: SourceRow) -> bool:
-        """Whether another process has read the source since ``row`` was loaded."""
+        """Whether another process has read the source since ``row`` was loaded, or forgot it and
+        gave its number to another."""
         found = self._db.one(_CURSOR, {"id": row.id})
-        return found != (row.read_to, row.kept, row.superseded)
+        return found != (row.uid, row.read_to, row.kept, row.superseded)
 
     def account(self) -> dict[int, Account]:
         """Per source, where its lines went; counted from what is stored, not from a tally."""
@@ -171,6 +181,7 @@ class Sources:
             for sql in (_EVENT_LINES, _COPY_LINES, _PROBLEM_LINES)
         )
         accounts = {}
+        evicted = {row[0] for sql in (_EVICTED, _WAITING) for row in self._db.all(sql)}
         for source, lines, kinds in self._db.all(_LINES):
             counted = json.loads(kinds)
             account = Account(
@@ -182,7 +193,8 @@ class Sources:
                 bookkeeping_kinds=counted,
             )
             known = account.events + account.copies + account.problems + account.bookkeeping
-            account.unaccounted = lines - known
+            # What the lines of an evicted source became is no longer here to be counted.
+            account.unaccounted = 0 if source in evicted else lines - known
             accounts[source] = account
         return accounts
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import apsw
 
 from session_memory.core.errors import (
     NetworkFilesystem,
+    NotAStore,
     SessionMemoryError,
     StoreBusy,
     StoreDamaged,
@@ -20,7 +21,10 @@ from session_memory.core.errors import (
     StoreNotFound,
 )
 from session_memory.store.database import BUSY_S, Key, Params, Row, forks
+from session_memory.store.occupancy import Occupancy, occupied_file
 from session_memory.store.private import create_private
+from session_memory.store.sqlite_words import CONFIGURE, CREATE, SqliteWords
+from session_memory.store.words import TABLE, TITLES
 
 ASKED_EVERY_S = 0.002
 PAGE_BYTES = 4096
@@ -44,7 +48,13 @@ class Sqlite:
         "by_hash": "",
         "strict": " strict",
     }
-    also: ClassVar[dict[int, str]] = {}
+    also: ClassVar[dict[int, str]] = {
+        4: ";\n".join(
+            statement.format(table=table)
+            for table in (TABLE, TITLES)
+            for statement in (CREATE, CONFIGURE)
+        )
+    }
 
     def __init__(self, path: Path, *, durability: str = "full", create: bool = True) -> None:
         self.path = path.expanduser()
@@ -52,14 +62,26 @@ class Sqlite:
         self.in_memory = str(path) == ":memory:"
         if not self.in_memory:
             _refuse_network(self.path)
-        if not self.in_memory and not self.path.exists():
-            if not create:
-                raise StoreNotFound(self.name)
-            create_private(self.path, exclusive=False)
+            self._made_sure_of(create=create)
         self._forks = forks()
         self._connection = self._connect()
         self._depth = 0
         self._data_version: int | None = None
+        self._occupancy = Occupancy(self._occupied)
+
+    def _made_sure_of(self, *, create: bool) -> None:
+        """The file is there, or is made; an empty one is no store to a reader."""
+        if self.path.is_dir():
+            raise NotAStore(self.name, "it is a directory")
+        if not _is_unwritten(self.path):
+            return
+        if not create:
+            raise StoreNotFound(self.name)
+        if self.path.exists():
+            # Never opened here: closing it again would drop the locks of others in this process.
+            self.path.chmod(0o600)
+        else:
+            create_private(self.path, exclusive=False)
 
     def _connect(self) -> apsw.Connection:
         try:
@@ -145,6 +167,10 @@ class Sqlite:
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         self._many(_insertion(table, tuple(columns)), rows)
 
+    def next_ids(self, table: str, count: int) -> int:
+        """Whoever writes is alone, so the highest id stays the highest."""
+        return int(self.value(f"select coalesce(max(id), 0) + 1 from {table}"))
+
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
         try:
             connection = self.connection
@@ -183,6 +209,15 @@ class Sqlite:
         except BaseException:
             self.roll_back()
             raise
+
+    def occupied(self, *, shared: bool) -> AbstractContextManager[None]:
+        return self._occupancy(shared)
+
+    def _occupied(self, shared: bool) -> AbstractContextManager[None]:
+        """Nobody else has a store in memory, and nobody changes one that may only be read."""
+        if self.in_memory or self.is_read_only:
+            return nullcontext()
+        return occupied_file(self.path, shared)
 
     def begin(self) -> None:
         try:
@@ -243,8 +278,11 @@ class Sqlite:
     def continue_ids(self, tables: Sequence[str]) -> None:
         """SQLite counts on from the highest id by itself."""
 
+    def words(self, table: str) -> SqliteWords:
+        return SqliteWords(self, table)
+
     def check(self) -> list[str]:
-        found = [str(row[0]) for row in self.all("pragma quick_check(20)")]
+        found = [_with_remedy(str(row[0])) for row in self.all("pragma quick_check(20)")]
         broken = [f"broken reference {row}" for row in self.all("pragma foreign_key_check")]
         return [line for line in found if line != "ok"] + broken
 
@@ -300,8 +338,8 @@ class Sqlite:
         return changed
 
     def bytes_on_disk(self) -> int:
-        files = (self.path, Path(f"{self.path}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        """What the file takes once the log beside it is cleared away, as closing it does."""
+        return int(self.value("pragma page_count")) * int(self.value("pragma page_size"))
 
     def close(self) -> None:
         if self._forks == forks():
@@ -312,6 +350,11 @@ class Sqlite:
 def _insertion(table: str, columns: tuple[str, ...]) -> str:
     marks = ", ".join("?" * len(columns))
     return f"insert into {table} ({', '.join(columns)}) values ({marks})"
+
+
+def _with_remedy(finding: str) -> str:
+    """The index of words is checked along with the rest, and is the one part to be made anew."""
+    return f"{finding}; run: session-memory reindex" if "fts5" in finding.lower() else finding
 
 
 def _ask_again(times: int) -> bool:
@@ -348,7 +391,9 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) or _failed_to_write(error):
         hint = "Check the free space, your quota and the permissions of its directory."
         return StoreError(f"{path} cannot be written: {error}", hint)
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.IOError):
+    if isinstance(error, apsw.NotADBError):
+        return NotAStore(str(path), "it is no SQLite database")
+    if isinstance(error, apsw.CorruptError | apsw.IOError):
         return StoreDamaged(str(path), str(error))
     return StoreError(f"{path}: {error}")
 
@@ -372,6 +417,14 @@ def _refuse_network(path: Path) -> None:
     kind = filesystem_of(path)
     if kind in _NETWORK:
         raise NetworkFilesystem(str(path), kind)
+
+
+def _is_unwritten(path: Path) -> bool:
+    """Not there, or empty: nobody has made a store of it yet."""
+    if not path.exists():
+        return True
+    beside = (Path(f"{path}{end}") for end in ("-wal", "-journal"))
+    return path.stat().st_size == 0 and not any(one.exists() for one in beside)
 
 
 def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:

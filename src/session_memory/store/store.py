@@ -1,21 +1,24 @@
 """The store: one database with everything that was collected."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from session_memory.core.money import OwnPrice
 from session_memory.core.time import now_ms
 from session_memory.store.copying import copy_everything
 from session_memory.store.database import Database, connect
 from session_memory.store.events import Events
 from session_memory.store.fingerprint import fingerprint
+from session_memory.store.index import WordIndex
 from session_memory.store.migrations import migrate
 from session_memory.store.names import Names
 from session_memory.store.private import create_private
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
-from session_memory.store.sessions import Sessions
+from session_memory.store.retention import Retention
+from session_memory.store.sessions import EVICTED_SESSIONS, Sessions
 from session_memory.store.sources import SourceRow, Sources
 from session_memory.store.turns import Turns
 from session_memory.store.usage import Usages
@@ -30,16 +33,20 @@ class Store:
         self.raw = Raw(db)
         self.sources = Sources(db)
         self.sessions = Sessions(db)
-        self.events = Events(db, self.names)
+        self.index = WordIndex(db)
+        self.events = Events(db, self.names, self.index)
         self.usage = Usages(db, self.names)
         self.turns = Turns(db)
         self.problems = Problems(db)
+        self.retention = Retention(db)
+        # What its user says models cost; asked for only when something is priced.
+        self.own_prices: Callable[[], Mapping[str, OwnPrice]] = dict
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing; what a rolled-back transaction had learned is unlearned."""
         try:
-            with self.db.transaction():
+            with self.db.transaction(), self.index.gathering():
                 yield
         except BaseException:
             self.names.forget()
@@ -47,15 +54,27 @@ class Store:
             raise
 
     def drop_all_derived(self) -> None:
-        """Leave the raw, the sources with their cursors, and the sessions with their watermarks."""
-        for table in (
-            *("events", "copies", "usage", "turn_totals", "turn_children"),
-            *("links", "shares", "session_sources"),
+        """Leave the raw, the sources with their cursors, and the sessions with their watermarks.
+
+        An evicted session has no raw here to be derived from: it stays as it is.
+        """
+        for table, session in (
+            *((name, "session_id") for name in ("events", "copies", "usage", "session_sources")),
+            *(("turn_totals", "session_id"), ("turn_children", "session_id")),
+            *(("links", "parent_id"), ("shares", "session_id")),
         ):
-            self.db.execute(f"delete from {table}")
+            self.db.execute(f"delete from {table} where {session} not in ({EVICTED_SESSIONS})")
+        self._drop_index()
         self.problems.clear_records()
         self.sources.reset_tallies()
         self.sessions.reset_derived()
+
+    def _drop_index(self) -> None:
+        """What an evicted session is called stays to be found; its events are gone anyway."""
+        self.index.clear()
+        called = "select id, title from sessions where evicted_at is not null"
+        for session_id, title in self.db.all(called):
+            self.index.name(session_id, title)
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
         """Take over a source with its raw from another store, unless it is here already."""

@@ -12,10 +12,12 @@ from session_memory.collect.check import verify
 from session_memory.collect.config import Config
 from session_memory.collect.derive import rebuild
 from session_memory.collect.discover import roots
+from session_memory.collect.reindex import docs_of
 from session_memory.collect.restore import restore_native
 from session_memory.collect.sync import Outcome, sync
 from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
+from session_memory.core.words import words_in
 from session_memory.store.fingerprint import _parts as parts
 from session_memory.store.sources import total
 from session_memory.store.store import Store, open_store
@@ -116,6 +118,26 @@ def check_sound(store: Store) -> None:
     assert not [usage_id for usage_id, times in counted.items() if times > 1]
     for uid in store.sessions.uids():
         _check_session(store, uid)
+    check_index(store)
+
+
+def check_index(store: Store) -> None:
+    """The index is what one built anew would be: each word in as many events and titles."""
+    expected: Counter[str] = Counter()
+    for session_id, (uid, _) in store.sessions.revisions().items():
+        for _, text in docs_of(store, session_id, uid):
+            expected.update(set(words_in(text)))
+    assert store.index.is_complete
+    _check_terms(store.index.terms_from(""), expected)
+    called: Counter[str] = Counter()
+    for _, title in store.sessions.titles():
+        called.update(set(words_in(title)))
+    _check_terms(store.index.title_terms(), called)
+
+
+def _check_terms(found: list[tuple[str, int]], expected: Counter[str]) -> None:
+    differing = set(found) ^ set(expected.items())
+    assert not differing, sorted(differing)[:20]
 
 
 def _check_session(store: Store, uid: str) -> None:

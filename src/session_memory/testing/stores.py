@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from session_memory.store.database import Database
+from session_memory.store.index import WordIndex
 from session_memory.store.migrations import TABLES
 from session_memory.store.postgres import Postgres
 from session_memory.store.store import Store, open_store
@@ -76,6 +77,7 @@ class PostgresStores:
             for table in reversed(TABLES):
                 db.execute(f"delete from {table}")
             db.continue_ids(TABLES)
+            WordIndex(db).clear()
         self._free.append(db)
 
     def place(self, name: str) -> str:

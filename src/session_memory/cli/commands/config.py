@@ -22,6 +22,10 @@ EXAMPLE = """\
 # known by machine and path.
 #host = "laptop"
 
+# Mask passwords, keys and tokens before anything is kept: the store then never sees them, and a log
+# can no longer be written back as it was.
+#redact = true
+
 # Per agent: whether to read it, where its logs are, and which of their paths to take.
 #[sources.claude]
 #enabled = true
@@ -38,6 +42,40 @@ EXAMPLE = """\
 #[domains]
 #webshop = "shop"
 #"billing-*" = "finance"
+
+# How much raw stays in the store, compressed, and for how long; what goes is archived first. See
+# docs/retention.md.
+#[retention]
+#raw_max_age_days = 45
+#raw_soft_cap_bytes = 4294967296
+#raw_hard_cap_bytes = 6442450944
+#distilled_cap_bytes = 1073741824
+#archive = true
+#archive_dir = "~/.session-memory/archive/memory"
+#after_sync = true
+
+# Prices of your own, in dollars for a million tokens: for a model that the price table does not
+# know, or that you get for less. Names may hold * and ?. What is left out costs what it is a part
+# of: cache_read, cache_write, cache_write_1h. web_searches is for a thousand of them, fast is what
+# fast mode multiplies by.
+#[prices."house-model-*"]
+#input = 3.0
+#output = 15.0
+#cache_read = 0.3
+
+# What you mean to spend, in dollars; session-memory budget says how it stands.
+#[budget]
+#day = 20
+#month = 200
+
+# Lessons: the folder they are kept in (by default lessons/ beside the store; you may commit it),
+# and how many sessions must show a pattern before it becomes a lesson, before that may be written
+# to a file, and before and after that for its effect to be judged.
+#[lessons]
+#dir = "~/code/webshop/lessons"
+#promote_sessions = 2
+#distribute_sessions = 3
+#measure_sessions = 5
 """
 
 
@@ -49,7 +87,8 @@ EXAMPLE = """\
         ("config --path", "which file is read"),
     ),
     json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
-    ' "settings": {"store", "host", "sources", "exclude", "domains"}}',
+    ' "settings": {"store", "host", "sources", "exclude", "domains", "redact", "prices", "budget",'
+    ' "retention", "lessons"}}',
 )
 @click.option("--example", is_flag=True, help="Print a commented example.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the file.")

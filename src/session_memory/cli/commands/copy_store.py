@@ -32,6 +32,7 @@ def command(ctx: click.Context, source: str, target: str) -> None:
     compared. A store that holds something is refused; a copy that was interrupted left nothing.
     """
     from session_memory.cli.progress import progress
+    from session_memory.cli.retention import remark_archive
     from session_memory.store import open_store
     from session_memory.store.copying import copy_everything, refuse_full
 
@@ -50,6 +51,7 @@ def command(ctx: click.Context, source: str, target: str) -> None:
             rows = copy_everything(old, new, bar.advance)
             before = old.fingerprint()
         bar.end()
+        remark_archive(settings, old, settings.configuration())
         after, sessions, place = new.fingerprint(), new.sessions.count(), new.db.name
         figures = {
             "from": old.db.name,

@@ -43,7 +43,7 @@ def command(settings: Settings) -> None:
 
     with _demo_store(settings) as store:
         outcome = run_demo(settings, store)
-        listing = list_sessions(store, Filter(), limit=0)
+        listing = list_sessions(store, Filter(), limit=0, priced=True)
         if settings.as_json:
             import msgspec
 

@@ -22,8 +22,11 @@ def command(settings: Settings) -> None:
     Two stores with the same fingerprint hold the same raw, events and usage, however they came to
     hold them. When it was collected, and how it is packed, does not matter.
     """
+    from session_memory.cli.retention import remark_evicted
+
     with settings.opened() as store:
         fingerprint = store.fingerprint()
+        remark_evicted(settings, store)
     if settings.as_json:
         print_json({"fingerprint": fingerprint})
     else:

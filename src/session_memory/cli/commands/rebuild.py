@@ -29,6 +29,7 @@ def command(settings: Settings) -> None:
     changed, the logs are not needed, and either all of it is replaced or nothing.
     """
     from session_memory.cli.progress import progress
+    from session_memory.cli.retention import remark_evicted
     from session_memory.collect.derive import rebuild
     from session_memory.core.time import now_ms
 
@@ -42,6 +43,7 @@ def command(settings: Settings) -> None:
 
         done = rebuild(store, now_ms(), config.domain_of, on_source)
         bar.end()
+        remark_evicted(settings, store)
         figures = {
             "sources": done,
             "sessions": store.sessions.count(),

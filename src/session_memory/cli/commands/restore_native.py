@@ -20,7 +20,7 @@ from session_memory.views.figures import plural, size
         ("restore-native --all --to /tmp/logs", "write back everything that was collected"),
         ("restore-native --all --only-missing", "put back whatever the agent has deleted"),
     ),
-    json_shape='{"files": [{"path", "bytes"}, …], "bytes"}',
+    json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option("--all", "everything", is_flag=True, help="Every source of every session.")
@@ -42,6 +42,9 @@ def command(
     and links never followed. With the log back in its place, the agent can resume the session.
     Without --to, --all means the files of this machine.
     """
+    import msgspec
+
+    from session_memory.cli.retention import remark_evicted
     from session_memory.collect.config import this_host
     from session_memory.collect.discover import present_paths, roots
     from session_memory.collect.restore import restore_native
@@ -57,6 +60,8 @@ def command(
         host = this_host(config)
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
+        if everything:
+            remark_evicted(settings, store)
         restored = restore_native(
             store,
             uids,
@@ -68,10 +73,12 @@ def command(
         )
     total = sum(file.bytes for file in restored)
     if settings.as_json:
-        files = [{"path": str(file.path), "bytes": file.bytes} for file in restored]
+        files = [{**msgspec.structs.asdict(file), "path": str(file.path)} for file in restored]
         print_json({"files": files, "bytes": total})
         return
     for file in restored if not settings.quiet else ():
         click.echo(safe(short_path(file.path)))
     of_host = f" of {host}" if host and not restored else ""
     remark(settings, f"{plural(len(restored), 'file')}{of_host}, {size(total)}.")
+    if masked := sum(file.masked for file in restored):
+        remark(settings, f"{plural(masked, 'file')} of them masked: secrets were not collected.")

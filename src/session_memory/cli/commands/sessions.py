@@ -1,5 +1,6 @@
 """``session-memory sessions``."""
 
+from datetime import tzinfo
 from typing import Any
 
 import click
@@ -8,27 +9,10 @@ from session_memory.cli.command import command as declared
 from session_memory.cli.command import limit_option
 from session_memory.cli.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.settings import Settings
+from session_memory.cli.when import when_options
 
 OUTCOMES = ("success", "fail", "abandoned", "unknown")
-SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size")
-
-
-class Period(click.ParamType[int]):
-    """A moment or a period in milliseconds: its first, or with ``end`` the one past its last."""
-
-    name = "when"
-
-    def __init__(self, *, end: bool = False) -> None:
-        self._end = end
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        from session_memory.core.errors import InvalidTime
-        from session_memory.views.periods import period
-
-        try:
-            return period(str(value))[self._end]
-        except InvalidTime as error:
-            self.fail(f"{error}. {error.hint}", param, ctx)
+SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost")
 
 
 @declared(
@@ -39,30 +23,36 @@ class Period(click.ParamType[int]):
         ("sessions --roots --sort tokens --limit 5", "what used most, without subagents"),
         ("sessions --limit 0 --json", "all of them, for a script"),
     ),
-    json_shape='{"sessions": [SESSION, …]}, each with all its fields.',
+    json_shape='{"sessions": [SESSION, …], "amounts": {UID: {"microdollars", "unpriced_tokens"},'
+    " …}}, each session with all its fields; its amount is what it used itself.",
 )
 @click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
 @click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
 @click.option("--domain", metavar="NAME", help="Only this domain of the configuration.")
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
-@click.option("--model", metavar="TEXT", help="Only models with this in their name.")
+@click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions that ended so.")
 @click.option("--title", "text", metavar="TEXT", help="Only titles with this in them.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")
 @click.option("--roots", is_flag=True, help="Leave subagents out.")
-@click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
-@click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
+@when_options
 @click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
 @limit_option(20)
 @click.pass_obj
 def command(
-    settings: Settings, /, sort: str, limit: int, parent: str | None, **wanted: Any
+    settings: Settings,
+    /,
+    sort: str,
+    limit: int,
+    parent: str | None,
+    tz: tzinfo | None,
+    **wanted: Any,
 ) -> None:
     """List sessions, newest first.
 
-    Tokens are those of the session itself; its subagents are sessions of their own. "in" is what
-    was sent to the model uncached, "cache" what was read from or written to its cache.
+    Tokens and cost are those of the session itself; its subagents are sessions of their own. "in"
+    is what was sent to the model uncached, "cache" what was read from or written to its cache.
     """
     from session_memory.cli.listing import session_lines
     from session_memory.views.lookup import find_session
@@ -70,11 +60,12 @@ def command(
 
     with settings.opened() as store:
         uid = find_session(store, parent) if parent else None
-        listing = list_sessions(store, Filter(parent=uid, **wanted), sort=sort, limit=limit)
+        asked = Filter(parent=uid, **wanted)
+        listing = list_sessions(store, asked, sort=sort, limit=limit, priced=True)
     if settings.as_json:
         print_json(listing.to_dict())
         return
-    print_lines(session_lines(listing, terminal_width()))
+    print_lines(session_lines(listing, terminal_width(), tz))
     if not listing.stored:
         remark(settings, "No sessions yet. Collect them: session-memory sync")
     elif not listing.total:

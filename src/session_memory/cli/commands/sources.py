@@ -25,7 +25,7 @@ from session_memory.views.figures import local, plural, size
 if TYPE_CHECKING:
     from session_memory.views.sources import Accounting, Source
 
-STATES = ("read", "behind", "gone", "old")
+STATES = ("read", "behind", "gone", "old", "evicted")
 ROLES = ("log", "timeline", "document", "spill")
 _STYLES: dict[str, dict[str, Any]] = {
     "behind": {"fg": "yellow"},
@@ -43,9 +43,9 @@ _STYLES: dict[str, dict[str, Any]] = {
     ),
     json_shape='{"sources": [{"uid", "host", "flavor", "role", "path", "session", "generation",'
     ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
-    ' "ingested_at"}, …], "total"}; with --accounting {"lines", "events", "bookkeeping", "copies",'
-    ' "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES}, "sources", "unaccounted_in":'
-    " {PATH: LINES}}.",
+    ' "ingested_at", "redacted_from"}, …], "total"}; with --accounting {"lines", "events",'
+    ' "bookkeeping", "copies", "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES},'
+    ' "sources", "unaccounted_in": {PATH: LINES}}.',
 )
 @click.option("--accounting", is_flag=True, help="Sum up where every non-blank line went.")
 @click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
@@ -65,10 +65,12 @@ def command(
     """List the native files and what became of their lines.
 
     States: read (the store has all of it), behind (it has changed since, or could not be read),
-    gone (the agent deleted it), old (an earlier version of a file that was rewritten).
+    gone (the agent deleted it), old (an earlier version of a file that was rewritten), evicted
+    (its raw is in the archive).
 
     Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a
-    whole), spill (kept as it is, and gives no events).
+    whole), spill (kept as it is, and gives no events). Secrets in one that is marked masked were
+    masked when it was collected.
     """
     from session_memory.collect.config import this_host
     from session_memory.views.sources import account, list_sources
@@ -118,7 +120,7 @@ def _cells(source: "Source") -> tuple[str | Cell, ...]:
         Cell(source.state, _STYLES.get(source.state, {"fg": "green"})),
         source.host,
         source.flavor,
-        source.role,
+        source.role if source.redacted_from is None else f"{source.role}, masked",
         size(source.kept),
         f"{source.lines:,}",
         local(source.ingested_at),

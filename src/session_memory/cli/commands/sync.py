@@ -7,7 +7,7 @@ import click
 
 from session_memory.cli.command import command as declared
 from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import print_json
+from session_memory.cli.output import print_json, remark
 from session_memory.cli.settings import Settings
 from session_memory.cli.text import safe
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from session_memory.collect.config import Config
     from session_memory.collect.discover import Root
     from session_memory.collect.sync import Outcome
+    from session_memory.learn.analyze import Analyzed
     from session_memory.store import Store
 
 DEMO_HOST = "demo"
@@ -26,15 +27,18 @@ DEMO_HOST = "demo"
         ("sync", "collect from every agent found on this machine"),
         ("sync --dry-run", "only say what would be read"),
         ("sync --root /backup/laptop/.claude", "collect from a copy of another machine's logs"),
-        ("sync --json", "the figures, for a script"),
+        ("sync --redact", "mask passwords, keys and tokens before anything is kept"),
+        ("sync --analyze", "and work out what the sessions come down to"),
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
     ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
-    " the next three.",
+    ' the next three. --analyze adds "analysis", which is what analyze --json prints.',
 )
 @click.option("--root", "roots", multiple=True, metavar="DIR", help="Look here only; repeatable.")
 @click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
 @click.option("--dry-run", is_flag=True, help="Say what there is to read, and read nothing.")
+@click.option("--redact", is_flag=True, help="Mask secrets before anything is kept.")
+@click.option("--analyze", is_flag=True, help="Then analyze the sessions that changed.")
 @click.option("--demo-if-empty", is_flag=True, help="Without any logs, collect invented ones.")
 @click.pass_context
 def command(
@@ -42,6 +46,8 @@ def command(
     roots: tuple[str, ...],
     flavors: tuple[str, ...],
     dry_run: bool,
+    redact: bool,
+    analyze: bool,
     demo_if_empty: bool,
 ) -> None:
     """Collect what is new in the agents' logs.
@@ -49,10 +55,12 @@ def command(
     Reads only what was added since the last run and never touches the logs themselves. It can be
     stopped at any moment; the next run goes on from there.
     """
+    from session_memory.cli.retention import after_sync
     from session_memory.collect.discover import roots as places
 
     settings: Settings = ctx.obj
     config = settings.configuration()
+    config.redact |= redact
     given = tuple(Path(root).expanduser() for root in roots)
     where = places(config, given, flavors)
     with _store(settings, config, dry_run) as store:
@@ -60,7 +68,11 @@ def command(
         is_demo = demo_if_empty and not outcome.report.discovered and _has_no_logs(store)
         if is_demo and not dry_run:
             outcome = run_demo(settings, store)
-        _show(settings, store, outcome, dry_run=dry_run, is_demo=is_demo)
+        analysis = _analyzed(settings, store, config) if analyze and not dry_run else None
+        _show(settings, store, outcome, analysis, dry_run=dry_run, is_demo=is_demo)
+        if not (dry_run or is_demo):
+            for line in after_sync(store, config, failed=bool(outcome.report.failed)):
+                remark(settings, line)
     if not is_demo and (outcome.report.failed or outcome.new_problems):
         ctx.exit(PROBLEMS)
 
@@ -87,9 +99,12 @@ def run(
     dry_run: bool = False,
     host: str | None = None,
 ) -> "Outcome":
+    from session_memory.cli.indexed import make_index_whole
     from session_memory.cli.progress import progress
     from session_memory.collect.sync import sync
 
+    if not dry_run:
+        make_index_whole(settings, store)
     with progress(settings, "Reading") as bar:
         return sync(store, config, where, progress=bar, dry_run=dry_run, host=host)
 
@@ -108,8 +123,21 @@ def _has_no_logs(store: "Store") -> bool:
     return all(row.host == DEMO_HOST for row in store.sources.every())
 
 
+def _analyzed(settings: Settings, store: "Store", config: "Config") -> "Analyzed":
+    from session_memory.cli.analysis import run_analysis
+
+    store.own_prices = lambda: config.prices
+    return run_analysis(settings, store)
+
+
 def _show(
-    settings: Settings, store: "Store", outcome: "Outcome", *, dry_run: bool, is_demo: bool
+    settings: Settings,
+    store: "Store",
+    outcome: "Outcome",
+    analysis: "Analyzed | None" = None,
+    *,
+    dry_run: bool,
+    is_demo: bool,
 ) -> None:
     from session_memory.cli.summary import looked_at, sync_summary
 
@@ -118,7 +146,8 @@ def _show(
     if settings.as_json:
         import msgspec
 
-        print_json(msgspec.to_builtins(outcome.report))
+        more = {} if analysis is None else {"analysis": msgspec.to_builtins(analysis)}
+        print_json({**msgspec.to_builtins(outcome.report), **more})
         return
     if settings.quiet:
         return
@@ -129,6 +158,10 @@ def _show(
         click.echo("Try it on invented sessions: session-memory demo")
         return
     click.echo(sync_summary(outcome, store, dry_run=dry_run))
+    if analysis is not None:
+        from session_memory.cli.analysis import analysis_summary
+
+        click.echo(analysis_summary(analysis))
     click.echo(_next(outcome, dry_run))
 
 

@@ -17,7 +17,7 @@ from session_memory.views.figures import plural, size
         ("verify --sample 200", "and derive two hundred sessions anew to compare"),
         ("verify --json", "for a script: exit status 0 means that all is well"),
     ),
-    json_shape='{"ok", "packs", "bytes", "sessions", "findings": [TEXT, …]}',
+    json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …]}',
 )
 @click.option(
     "--sample",
@@ -43,11 +43,15 @@ def command(ctx: click.Context, sample: int) -> None:
         found = verify(store, sample, bar.advance)
     if settings.as_json:
         figures = {"packs": found.packs, "bytes": found.bytes, "sessions": found.sessions}
+        figures["evicted"] = found.evicted
         print_json({"ok": not found.findings, **figures, "findings": list(found.findings)})
     else:
         read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
         verdict = "everything is as it was written" if not found.findings else "not all is well"
         click.echo(f"{read}, derived {plural(found.sessions, 'session')} anew: {verdict}.")
+        if found.evicted:
+            count = plural(found.evicted, "session")
+            click.echo(f"{count} evicted: read them back with session-memory archive verify.")
         for finding in found.findings:
             click.secho(f"  {safe(finding)}", fg="red")
     if found.findings:

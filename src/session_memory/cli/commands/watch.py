@@ -1,8 +1,9 @@
 """``session-memory watch``."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ from session_memory.cli.reader import reader_is_gone
 from session_memory.cli.settings import Settings
 
 if TYPE_CHECKING:
+    from session_memory.cli.analysis import Follower
     from session_memory.cli.telling import Teller
+    from session_memory.collect.happenings import Happening
     from session_memory.collect.stop import Stop
     from session_memory.collect.watch import Watch
 
@@ -34,6 +37,7 @@ DEFAULT_INTERVAL = 600.0
 )
 @click.option("--root", "roots", multiple=True, metavar="DIR", help="Look here only; repeatable.")
 @click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
+@click.option("--analyze", is_flag=True, help="Analyze what was collected, once a minute.")
 @click.option("--poll", is_flag=True, help="Look again and again instead of waiting for events.")
 @click.option(
     "--interval",
@@ -48,6 +52,7 @@ def command(
     settings: Settings,
     roots: tuple[str, ...],
     flavors: tuple[str, ...],
+    analyze: bool,
     poll: bool,
     interval: float,
 ) -> None:
@@ -57,7 +62,9 @@ def command(
     appear, rotate and vanish, agents may be installed later. A sync or another watch may run
     beside it. Ctrl-C ends it; what it missed meanwhile, the next watch or sync collects.
     """
+    from session_memory.cli.analysis import Follower
     from session_memory.cli.progress import progress
+    from session_memory.cli.retention import retain_beside
     from session_memory.cli.telling import teller
     from session_memory.collect.discover import roots as places
     from session_memory.collect.watch import Watch
@@ -65,6 +72,7 @@ def command(
 
     config = settings.configuration()
     where = places(config, tuple(Path(root).expanduser() for root in roots), flavors)
+    follower = Follower(lambda: settings.opened(config)) if analyze else None
     with _stopped_by_signals() as stop, progress(settings, "Reading") as bar:
         watch = Watch(
             lambda: open_store(settings.where(config)),
@@ -76,13 +84,22 @@ def command(
             progress=bar,
         )
         with teller(settings, bar) as tell:
-            _follow(watch, tell, stop)
+            _follow(watch, tell, stop, follower, partial(retain_beside, settings, config))
 
 
-def _follow(watch: "Watch", tell: "Teller", stop: "Stop") -> None:
+def _follow(
+    watch: "Watch",
+    tell: "Teller",
+    stop: "Stop",
+    follower: "Follower | None" = None,
+    also: "Callable[[Happening], None]" = lambda happening: None,
+) -> None:
     with closing(watch.run()) as happenings:
         for happening in happenings:
             tell.about(happening)
+            also(happening)
+            if follower is not None and (trouble := follower.hears(happening)) is not None:
+                tell.about(trouble)
             if reader_is_gone():
                 stop.set()
 

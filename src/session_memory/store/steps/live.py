@@ -1,8 +1,8 @@
 """Step 3: live sessions.
 
 Messages lie in lanes that only grow at their end; a session's path is its lane and those it was
-begun from, each up to a place. An append rewrites the session's row, so what is long about a session
-lies beside it. Nothing here can be derived from anything else.
+begun from, each up to a place. An append rewrites the session's row, so what is long about it lies
+beside it. Nothing here can be derived from anything else.
 """
 
 SQL = """
