@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -15,6 +16,7 @@ from session_memory.learn.digest import DIGEST_VERSION, encoded
 from session_memory.learn.digests import digest_of
 from session_memory.learn.fingerprints import fingerprint, telling_line
 from session_memory.store import open_store
+from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import ClaudeHome, Clock
 from session_memory.testing.collecting import collect
 from session_memory.testing.secrets import _Maker
@@ -148,3 +150,26 @@ def test_an_error_with_a_secret_is_the_same_error_with_another() -> None:
 def test_a_line_of_a_key_is_never_the_line_that_tells() -> None:
     key = _Maker(2).pem("RSA PRIVATE" + " KEY")
     assert telling_line(key) == "[redacted:private-key]"
+
+
+def test_an_old_digest_of_a_session_that_left_the_store_is_shown_and_masked(
+    secretive: Secretive,
+) -> None:
+    """It was made before digests were masked, and nothing newer can be made of it."""
+    with open_store(os.environ["SESSION_MEMORY_STORE"]) as store:
+        digest = digest_of(store, "claude:s80")
+        assert digest is not None
+        title = f"with {secretive.tokens[0]}"
+        old = msgspec.structs.replace(digest, version=DIGEST_VERSION - 1, title=title)
+        with store.transaction():
+            store.db.execute(
+                "update digests set body = :body where session_uid = :uid",
+                {"body": zstd.compress(encoded(old)), "uid": "claude:s80"},
+            )
+            store.db.execute(
+                "update sessions set evicted_at = 1 where uid = :uid", {"uid": "claude:s80"}
+            )
+    told = json.loads(run("digest", "s80", "--json"))
+    assert told["is_stored"] and told["digest"]["events"] == digest.events
+    assert told["digest"]["title"] == "with [redacted:github-token]"
+    assert "with [redacted:github-token]" in run("digest", "s80")

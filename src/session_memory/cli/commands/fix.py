@@ -75,6 +75,8 @@ def _output() -> str:
 
 
 def _lines(found: "Remedies", columns: int, now: int) -> Iterator[str]:
+    from session_memory.redact import mask_cut
+
     if found.basis == "similar":
         yield click.style("Not the same error, but like it by its words:", fg="yellow")
     for place, remedy in enumerate(found.remedies):
@@ -83,7 +85,7 @@ def _lines(found: "Remedies", columns: int, now: int) -> Iterator[str]:
         yield from _remedy(remedy, columns, now, is_same=found.basis == "same")
     for hit in found.mentions:
         look = f"session-memory show {hit.session_uid}"
-        yield cut(safe(f"{look}  # event {hit.seq}: {hit.snippet.text}"), columns)
+        yield cut(safe(f"{look}  # event {hit.seq}: {mask_cut(hit.snippet.text)}"), columns)
 
 
 def _remedy(remedy: "Remedy", columns: int, now: int, *, is_same: bool) -> Iterator[str]:

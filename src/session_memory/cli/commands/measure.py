@@ -85,8 +85,8 @@ def command(
 
     Sessions before a lesson was applied against sessions that began with it, of the same repository
     and the agents that read the file: how many show the problem, with 95 % intervals (Wilson for
-    rates, Newcombe for their difference). With too few sessions, or where the lesson is no longer in
-    the file, it says only that.
+    rates, Newcombe for their difference). With too few sessions, or where the lesson is no longer
+    in the file, it says only that.
     """
     from session_memory.core.time import now_ms
 
