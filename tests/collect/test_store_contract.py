@@ -185,6 +185,7 @@ def test_a_store_and_everything_beside_it_is_its_owners_alone(
             "memory.db",
             "memory.db-wal",
             "memory.db-shm",
+            "memory.db.lock",
         }
         store.backup(path.with_name("backup.db"))
         assert {mode_of(p) for p in path.parent.iterdir()} == {0o600}

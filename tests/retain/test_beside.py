@@ -154,18 +154,22 @@ def test_its_file_holds_nothing_is_private_and_there_is_none_in_memory(tmp_path:
         lock = Path(f"{place}.lock")
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
         assert lock.read_bytes() == b""
-    with open_store(":memory:") as one, open_store(":memory:") as other:
-        with one.db.occupied(shared=False), other.db.occupied(shared=False):
-            pass
+    with (
+        open_store(":memory:") as one,
+        open_store(":memory:") as other,
+        one.db.occupied(shared=False),
+        other.db.occupied(shared=False),
+    ):
+        pass
     assert {file.name for file in tmp_path.iterdir()} == {"memory.db", "memory.db.lock"}
 
 
 def test_live_sessions_go_on_whoever_has_the_store_alone(keeper: Keeper, other: Store) -> None:
-    with SessionStore(keeper.place, durability="normal") as live:
-        session = live.create("talk")
+    with SessionStore.open(keeper.place) as live:
+        session = live.create_session(session_id="sess_one")
         with other.db.occupied(shared=False):
-            live.append(session, [{"role": "user", "content": "hello"}])
-        assert len(live.load(session)) == 1
+            live.append_message(session, role="user", content="hello")
+        assert [row.content for row in live.load_all_messages(session)] == ["hello"]
 
 
 def test_everything_long_waits_for_who_is_alone(

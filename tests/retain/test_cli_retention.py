@@ -152,3 +152,27 @@ def test_retention_is_due_a_day_after_the_first_sync_and_daily_from_then_on(
     machine.run("analyze")
     machine.run("sync")
     assert machine.json("verify")["evicted"] == 0
+
+
+def test_forget_names_the_files_that_hold_a_lesson_from_it(machine: Machine) -> None:
+    for number in range(8):
+        log = machine.claude.session(f"b{number}")
+        log.prompt(f"do task {number}")
+        log.run("make x", "Error: frobnicator zanzibar is not configured", exit_code=2)
+        log.edit("/home/mira/code/app/frob.toml")
+        log.run("make x", "ok")
+        log.answer("done")
+    machine.claude.write()
+    machine.run("sync", "-q")
+    machine.run("analyze")
+    found = machine.json("patterns", "--limit", "0")["patterns"]
+    (name,) = [one["id"] for one in found if one["type"] == "recurring_error"]
+    machine.run("lessons", "accept", name)
+    target = machine.home / "CLAUDE.md"
+    target.write_text("# Mine\n")
+    machine.run("apply", "--target", str(target), "--repo", "app")
+    uids = [f"b{number}" for number in range(8)]
+    for words in (("--dry-run",), ("--yes",)):
+        told = machine.json("forget", *uids, *words)["unreachable"]
+        assert [line for line in told if line.startswith(f"{target}: ")]
+        assert any("train export" in line and "lake export --to" in line for line in told)

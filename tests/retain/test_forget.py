@@ -1,6 +1,10 @@
 """Forgetting: the text is in no file of ours, others keep what they hold, nothing comes back."""
 
 import json
+import random
+import string
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +14,14 @@ from keeping import LATER, Keeper, talk
 
 from session_memory.collect.portable import export_store, import_store
 from session_memory.core.errors import CannotForget, UnknownSession
+from session_memory.learn.analyze import analyze
 from session_memory.live import SessionStore
 from session_memory.retain.forget import Done, forget, lift, plan_of, sweep, with_relatives
 from session_memory.retain.lake import export as export_lake
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.migrations import TABLES
+from session_memory.store.retention import SOURCE, source_key
 from session_memory.store.retention_archive import Archive, unpacked
 from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import call, line_of, usage
@@ -309,3 +315,139 @@ def test_a_store_that_was_copied_keeps_it_out_as_well(keeper: Keeper, tmp_path: 
         copy_everything(keeper.store, copy)
         assert isinstance(copy, Store)
         assert copy.retention.buried() == keeper.store.retention.buried()
+
+
+# ---------------------------------------------------------------- what nobody can read any more
+
+
+def boilerplate(keeper: Keeper, name: str, words: str, size: int) -> None:
+    """Logs that begin so much alike that the head of the first becomes their dictionary."""
+    alike = "".join(random.Random(1).choices(string.ascii_letters + " ", k=size))
+    log = keeper.claude.session(name)
+    log.prompt(f"{words} please {alike}")
+    log.answer(f"ok {name}", id=f"msg_{name}", used=usage(10))
+    log.ai_title(f"A plain title of {name}")
+
+
+@pytest.mark.parametrize("size", [90_000, 140_000])
+@pytest.mark.parametrize("lost", ["without an archive", "archive gone"])
+def test_a_dictionary_of_unknown_origin_goes_with_a_session_that_cannot_be_read(
+    keeper: Keeper, lost: str, size: int
+) -> None:
+    boilerplate(keeper, "alpha", SECRET, size)
+    for name in ("beta", "gamma"):
+        boilerplate(keeper, name, "other", size)
+    keeper.collect()
+    before = b"".join(keeper.store.raw.pieces(_source_of(keeper, "beta")))
+    keeper.limits.archive = lost == "archive gone"
+    keeper.evict(ALPHA)
+    for file in Archive(keeper.archive).files():
+        file.unlink()
+    assert "dictionaries" in traces(keeper)
+    assert forget(keeper.store, keeper.config, [ALPHA], LATER).proof.found == []
+    assert traces(keeper) == []
+    assert b"".join(keeper.store.raw.pieces(_source_of(keeper, "beta"))) == before
+    check_sound(keeper.store)
+
+
+def test_a_dictionary_that_a_kept_log_begins_with_stays(keeper: Keeper) -> None:
+    for name in ("alpha", "beta"):
+        boilerplate(keeper, name, "other", 90_000)
+    talk(keeper.claude.session("lost"), "one")
+    keeper.collect()
+    known = keeper.store.retention.dictionaries()
+    assert known
+    keeper.limits.archive = False
+    keeper.evict("claude:lost")
+    forget(keeper.store, keeper.config, ["claude:lost"], LATER)
+    assert keeper.store.retention.dictionaries() == known
+
+
+def _source_of(keeper: Keeper, name: str) -> int:
+    (found,) = [row.id for row in keeper.store.sources.every() if name in row.path]
+    return found
+
+
+def test_the_proof_looks_for_what_the_digest_of_an_evicted_session_knew(keeper: Keeper) -> None:
+    talk(keeper.claude.session("alpha"), SECRET)
+    keeper.collect()
+    analyze(keeper.store)
+    keeper.limits.archive = False
+    keeper.evict(ALPHA)
+    assert SECRET in (keeper.store.sessions.row(ALPHA).title or "")  # type: ignore[union-attr]
+    with keeper.store.transaction():
+        keeper.store.db.execute("update sessions set title = null")
+        body = zstd.compress(f"… {SECRET} …".encode())
+        keeper.store.db.insert_one("dictionaries", ("flavor", "body"), ("nobody", body))
+    proof = forget(keeper.store, keeper.config, [ALPHA], LATER).proof
+    assert "table dictionaries" in proof.found
+
+
+# ---------------------------------------------------------------- what comes later
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_a_subagent_that_comes_after_its_parent_was_forgotten_stays_out(
+    keeper: Keeper, below: bool
+) -> None:
+    log = talk(keeper.claude.session("alpha"), SECRET)
+    talk(keeper.claude.session("beta"), "two")
+    keeper.collect()
+    forget(keeper.store, keeper.config, [ALPHA], LATER)
+    late = keeper.claude.keep(log.subagent("late", below=below))
+    for _ in range(2):
+        talk(late, f"{SECRET}-late")
+        keeper.collect()
+        assert keeper.store.sessions.uids() == [BETA]
+        assert traces(keeper) == []
+    check_sound(keeper.store)
+
+
+def test_a_subagent_that_was_left_goes_on(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    child = keeper.claude.keep(log.subagent("left", below=False))
+    talk(child, "two")
+    keeper.collect()
+    uid = f"{ALPHA}:left"
+    assert uid in keeper.store.sessions.uids()
+    forget(keeper.store, keeper.config, [ALPHA], LATER)
+    talk(child, "three")
+    keeper.collect()
+    assert len(events_of(keeper.store, uid)) == 4
+
+
+def test_a_live_session_with_a_log_of_its_own_is_forgotten_and_let_in_again(
+    keeper: Keeper,
+) -> None:
+    with SessionStore.open(keeper.place) as live:
+        one = live.create_session(session_id="sess_one")
+        live.append_message(one, role="user", content=SECRET)
+    keeper.collect()
+    uid = "live:sess_one"
+    row, *_ = keeper.store.sources.named_for("live", "sess_one")
+    with keeper.store.transaction():
+        # A file that another machine brought along for the same session.
+        row.id, row.uid, row.path, row.host = 0, "", "/elsewhere/sess_one.jsonl", "there"
+        keeper.store.sources.save(row)
+    forget(keeper.store, keeper.config, [uid], LATER)
+    key = source_key("there", "/elsewhere/sess_one.jsonl")
+    assert key in keeper.store.retention.buried()[SOURCE]
+    lift(keeper.store, uid)
+    assert key not in keeper.store.retention.buried().get(SOURCE, set())
+
+
+# ---------------------------------------------------------------- whose file it is
+
+
+def test_the_proof_takes_no_lock_of_the_store_away(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, str(tmp_path / "memory.db"))
+    talk(keeper.claude.session("alpha"), SECRET)
+    talk(keeper.claude.session("beta"), "two")
+    keeper.collect()
+    assert forget(keeper.store, keeper.config, [ALPHA], LATER).proof.files
+    alone = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute(sys.argv[2])"
+    words = [sys.executable, "-c", alone, keeper.place, "pragma journal_mode = delete"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert "database is locked" in done.stderr
+    keeper.close()
+    assert subprocess.run(words, check=False).returncode == 0

@@ -158,3 +158,30 @@ def test_memory_is_bounded(keeper: Keeper, lake: Path) -> None:
 def test_an_empty_lake_answers_with_nothing(tmp_path: Path) -> None:
     assert asked(tmp_path / "none", "select count(*), sum(tokens) from events") == [(0, None)]
     assert duckdb.__version__
+
+
+def test_events_that_fall_to_a_fork_are_in_it_once(keeper: Keeper, lake: Path) -> None:
+    log = talk(keeper.claude.session("alpha"), "one", "two", "three")
+    talk(keeper.claude.fork(log, "forked"), "own")
+    keeper.collect()
+    question = "select count(*), count(distinct event_uid), sum(tokens) from events"
+    exported(keeper, lake)
+    before = asked(lake, question)
+    keeper.evict(ALPHA)
+    exported(keeper, lake)
+    assert asked(lake, question) == before
+    keeper.restore()
+    exported(keeper, lake)
+    assert asked(lake, question) == before
+
+
+def test_what_was_away_when_it_was_first_exported_comes_when_it_is_back(
+    keeper: Keeper, lake: Path
+) -> None:
+    filled(keeper)
+    keeper.evict(ALPHA)
+    assert exported(keeper, lake).without_events == 1
+    keeper.restore()
+    exported(keeper, lake)
+    ((count,),) = asked(lake, f"select count(*) from events where session_uid = '{ALPHA}'")
+    assert count == len(events_of(keeper.store, ALPHA)) > 0

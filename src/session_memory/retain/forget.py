@@ -244,7 +244,7 @@ def _unreachable(store: Store, chosen: _Chosen, archive: Archive | None) -> Iter
             yield f"{file}: a copy from before an update; delete it when you no longer need it"
     yield (
         "copies made with backup, export, train export, lake export --to, copy-store or"
-        " restore-native, wherever they are"
+        " restore-native, wherever they are, and archives that archive_dir no longer names"
     )
 
 
