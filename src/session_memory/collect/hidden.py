@@ -15,12 +15,20 @@ import msgspec
 
 from session_memory.adapters.base import LOGS, SPILL
 from session_memory.collect.native import SEGMENT, Piece, pieces
-from session_memory.redact import hide, hide_lines, mask
 from session_memory.store.sources import SourceRow
 
 Placed = tuple[int, bytes]
 
 _LONGEST_KEY = 32 * 1024
+
+
+# The rules take longer to load than a sync that finds nothing new, and most never mask.
+
+
+def hide(data: bytes) -> bytes:
+    from session_memory.redact import hide as hide_now  # noqa: PLC0415
+
+    return hide_now(data)
 
 
 def begin_hiding(row: SourceRow, wanted: bool, start: int) -> bool:
@@ -32,6 +40,8 @@ def begin_hiding(row: SourceRow, wanted: bool, start: int) -> bool:
 
 def hidden_piece(piece: Piece) -> Piece:
     """A stretch of a log; of a line too long to hold the parts are masked one by one."""
+    from session_memory.redact import hide_lines  # noqa: PLC0415
+
     data = hide_lines(piece.data)
     return piece if data is piece.data else Piece(piece.offset, data, piece.whole, piece.giant)
 
@@ -83,6 +93,8 @@ def as_kept(row: SourceRow, file: BinaryIO) -> Iterator[Placed]:
 
 def masked_row(row: SourceRow) -> SourceRow:
     """The row of a source as if it had been masked from its beginning."""
+    from session_memory.redact import mask  # noqa: PLC0415
+
     return msgspec.structs.replace(row, redacted_from=0, cursor_state=mask(row.cursor_state))
 
 

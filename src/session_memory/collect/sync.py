@@ -32,7 +32,7 @@ from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
 from session_memory.collect.evicted import archive_of, bring_back, family
 from session_memory.collect.forgotten import Forgotten, blanked
-from session_memory.collect.hidden import as_kept, begin_hiding, hidden_piece, hidden_spill
+from session_memory.collect.hidden import as_kept, begin_hiding, hidden_piece, hidden_spill, hide
 from session_memory.collect.ingest import Ingest, repo_of
 from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.native import (
@@ -57,7 +57,6 @@ from session_memory.collect.writing import Known
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
-from session_memory.redact import hide
 from session_memory.store.problems import UNREADABLE
 from session_memory.store.raw import Packer
 from session_memory.store.sources import SourceRow, source_uid
