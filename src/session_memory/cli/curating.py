@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from session_memory.learn.applied import Applied
     from session_memory.learn.curate import Word
     from session_memory.learn.lessons import Lessons
+    from session_memory.learn.proposals import Proposal
     from session_memory.store import Store
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -65,6 +66,24 @@ class Desk:
         self.store, self.config = store, config
         self.lessons: Lessons = lessons_of(store, config, directory)
         self.applied: Applied = applied_of(store)
+
+    def proposals(
+        self, targets: tuple[Path, ...], repo: str | None, names: tuple[str, ...], force: bool
+    ) -> "list[Proposal]":
+        """What the files should say, for the project here unless others are named."""
+        from session_memory.views.lessons import proposals
+
+        return proposals(
+            self.store,
+            self.config,
+            self.lessons,
+            self.applied,
+            targets=targets,
+            here=Path.cwd(),
+            repo=repo,
+            only=names,
+            force=force,
+        )
 
 
 @contextmanager

@@ -146,8 +146,7 @@ def telling_fixes(pattern: Pattern) -> list[Fix]:
 
 def _problem(pattern: Pattern) -> str:
     sessions = "1 session" if pattern.sessions == 1 else f"{pattern.sessions} sessions"
-    times = "once" if pattern.magnitude == 1 else f"{pattern.magnitude:,} times"
-    seen = f"Seen {times} in {sessions} ({', '.join(pattern.flavors)})."
+    seen = f"Seen {pattern.times} in {sessions} ({', '.join(pattern.flavors)})."
     return f"{seen} It said: {quoted(pattern.detail)}"
 
 

@@ -65,6 +65,11 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     resolutions: tuple[Fix, ...] = ()
 
+    @property
+    def times(self) -> str:
+        """How often, in words."""
+        return "once" if self.magnitude == 1 else f"{self.magnitude:,} times"
+
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
         return values

@@ -207,7 +207,7 @@ def _suggestion(pattern: Pattern) -> Suggestion:
     sessions = "1 session" if pattern.sessions == 1 else f"{pattern.sessions} sessions"
     return Suggestion(
         text=advice(pattern),
-        why=f"{title(pattern)}: {sessions}, {pattern.magnitude:,} times, last {day}",
+        why=f"{title(pattern)}: {sessions}, {pattern.times}, last {day}",
         pattern_id=pattern.id,
         tokens=pattern.tokens,
         microdollars=pattern.microdollars,

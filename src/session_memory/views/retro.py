@@ -115,7 +115,7 @@ def _work(work: Work, text: Text, code: Text) -> str:
 
 def _problem(pattern: Pattern, text: Text) -> str:
     seen = plural(pattern.sessions, "session")
-    where = f"{title(pattern)} ({pattern.magnitude:,} times in {seen})"
+    where = f"{title(pattern)} ({pattern.times} in {seen})"
     return f"{where}: {text(pattern.detail.rstrip('.'))}. {_cost(pattern)}; {pattern.id}"
 
 

@@ -58,21 +58,10 @@ def command(
     written. What was there is kept, so revert can undo it.
     """
     from session_memory.cli.proposed import proposal_lines
-    from session_memory.views.lessons import proposals
 
     done: list[tuple[Proposal, Write | None]] = []
     with desk(settings, directory) as opened:
-        found = proposals(
-            opened.store,
-            opened.config,
-            opened.lessons,
-            opened.applied,
-            targets=targets,
-            here=Path.cwd(),
-            repo=repo,
-            only=names,
-            force=force,
-        )
+        found = opened.proposals(targets, repo, names, force)
         for one in found:
             done.append((one, opened.applied.apply(one, word(who, why, force=force))))
     if settings.as_json:

@@ -147,7 +147,7 @@ def _page(pattern: "Pattern") -> Iterator[str]:
 
     yield f"{pattern.id}  {title(pattern)}"
     yield f"  what      {pattern.detail}"
-    seen = f"{plural(pattern.sessions, 'session')}, {pattern.magnitude:,} times"
+    seen = f"{plural(pattern.sessions, 'session')}, {pattern.times}"
     yield f"  seen      {seen}, {local(pattern.first_seen)} to {local(pattern.last_seen)}"
     yield f"  where     {', '.join(pattern.repos) or '-'} ({', '.join(pattern.flavors)})"
     money = shown(Amount(pattern.microdollars))

@@ -47,20 +47,9 @@ def command(
     it is. Secrets are masked. Nothing is written: that is for apply.
     """
     from session_memory.cli.proposed import proposal_lines
-    from session_memory.views.lessons import proposals
 
     with desk(settings, directory) as opened:
-        found = proposals(
-            opened.store,
-            opened.config,
-            opened.lessons,
-            opened.applied,
-            targets=targets,
-            here=Path.cwd(),
-            repo=repo,
-            only=names,
-            force=force,
-        )
+        found = opened.proposals(targets, repo, names, force)
         remark_unread(settings, opened.store)
     if settings.as_json:
         print_learned({"proposals": [one.to_dict() for one in found]})
