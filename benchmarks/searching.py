@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from session_memory import open_store
-from session_memory.collect.bodies import Bodies
 from session_memory.core.time import now_ms
+from session_memory.derive.bodies import Bodies
 from session_memory.search import Answer, Filters, ask, parse
 from session_memory.search.snippets import snippet
 from session_memory.store import Store

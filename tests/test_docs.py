@@ -19,10 +19,10 @@ from session_memory.adapters import claude
 from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.claude import translate
 from session_memory.cli import main
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.native import FileSource
 from session_memory.collect.sync import sync
+from session_memory.config import Config
 from session_memory.demo import demo_home
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything

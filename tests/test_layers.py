@@ -11,26 +11,29 @@ import session_memory
 PACKAGE = "session_memory"
 ROOT = Path(session_memory.__file__).parent
 
-BASE = {"core", "store", "redact"}
-MIDDLE = BASE | {"collect", "live", "search", "pricing"}
+BASE = {"core", "config", "store", "redact"}
+MIDDLE = BASE | {"derive", "collect", "live", "search", "pricing"}
 UPPER = MIDDLE | {"learn", "retain"}
-SURFACE = UPPER | {"views", "demo"}
+SURFACE = UPPER | {"views", "render", "demo"}
 
-# room -> the rooms it may import. Adapters never see the store, the store never sees an adapter,
-# and collect is the one room that knows both.
+# room -> the rooms it may import. Adapters never see the store, and the store never sees an
+# adapter. Only derive and collect know both.
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "demo": set(),
+    "config": {"core"},
     "adapters": {"core"},
     "store": {"core"},
     "redact": {"core"},
-    "collect": BASE | {"adapters"},
+    "derive": BASE | {"adapters"},
+    "collect": BASE | {"adapters", "derive"},
     "live": BASE,
     "search": BASE,
     "pricing": BASE,
     "learn": MIDDLE,
     "retain": MIDDLE,
     "views": UPPER,
+    "render": {"core", "pricing", "views"},
     "cli": SURFACE,
     "web": SURFACE,
     "mcp": SURFACE,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.adapters import grok as adapter
-from session_memory.adapters.base import LOG, TIMELINE, Cursor, SourceRef
+from session_memory.adapters.base import Cursor, SourceRef
+from session_memory.core.roles import LOG, TIMELINE
 from session_memory.testing.adapters import HOSTILE, AdapterContract, BytesSource
 from session_memory.testing.grok import GrokHome, bash, used
 

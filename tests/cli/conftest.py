@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from session_memory.cli import main
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
+from session_memory.config import Config
 from session_memory.demo import demo_home
 from session_memory.store import open_store
 from session_memory.store.copying import copy_everything

@@ -7,10 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.cli.bars import ASCII, BLOCKS, bar, cuts, heatmap, legend, room, signs, spark
-from session_memory.cli.charts import chart, tail
-from session_memory.cli.output import Column
-from session_memory.cli.text import width
+from session_memory.cli.kit.output import Column
+from session_memory.cli.lines.bars import (
+    ASCII,
+    BLOCKS,
+    bar,
+    cuts,
+    heatmap,
+    legend,
+    room,
+    signs,
+    spark,
+)
+from session_memory.cli.lines.charts import chart, tail
+from session_memory.render.text import width
 
 amounts = st.integers(min_value=0, max_value=10**15)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.collect.config import Config, default_store, load_config
+from session_memory.config import Config, default_store, load_config
 from session_memory.core.time import now
 from session_memory.pricing import session_amounts, shown, tree_amounts
 from session_memory.store import open_store

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.cli.failures import explained
+from session_memory.cli.kit.failures import explained
 from session_memory.core.errors import StoreFull
 
 

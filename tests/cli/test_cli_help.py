@@ -10,8 +10,8 @@ import pytest
 
 from session_memory import __version__
 from session_memory.cli import SECTIONS, main
-from session_memory.cli.command import Command
-from session_memory.cli.reference import pages
+from session_memory.cli.kit.command import Command
+from session_memory.cli.kit.reference import pages
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROOT = click.Context(main, info_name="session-memory")
@@ -102,7 +102,7 @@ def written() -> dict[str, str]:
 
 def test_every_command_has_a_page_that_is_up_to_date() -> None:
     made = pages()
-    assert written() == made, "run: python -m session_memory.cli.reference docs"
+    assert written() == made, "run: python -m session_memory.cli.kit.reference docs"
     assert {f"cli/{name}.md" for name in NAMES} == made.keys() - {"cli.md"}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from session_memory.cli.analysis import Follower
-from session_memory.collect.happenings import Idle, Stopped, Synced, Trouble
+from session_memory.cli.lines.analysis import Follower
+from session_memory.collect.watch_events import Idle, Stopped, Synced, Trouble
 from session_memory.core.errors import StoreError
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.planted import plant

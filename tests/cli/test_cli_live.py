@@ -15,8 +15,8 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from session_memory.cli import main
-from session_memory.cli.command import Command
 from session_memory.cli.commands.live import command as family
+from session_memory.cli.kit.command import Command
 from session_memory.live.store import SessionStore
 
 ONE, TWO = "sess_4f1c0000", "sess_4f2d0000"

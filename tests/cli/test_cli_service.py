@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.cli.service_files import launchd_agent, systemd_unit, unit_path
+from session_memory.cli.kit.service_files import launchd_agent, systemd_unit, unit_path
 from session_memory.core.errors import ConfigError
 
 pytestmark = pytest.mark.only("sqlite")

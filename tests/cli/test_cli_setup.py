@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from session_memory.cli.commands.config import EXAMPLE
-from session_memory.collect.config import Config, load_config
+from session_memory.config import Config, load_config
 
 
 def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, run) -> None:

@@ -17,10 +17,10 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from session_memory.cli import main
-from session_memory.cli.bars import ASCII, BLOCKS
-from session_memory.cli.calendar import day_lines, every_day
 from session_memory.cli.commands.stats import SECTIONS
-from session_memory.cli.text import width
+from session_memory.cli.lines.bars import ASCII, BLOCKS
+from session_memory.cli.lines.calendar import day_lines, every_day
+from session_memory.render.text import width
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call
 from session_memory.views import stats

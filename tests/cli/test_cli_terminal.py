@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.cli.outline import outline
-from session_memory.cli.output import Column, table, to_json
-from session_memory.cli.text import cut, safe, safe_lines, width
+from session_memory.cli.kit.output import Column, table
+from session_memory.cli.lines.json_outline import outline
+from session_memory.render.json_text import to_json
+from session_memory.render.text import cut, safe, safe_lines, width
 from session_memory.views.figures import count, duration, local, size
 
 ANSI = re.compile(r"\x1b\[")

@@ -11,7 +11,8 @@ from families import File, Step, arrivals, families, forks, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.collect import derive, native
+from session_memory.collect import native
+from session_memory.derive import derivation as derive
 from session_memory.store import raw
 from session_memory.testing.collecting import (
     check_restores,

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from session_memory.collect.config import Config
-from session_memory.collect.portable import export_store, import_store
+from session_memory.config import Config
+from session_memory.retain.portable import export_store, import_store
 from session_memory.testing.claude import line_of
 from session_memory.testing.collecting import (
     check_same,

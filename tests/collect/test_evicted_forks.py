@@ -9,9 +9,9 @@ import toy
 from toy import ToyLog, prompt
 
 from session_memory.adapters import registry
-from session_memory.collect.config import Config, RetentionConfig
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
+from session_memory.config import Config, RetentionConfig
 from session_memory.retain.restore import restore
 from session_memory.retain.run import retain
 from session_memory.retain.units import units

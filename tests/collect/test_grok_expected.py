@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.adapters.base import LOG
+from session_memory.core.roles import LOG
 from session_memory.core.schema import Cost, SessionEvent
 from session_memory.store import Store
 from session_memory.testing.collecting import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.inclusive import balance, own_part
+from session_memory.derive.inclusive import balance, own_part
 from session_memory.store import Store, open_store
 from session_memory.testing.collecting import (
     check_sound,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from session_memory.collect import batches
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import Progress, sync
+from session_memory.config import Config
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import check_sound, collected, new_store
 

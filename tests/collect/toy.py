@@ -13,9 +13,6 @@ import msgspec
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import (
-    DOCUMENT,
-    LOG,
-    TIMELINE,
     Base,
     CallOutcome,
     ChildLink,
@@ -26,6 +23,7 @@ from session_memory.adapters.base import (
     Record,
     SourceRef,
 )
+from session_memory.core.roles import DOCUMENT, LOG, TIMELINE
 
 FLAVOR = "toy"
 VERSION = 1

@@ -15,10 +15,10 @@ from typing import Any
 
 import session_memory.collect.batches as batches
 import session_memory.collect.sync as syncing
-from session_memory.collect.check import verify
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
+from session_memory.config import Config
 from session_memory.core.errors import SessionMemoryError
+from session_memory.retain.check import verify
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.collect import sync as syncing
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
+from session_memory.config import Config
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
 

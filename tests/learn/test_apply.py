@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.collect.config import LessonsConfig
+from session_memory.config import LessonsConfig
 from session_memory.core.errors import LessonError, NotApplied, UnsafePath
 from session_memory.core.time import parse_time
 from session_memory.learn import applied as module

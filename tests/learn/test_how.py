@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.reindex import reindex
 from session_memory.core.time import parse_time
+from session_memory.derive.reindex import reindex
 from session_memory.learn.analyze import analyze
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, call

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.collect.config import LessonsConfig
+from session_memory.config import LessonsConfig
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
 from session_memory.learn.applied import Applied
 from session_memory.learn.curate import accept, merge

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from session_memory.collect.config import Config, LessonsConfig
+from session_memory.config import Config, LessonsConfig
 from session_memory.core.errors import BrokenMarkers, LessonError, TooLittleEvidence, UnsafePath
 from session_memory.learn import markers
 from session_memory.learn.lesson import Lesson, Shown

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from session_memory.adapters.base import TABLE
-from session_memory.collect.reindex import ensure_index
-from session_memory.collect.restore import restore_native
 from session_memory.core.errors import SessionMemoryError, UnsafePath
+from session_memory.core.roles import TABLE
+from session_memory.derive.reindex import ensure_index
 from session_memory.live.store import SessionStore
+from session_memory.retain.restore_native import restore_native
 from session_memory.store.live_rows import FOLD, MESSAGE, MOVE, USAGE, Item, in_order
 from session_memory.store.store import open_store
 from session_memory.testing.collecting import (

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 import session_memory
-from session_memory.collect.check import verify
 from session_memory.live.store import SessionStore
+from session_memory.retain.check import verify
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
 

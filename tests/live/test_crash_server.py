@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from session_memory.collect.check import verify
 from session_memory.core.errors import SessionMemoryError
 from session_memory.live.store import SessionStore
+from session_memory.retain.check import verify
 from session_memory.store.postgres import Postgres
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores

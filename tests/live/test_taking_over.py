@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from session_memory.cli import main
-from session_memory.collect.histories import collected_history, history_at
+from session_memory.collect.live_histories import collected_history, history_at
 from session_memory.core.errors import AmbiguousSession, SessionExists, SourceUnreadable
 from session_memory.core.history import Folded, History, Said, WentBack
 from session_memory.live.store import SessionStore

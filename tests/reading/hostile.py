@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
+from session_memory.config import Config
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call, text, thinking
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from session_memory.cli.exporting.markdown import fenced, harmless, inline
+from session_memory.render.markdown import fenced, harmless, inline
 from session_memory.views.retro import marked
 
 # A viewer that believes everything: HTML is passed through, any address is a link.

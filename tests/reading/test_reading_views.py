@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.bodies import Bodies
 from session_memory.core.errors import CannotResume
 from session_memory.core.schema import Session
+from session_memory.derive.bodies import Bodies
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
 from session_memory.pricing import session_amounts, tree_amounts

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from session_memory.collect.config import Config, RetentionConfig
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
+from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
 from session_memory.retain.restore import Restored, restore
 from session_memory.retain.run import Outcome, retain

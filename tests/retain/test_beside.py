@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from keeping import LATER, Keeper, analyzed, talk
 
-from session_memory.collect import reindex as indexing
 from session_memory.collect.batches import Batches
 from session_memory.collect.discover import roots
-from session_memory.collect.portable import export_store, import_store
-from session_memory.collect.reindex import ensure_index, reindex
 from session_memory.collect.sync import Progress, Sync, sync, sync_paths
 from session_memory.core.errors import StoreBusy
+from session_memory.derive import reindex as indexing
+from session_memory.derive.reindex import ensure_index, reindex
 from session_memory.learn import analyze as analysis
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
@@ -25,6 +24,7 @@ from session_memory.live import SessionStore
 from session_memory.retain import lake
 from session_memory.retain.forget import forget
 from session_memory.retain.lake import export as export_lake
+from session_memory.retain.portable import export_store, import_store
 from session_memory.retain.proof import Samples, prove
 from session_memory.retain.restore import restore
 from session_memory.retain.run import retain

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from keeping import LATER, Keeper, analyzed, talk
 
-from session_memory.collect.check import verify
-from session_memory.collect.portable import export_store
-from session_memory.collect.restore import restore_native
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
+from session_memory.retain.check import verify
 from session_memory.retain.evict import evict
 from session_memory.retain.passes import plan
+from session_memory.retain.portable import export_store
+from session_memory.retain.restore_native import restore_native
 from session_memory.retain.run import retain
 from session_memory.retain.units import units
 from session_memory.store import open_store

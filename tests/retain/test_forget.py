@@ -12,12 +12,12 @@ import pyarrow.parquet
 import pytest
 from keeping import LATER, Keeper, talk
 
-from session_memory.collect.portable import export_store, import_store
 from session_memory.core.errors import CannotForget, UnknownSession
 from session_memory.learn.analyze import analyze
 from session_memory.live import SessionStore
 from session_memory.retain.forget import Done, forget, lift, plan_of, sweep, with_relatives
 from session_memory.retain.lake import export as export_lake
+from session_memory.retain.portable import export_store, import_store
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.migrations import TABLES

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.collect.config import RetentionConfig
+from session_memory.config import RetentionConfig
 from session_memory.retain.passes import AGE, DATA_LOSS, DAY_MS, HARD_CAP, SOFT_CAP, Step, plan
 from session_memory.retain.units import Unit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from keeping import LATER, analyzed
 
-from session_memory.collect.config import Config, RetentionConfig
+from session_memory.config import Config, RetentionConfig
 from session_memory.retain.forget import forget, with_relatives
 from session_memory.retain.restore import restore
 from session_memory.retain.run import retain

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from keeping import Keeper, analyzed, talk
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import Outcome, sync
+from session_memory.config import Config
 from session_memory.retain.forget import forget
 from session_memory.store import open_store
 from session_memory.testing.claude import Log

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from session_memory.collect.bodies import Bodies
 from session_memory.core.time import parse_time
+from session_memory.derive.bodies import Bodies
 from session_memory.search import Filters, ask, parse
 from session_memory.store import Store
 from session_memory.views.search import Results, search

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from session_memory.collect import reindex as reindexing
-from session_memory.collect.reindex import reindex as build
+from session_memory.derive import reindex as reindexing
+from session_memory.derive.reindex import reindex as build
 from session_memory.store import open_store
 from session_memory.testing.collecting import collect
 

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from hostile.logs import append, corpus, log, put, rounds, user, uuid
 
-from session_memory.collect import reindex as reindexing
-from session_memory.collect.bodies import Bodies
-from session_memory.collect.check import verify
-from session_memory.collect.config import Config
-from session_memory.collect.derive import rebuild
-from session_memory.collect.portable import export_store, import_store
-from session_memory.collect.reindex import docs_of, ensure_index, reindex
+from session_memory.config import Config
 from session_memory.core.errors import IndexTaken
 from session_memory.core.time import now_ms
 from session_memory.demo import demo_home
+from session_memory.derive import reindex as reindexing
+from session_memory.derive.bodies import Bodies
+from session_memory.derive.derivation import rebuild
+from session_memory.derive.reindex import docs_of, ensure_index, reindex
+from session_memory.retain.check import verify
+from session_memory.retain.portable import export_store, import_store
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.hits import Hits

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.reindex import ensure_index
 from session_memory.core.errors import NotEmpty
+from session_memory.derive.reindex import ensure_index
 from session_memory.store import Store, copying, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.migrations import TABLES

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.check import verify
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
+from session_memory.config import Config
+from session_memory.retain.check import verify
 from session_memory.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import check_same, check_sound, contents
@@ -163,7 +163,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from session_memory.collect import sync as syncing
-from session_memory.collect.config import Config
+from session_memory.config import Config
 from session_memory.collect.discover import roots
 from session_memory.store import open_store
 

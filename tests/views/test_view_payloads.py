@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
+from session_memory.config import Config
 from session_memory.store import Store
 from session_memory.testing.collecting import new_store
 from session_memory.views.payloads import decoded, parse_ref

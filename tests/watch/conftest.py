@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import Outcome, sync
+from session_memory.config import Config
 from session_memory.store.store import Store, open_store
 from session_memory.testing.collecting import check_sound
 from session_memory.testing.stores import Stores

@@ -12,11 +12,11 @@ import pytest
 from hostile.logs import append, corpus, fork, log, put, rounds, subagent, user, uuid
 
 from session_memory.collect.changes import Changes
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
-from session_memory.collect.happenings import Happening, Started, Synced, Trouble
 from session_memory.collect.stop import Stop
 from session_memory.collect.watch import Watch as Following
+from session_memory.collect.watch_events import Happening, Started, Synced, Trouble
+from session_memory.config import Config
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
 from session_memory.store.store import Store, open_store

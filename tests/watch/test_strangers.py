@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.collect import strangers as module
-from session_memory.collect.strangers import Strangers
+from session_memory.collect import unknown_paths as module
+from session_memory.collect.unknown_paths import Strangers
 from session_memory.collect.watch import eventless
 
 NOISE = Path("/logs/debug.txt")

@@ -10,18 +10,7 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
-LOG = "log"
-"""A source of records, appended to by the agent."""
-TIMELINE = "timeline"
-"""A second log beside a session's first; what it says is read before that one, or amends it."""
-DOCUMENT = "document"
-"""A small file the agent rewrites as a whole; each version is one record."""
-SPILL = "spill"
-"""A body the agent moved out of its log; kept byte for byte, it gives no events."""
-TABLE = "table"
-"""Rows of our own store, read as lines; they are their own raw."""
-LOGS = frozenset({LOG, TIMELINE, TABLE})
-"""The roles that are read line by line."""
+from session_memory.core.roles import LOG
 
 
 class Cursor(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 Every command is a file of its own and imported when it is called: ``--help`` loads none of them.
 """
 
-from session_memory.cli.group import Commands
+from session_memory.cli.kit.group import Commands
 
 SECTIONS = {
     "Collect": {

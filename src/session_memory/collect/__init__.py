@@ -1,4 +1,1 @@
-"""The pipeline from native logs to the store: discover, read, settle, write.
-
-The only room that knows both adapters and the store.
-"""
+"""Collect: discover the agents' logs, read what is new, and hand it to ``derive``."""

@@ -7,9 +7,9 @@ from types import TracebackType
 import msgspec
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.collect.forgotten import Mask
 from session_memory.collect.interrupts import undisturbed
 from session_memory.collect.native import Stat
+from session_memory.derive.forgotten import Mask
 from session_memory.store.raw import Packed
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store

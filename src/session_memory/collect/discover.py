@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.registry import adapter, flavors
-from session_memory.collect.config import Config, home
+from session_memory.config import Config, home
 from session_memory.core.errors import SourceUnreadable
 
 

@@ -9,13 +9,14 @@ from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import DOCUMENT, Cursor, Record, SourceRef
+from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.registry import adapter
-from session_memory.collect.derive import Tally
-from session_memory.collect.facts import base_of
-from session_memory.collect.ingest import DomainOf, Ingest
-from session_memory.collect.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
 from session_memory.core.ids import make_uid
+from session_memory.core.roles import DOCUMENT
+from session_memory.derive.derivation import Tally
+from session_memory.derive.facts import base_of
+from session_memory.derive.ingest import DomainOf, Ingest
+from session_memory.derive.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
 from session_memory.store.live_rows import Head, Item, LiveRows, digest_of
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store

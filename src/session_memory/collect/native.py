@@ -15,7 +15,7 @@ import msgspec
 
 from session_memory.adapters.base import SourceRef
 from session_memory.adapters.registry import adapter
-from session_memory.collect.forgotten import blanked
+from session_memory.derive.forgotten import blanked
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd

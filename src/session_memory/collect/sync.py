@@ -15,26 +15,12 @@ from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import (
-    LOG,
-    LOGS,
-    SPILL,
-    TIMELINE,
-    Cursor,
-    Record,
-    SourceRef,
-    Unlisted,
-)
+from session_memory.adapters.base import Cursor, Record, SourceRef, Unlisted
 from session_memory.adapters.registry import adapter
 from session_memory.collect.batches import Batches, Chunk, Task
-from session_memory.collect.config import Config, this_host
-from session_memory.collect.derive import Tally, derive_stale
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
-from session_memory.collect.evicted import archive_of, bring_back, family
-from session_memory.collect.forgotten import Forgotten, blanked
-from session_memory.collect.hidden import as_kept, begin_hiding, hidden_piece, hidden_spill, hide
-from session_memory.collect.ingest import Ingest, repo_of
 from session_memory.collect.live_sessions import LiveSync
+from session_memory.collect.masking import as_kept, begin_hiding, hidden_piece, hidden_spill, hide
 from session_memory.collect.native import (
     SEGMENT,
     TAIL,
@@ -51,12 +37,18 @@ from session_memory.collect.native import (
     tail_hash,
     unpacked,
 )
-from session_memory.collect.reindex import ensure_index
-from session_memory.collect.tables import LIVE
-from session_memory.collect.writing import Known
+from session_memory.config import Config, this_host
 from session_memory.core.errors import ArchiveError, SessionEvicted
+from session_memory.core.roles import LOG, LOGS, SPILL, TIMELINE
 from session_memory.core.text import escaped
 from session_memory.core.time import now_ms
+from session_memory.derive.derivation import Tally, derive_stale
+from session_memory.derive.evicted import archive_of, bring_back, family
+from session_memory.derive.forgotten import Forgotten, blanked
+from session_memory.derive.ingest import Ingest, repo_of
+from session_memory.derive.reindex import ensure_index
+from session_memory.derive.tables import LIVE
+from session_memory.derive.writing import Known
 from session_memory.store.problems import UNREADABLE
 from session_memory.store.raw import Packer
 from session_memory.store.sources import SourceRow, source_uid

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from session_memory.adapters.registry import adapter, flavors
-from session_memory.collect.config import home
+from session_memory.config import home
 
 
 def deciding_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

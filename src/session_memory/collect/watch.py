@@ -14,9 +14,12 @@ from pathlib import Path
 import msgspec
 
 from session_memory.collect.changes import POLL_S, Changes, identity
-from session_memory.collect.config import Config, this_host
 from session_memory.collect.discover import Root
-from session_memory.collect.happenings import (
+from session_memory.collect.live_sessions import has_news
+from session_memory.collect.stop import Stop
+from session_memory.collect.sync import Outcome, Progress, sync, sync_paths
+from session_memory.collect.unknown_paths import Strangers
+from session_memory.collect.watch_events import (
     Happening,
     Idle,
     ProblemNoted,
@@ -26,11 +29,7 @@ from session_memory.collect.happenings import (
     Synced,
     Trouble,
 )
-from session_memory.collect.live_sessions import has_news
-from session_memory.collect.stop import Stop
-from session_memory.collect.strangers import Strangers
-from session_memory.collect.sync import Outcome, Progress, sync, sync_paths
-from session_memory.collect.tables import LIVE
+from session_memory.config import Config, this_host
 from session_memory.core.errors import (
     NetworkFilesystem,
     NewerSchema,
@@ -39,6 +38,7 @@ from session_memory.core.errors import (
     StoreError,
 )
 from session_memory.core.time import now_ms
+from session_memory.derive.tables import LIVE
 from session_memory.store.sqlite import filesystem_of
 from session_memory.store.store import Store
 

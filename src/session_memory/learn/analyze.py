@@ -9,10 +9,10 @@ from hashlib import blake2b
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
 from session_memory.core.schema import Session
 from session_memory.core.text import one_line
 from session_memory.core.time import now_ms, parse_time
+from session_memory.derive.bodies import Bodies
 from session_memory.learn.detect import signals_in
 from session_memory.learn.digest import DIGEST_VERSION, Digest, Spent, encoded
 from session_memory.learn.digest_session import Used, digest_events

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from session_memory.collect.config import LessonsConfig
+from session_memory.config import LessonsConfig
 from session_memory.core.errors import LessonError, TooLittleEvidence
 from session_memory.core.time import format_time
 from session_memory.learn.lesson import (

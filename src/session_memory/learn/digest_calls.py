@@ -6,7 +6,7 @@ import re
 from collections import Counter, deque
 from itertools import islice
 
-from session_memory.collect.detecting import Program, programs, test_result
+from session_memory.derive.detecting import Program, programs, test_result
 from session_memory.learn.digest import CommandUse, FileUse, Output, Said, TestRun, ToolUse, Undone
 from session_memory.learn.steps import Done, Tokens, few
 from session_memory.learn.texts import Texts

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.config import LessonsConfig
+from session_memory.config import LessonsConfig
 from session_memory.core.errors import LessonError, TooLittleEvidence, UnsafePath
 from session_memory.learn.files import read_file
 from session_memory.learn.lesson import ACCEPTED, Lesson

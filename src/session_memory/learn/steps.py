@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from session_memory.collect.detecting import Program, is_shell, programs
+from session_memory.derive.detecting import Program, is_shell, programs
 from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.collect.config import Config, home
 from session_memory.collect.discover import roots
+from session_memory.config import Config, home
 from session_memory.core.errors import UnsafePath
 
 NAMES = ("CLAUDE.md", "AGENTS.md", "GROK.md")

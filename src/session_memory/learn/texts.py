@@ -10,7 +10,7 @@ from session_memory.redact import mask
 from session_memory.store.brief_events import BriefEvent
 
 if TYPE_CHECKING:
-    from session_memory.collect.bodies import Bodies
+    from session_memory.derive.bodies import Bodies
 
 MOST_WORDS = 2_000
 MOST_OUTPUTS = 400

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from session_memory.collect.config import Config
-from session_memory.collect.evicted import archive_of
+from session_memory.config import Config
+from session_memory.derive.evicted import archive_of
 from session_memory.retain.evict import required
 from session_memory.store.store import Store
 

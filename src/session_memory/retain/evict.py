@@ -8,9 +8,9 @@ from hashlib import sha256
 
 import msgspec
 
-from session_memory.collect.derive import derive_closure, derive_stale
-from session_memory.collect.ingest import DomainOf
 from session_memory.core.errors import ArchiveError
+from session_memory.derive.derivation import derive_closure, derive_stale
+from session_memory.derive.ingest import DomainOf
 from session_memory.retain.passes import DATA_LOSS, Step
 from session_memory.retain.units import Unit, is_analyzed
 from session_memory.store.retention import EvictedSource

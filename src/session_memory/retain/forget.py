@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect import inclusive
-from session_memory.collect.config import Config
-from session_memory.collect.derive import Tally, derive_closure, derive_stale
-from session_memory.collect.evicted import archive_of, beside, bring_back, family
-from session_memory.collect.forgotten import mask_stored
-from session_memory.collect.raw_source import stored_records
-from session_memory.collect.tables import LIVE, refs_of
+from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
 from session_memory.core.ids import make_uid, split_uid
+from session_memory.derive import inclusive
+from session_memory.derive.derivation import Tally, derive_closure, derive_stale
+from session_memory.derive.evicted import archive_of, beside, bring_back, family
+from session_memory.derive.forgotten import mask_stored
+from session_memory.derive.raw_source import stored_records
+from session_memory.derive.tables import LIVE, refs_of
 from session_memory.retain import archive_edit, lake
 from session_memory.retain.archive_edit import Tainted
 from session_memory.retain.proof import Proof, Samples, prove

@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.config import Config
-from session_memory.collect.derive import derive_closure
-from session_memory.collect.evicted import archive_of
+from session_memory.config import Config
 from session_memory.core.errors import MissingExtra
 from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.core.time import parse_time
+from session_memory.derive.derivation import derive_closure
+from session_memory.derive.evicted import archive_of
 from session_memory.store.private import make_private
 from session_memory.store.store import Store
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from session_memory.collect.config import RetentionConfig
+from session_memory.config import RetentionConfig
 from session_memory.retain.units import Unit
 
 AGE, SOFT_CAP, HARD_CAP, DATA_LOSS = "age", "soft cap", "hard cap", "data loss"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.collect.evicted import beside
+from session_memory.derive.evicted import beside
 from session_memory.store.address import is_postgres
 from session_memory.store.retention_archive import Archive, unpacked
 from session_memory.store.retention_forget import blobs, is_somebodys, rows_with

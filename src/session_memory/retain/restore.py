@@ -2,10 +2,10 @@
 
 import msgspec
 
-from session_memory.collect.config import Config
-from session_memory.collect.derive import derive_stale
-from session_memory.collect.evicted import archive_of, bring_back, family
+from session_memory.config import Config
 from session_memory.core.errors import UnknownSession
+from session_memory.derive.derivation import derive_stale
+from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.retain.passes import DAY_MS
 from session_memory.store.store import Store
 

@@ -5,8 +5,8 @@ from contextlib import nullcontext
 
 import msgspec
 
-from session_memory.collect.config import Config
-from session_memory.collect.evicted import archive_of
+from session_memory.config import Config
+from session_memory.derive.evicted import archive_of
 from session_memory.retain.evict import evict, required
 from session_memory.retain.passes import AGE, DATA_LOSS, HARD_CAP, SOFT_CAP, Step, plan
 from session_memory.retain.units import Unit, units

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from session_memory.collect.facts import base_of
+from session_memory.derive.facts import base_of
 from session_memory.store.retention import Candidate
 from session_memory.store.sessions import SessionRow
 from session_memory.store.store import Store

@@ -17,19 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
-from session_memory.adapters.base import (
-    DOCUMENT,
-    LOG,
-    LOGS,
-    SPILL,
-    Cursor,
-    NativeEvent,
-    Record,
-    SourceRef,
-    Unlisted,
-)
+from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
 from session_memory.collect.native import dump_of, dumped, opened, unpacked
 from session_memory.core.ids import FLAVOR, NATIVE_ID
+from session_memory.core.roles import DOCUMENT, LOG, LOGS, SPILL
 from session_memory.core.schema import ROLES
 from session_memory.testing.collecting import check_restores, check_sound, collected, rebuilt
 

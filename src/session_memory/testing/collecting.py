@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path
 
-from session_memory.adapters.base import LOG
-from session_memory.collect.check import verify
-from session_memory.collect.config import Config
-from session_memory.collect.derive import rebuild
 from session_memory.collect.discover import roots
-from session_memory.collect.reindex import docs_of
-from session_memory.collect.restore import restore_native
 from session_memory.collect.sync import Outcome, sync
+from session_memory.config import Config
+from session_memory.core.roles import LOG
 from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
 from session_memory.core.words import words_in
+from session_memory.derive.derivation import rebuild
+from session_memory.derive.reindex import docs_of
+from session_memory.retain.check import verify
+from session_memory.retain.restore_native import restore_native
 from session_memory.store.fingerprint import _parts as parts
 from session_memory.store.sources import total
 from session_memory.store.store import Store, open_store

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
-from session_memory.collect.detecting import command_of, is_shell
 from session_memory.core.schema import Session
+from session_memory.derive.bodies import Bodies
+from session_memory.derive.detecting import command_of, is_shell
 from session_memory.store import Store
 from session_memory.store.statistics import Statistics
 from session_memory.views.calls import calls_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
 from session_memory.core.schema import Session
+from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.views.calls import Call, calls_of, with_subagents
 from session_memory.views.changes import Change, Replacement, changes_asked, changes_noted

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
 from session_memory.collect.doctor import adapter_versions
+from session_memory.config import Config
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
 from session_memory.store.migrations import NEWEST, version

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import Root, discover
 from session_memory.collect.doctor import retention_days
+from session_memory.config import Config
 from session_memory.core.text import escaped
 from session_memory.store.sources import SourceRow
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
 from session_memory.core.schema import Session
 from session_memory.core.time import format_time
+from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.store.events import CallRow
 from session_memory.views.calls import calls_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
+from session_memory.derive.bodies import Bodies
 from session_memory.learn.fix import NOTHING, Met, known_errors
 from session_memory.learn.words import telling_words
 from session_memory.redact import mask, mask_cut

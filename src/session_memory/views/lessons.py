@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.config import Config
-from session_memory.collect.evicted import beside
+from session_memory.config import Config
 from session_memory.core.errors import LessonError, UnknownLesson, UnknownPattern
+from session_memory.derive.evicted import beside
 from session_memory.learn.applied import Applied, Live
 from session_memory.learn.lesson import Lesson
 from session_memory.learn.lessons import Decision, Lessons

@@ -9,14 +9,13 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.tables import is_table
 from session_memory.core.ids import split_uid
+from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
+from session_memory.derive.tables import is_table
 from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
-
-SPILL = "spill"
 
 
 class Payload(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.config import Config
 from session_memory.collect.discover import roots
+from session_memory.config import Config
 from session_memory.core.errors import CannotResume
 from session_memory.core.schema import Session
 from session_memory.store import Store

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.collect.config import Config, this_host
 from session_memory.collect.discover import roots
+from session_memory.config import Config, this_host
 from session_memory.core.text import escaped
 from session_memory.store import Store
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state

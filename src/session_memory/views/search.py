@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
 from session_memory.core.errors import InvalidRecord, shown
 from session_memory.core.schema import KINDS, OUTCOMES
+from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
 from session_memory.search import Answer, Filters, Found, Query, ask, parse
 from session_memory.search.ask import TextOf
@@ -104,7 +104,7 @@ def search(
     limit: int = DEFAULT_LIMIT,
     snippets: bool = True,
 ) -> Results:
-    """Ask the index as it is; `session_memory.collect.reindex.ensure_index` makes it whole."""
+    """Ask the index as it is; `session_memory.derive.reindex.ensure_index` makes it whole."""
     query = parse(text)
     filters = narrowed(store, filters, query.fields)
     bodies = Bodies(store)

@@ -12,18 +12,19 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
-from session_memory.collect.raw_source import RawSource
 from session_memory.collect.sync import Progress
-from session_memory.collect.tables import is_table
 from session_memory.core.ids import make_uid
+from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text import one_line
+from session_memory.derive.bodies import Bodies
+from session_memory.derive.raw_source import RawSource
+from session_memory.derive.tables import is_table
 from session_memory.redact import Secret, mask, secrets
 from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
-from session_memory.views.payloads import SPILL, parse_ref
+from session_memory.views.payloads import parse_ref
 from session_memory.views.sessions import Filter
 
 READ_AT_ONCE = 1024 * 1024

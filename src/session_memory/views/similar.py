@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
+from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
 from session_memory.search.similar import Alike, alike, telling_words
 from session_memory.store import Store

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
-from session_memory.collect.detecting import command_of
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.core.time import parse_time
+from session_memory.derive.bodies import Bodies
+from session_memory.derive.detecting import command_of
 from session_memory.pricing import Amount, session_amounts, tree_amounts
 from session_memory.store import Store
 from session_memory.views.changes import Change, changes_asked

@@ -1,7 +1,7 @@
 """Claude Code: one JSONL file per session, one line per content block, lines linked by ``uuid``.
 
 Evidence: docs/formats/claude.md. Lines are translated one by one; what needs the lines around
-them is settled later (`session_memory.collect.settle`).
+them is settled later (`session_memory.derive.settle`).
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.base import DOCUMENT, SPILL, Cursor, Readable, Record, SourceRef
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.claude.layout import discover, recognizes, roots
 from session_memory.adapters.claude.translate import (
     BOOKKEEPING,
@@ -18,6 +18,7 @@ from session_memory.adapters.claude.translate import (
     from_meta,
     session_named_in,
 )
+from session_memory.core.roles import DOCUMENT, SPILL
 
 __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes", "roots"]
 

@@ -10,8 +10,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from session_memory.adapters.base import DOCUMENT, SPILL, SourceRef, Unlisted
+from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import files_below, is_an_agents
+from session_memory.core.roles import DOCUMENT, SPILL
 
 _SNIFFED = 65536
 

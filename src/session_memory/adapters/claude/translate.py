@@ -7,13 +7,7 @@ from zlib import crc32
 
 import msgspec
 
-from session_memory.adapters.base import (
-    ChildLink,
-    NativeEvent,
-    NativeUsage,
-    Record,
-    SourceRef,
-)
+from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage, Record, SourceRef
 from session_memory.adapters.claude.lines import (
     Attachment,
     Block,

@@ -8,10 +8,11 @@ travels in the cursor.
 from collections.abc import Iterator
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.base import DOCUMENT, SPILL, TIMELINE, Cursor, Readable, Record
+from session_memory.adapters.base import Cursor, Readable, Record
 from session_memory.adapters.grok import state, timeline, translate
 from session_memory.adapters.grok.documents import from_document
 from session_memory.adapters.grok.layout import discover, recognizes, roots
+from session_memory.core.roles import DOCUMENT, SPILL, TIMELINE
 
 __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes", "roots"]
 

@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from session_memory.adapters.base import DOCUMENT, SPILL, TIMELINE, SourceRef, Unlisted
+from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import is_an_agents
+from session_memory.core.roles import DOCUMENT, SPILL, TIMELINE
 
 LOG_NAME = "updates.jsonl"
 PREFIX = ".grok/sessions"

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.base import DOCUMENT, Cursor, Readable, Record, SourceRef
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.live.answer import restored, saved
 from session_memory.adapters.live.translate import BOOKKEEPING, from_row, from_session
+from session_memory.core.roles import DOCUMENT
 
 __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes", "roots"]
 

@@ -7,11 +7,12 @@ visible at that moment, for a rewind names its place in that list; the list trav
 from collections.abc import Iterator
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.base import DOCUMENT, SPILL, Cursor, Readable, Record
+from session_memory.adapters.base import Cursor, Readable, Record
 from session_memory.adapters.mycode.documents import from_document
 from session_memory.adapters.mycode.layout import discover, recognizes, roots
 from session_memory.adapters.mycode.translate import from_line
 from session_memory.adapters.mycode.visible import restored, saved
+from session_memory.core.roles import DOCUMENT, SPILL
 
 __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes", "roots"]
 

@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from session_memory.adapters.base import DOCUMENT, SPILL, SourceRef, Unlisted
+from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import is_an_agents
+from session_memory.core.roles import DOCUMENT, SPILL
 
 LOG_NAME = "messages.jsonl"
 META_NAME = "meta.json"

@@ -7,10 +7,11 @@ one line, in the order in which rows were inserted, so that what was dumped befo
 from collections.abc import Iterator
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.base import DOCUMENT, Cursor, Readable, Record
+from session_memory.adapters.base import Cursor, Readable, Record
 from session_memory.adapters.power_loop.dump import dump
 from session_memory.adapters.power_loop.layout import discover, recognizes, roots
 from session_memory.adapters.power_loop.translate import BOOKKEEPING, from_row, from_session
+from session_memory.core.roles import DOCUMENT
 
 __all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "dump", "read", "recognizes", "roots"]
 

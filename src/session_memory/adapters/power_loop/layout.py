@@ -8,9 +8,10 @@ from pathlib import Path
 
 import apsw
 
-from session_memory.adapters.base import DOCUMENT, LOG, SourceRef, Unlisted
+from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import is_an_agents
 from session_memory.adapters.power_loop.tables import prefixes
+from session_memory.core.roles import DOCUMENT, LOG
 
 DEFAULT = "power_loop_sessions.db"
 HOME = ".power_loop"

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import (
     Column,
     print_json,
     print_lines,
@@ -14,7 +14,7 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import local, plural, size
 
 
@@ -30,7 +30,7 @@ from session_memory.views.figures import local, plural, size
 @click.pass_obj
 def command(settings: Settings) -> None:
     """List the files of the archive, and what each holds."""
-    from session_memory.collect.evicted import archive_of
+    from session_memory.derive.evicted import archive_of
     from session_memory.retain.evict import required
 
     config = settings.configuration()

@@ -2,10 +2,10 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, remark
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
 
 
 @declared(
@@ -28,7 +28,7 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
     """
     import msgspec
 
-    from session_memory.cli.analysis import analysis_summary, run_analysis
+    from session_memory.cli.lines.analysis import analysis_summary, run_analysis
     from session_memory.views.lookup import find_session
 
     with settings.opened() as store:

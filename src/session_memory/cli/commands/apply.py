@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
     complete_lesson,
     desk,
     dir_option,
@@ -15,9 +17,7 @@ from session_memory.cli.curating import (
     word,
     word_options,
 )
-from session_memory.cli.output import remark, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.learn.applied import Write
@@ -57,7 +57,7 @@ def command(
     its permissions and every byte outside the markers; links and the agents' own settings are never
     written. What was there is kept, so revert can undo it.
     """
-    from session_memory.cli.proposed import proposal_lines
+    from session_memory.cli.lines.proposals import proposal_lines
 
     done: list[tuple[Proposal, Write | None]] = []
     with desk(settings, directory) as opened:

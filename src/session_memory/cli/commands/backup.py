@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import size
 
 

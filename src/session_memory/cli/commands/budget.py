@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import Zone
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import Zone
 
 
 class Dollars(click.ParamType[float]):
@@ -58,7 +58,7 @@ def command(
 
     Exit status 3 when one is passed. Limits are kept in the configuration, in [budget].
     """
-    from session_memory.cli.budget_lines import budget_lines, warnings
+    from session_memory.cli.lines.budget import budget_lines, warnings
     from session_memory.views.budget import budget
 
     settings: Settings = ctx.obj
@@ -82,8 +82,8 @@ def command(
 
 
 def _set(settings: Settings, day: float | None, month: float | None) -> None:
-    from session_memory.cli.config_file import set_values
-    from session_memory.collect.config import config_path
+    from session_memory.cli.kit.config_file import set_values
+    from session_memory.config import config_path
 
     told = {"day": day, "month": month}
     given = {name: value or None for name, value in told.items() if value is not None}

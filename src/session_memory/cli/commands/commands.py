@@ -5,11 +5,10 @@ from typing import Any
 
 import click
 
-from session_memory.cli.chosen import chosen_sessions, filter_options
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_json,
@@ -18,7 +17,8 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.session_choice import chosen_sessions, filter_options
+from session_memory.cli.kit.settings import Settings
 
 STATES = ("ok", "failed", "open")
 _STYLES: dict[str, dict[str, Any]] = {"failed": {"fg": "red"}, "ok": {"fg": "green"}}

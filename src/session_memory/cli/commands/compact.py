@@ -2,9 +2,9 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import size
 
 

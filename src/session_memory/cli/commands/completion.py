@@ -5,11 +5,11 @@ import os
 import click
 from click.shell_completion import get_completion_class
 
-from session_memory.cli.command import PROGRAM
-from session_memory.cli.command import command as declared
-from session_memory.cli.group import COMPLETE
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import PROGRAM
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.group import COMPLETE
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 
 SHELLS = ("bash", "zsh", "fish")
 

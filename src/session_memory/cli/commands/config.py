@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json, remark, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 
 EXAMPLE = """\
 # Session Memory reads this from ~/.session-memory/config.toml, or from the file that
@@ -95,8 +95,8 @@ EXAMPLE = """\
 @click.pass_obj
 def command(settings: Settings, example: bool, only_path: bool) -> None:
     """Show the settings in effect."""
-    from session_memory.collect.config import config_path, config_values
     from session_memory.collect.discover import roots
+    from session_memory.config import config_path, config_values
     from session_memory.store.address import shown
 
     if example:

@@ -2,11 +2,11 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.failures import FAILED
-from session_memory.cli.output import print_json, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import FAILED
+from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
 TEAM = "postgresql://me@db.example/sessions"
@@ -31,8 +31,8 @@ def command(ctx: click.Context, source: str, target: str) -> None:
     with their cursors, raw, sessions, events, usage, problems. Then the fingerprints of both are
     compared. A store that holds something is refused; a copy that was interrupted left nothing.
     """
-    from session_memory.cli.progress import progress
-    from session_memory.cli.retention import remark_archive
+    from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.retention import remark_archive
     from session_memory.store import open_store
     from session_memory.store.copying import copy_everything, refuse_full
 

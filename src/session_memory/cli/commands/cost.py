@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_facet, complete_uid
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import when_options
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_facet, complete_uid
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
     from session_memory.store import Store
@@ -141,7 +141,7 @@ def _chosen(report: "CostReport", limit: int | None, as_json: bool) -> "list[Cos
 def _print(
     settings: Settings, report: "CostReport", rows: "list[CostRow]", names: dict[str, str]
 ) -> None:
-    from session_memory.cli.cost_lines import report_lines
+    from session_memory.cli.lines.cost import report_lines
 
     print_lines(report_lines(report, rows, terminal_width(), names))
     if not report.rows:
@@ -156,7 +156,7 @@ def _print(
 
 
 def _audit(settings: Settings, store: "Store", uid: str) -> None:
-    from session_memory.cli.cost_lines import audit_lines
+    from session_memory.cli.lines.cost import audit_lines
     from session_memory.views.cost_audit import ROUNDING
     from session_memory.views.cost_audit import audit as audited
 
@@ -170,7 +170,7 @@ def _audit(settings: Settings, store: "Store", uid: str) -> None:
 
 
 def _prices(settings: Settings, store: "Store", asked: "Wanted") -> None:
-    from session_memory.cli.cost_lines import price_lines
+    from session_memory.cli.lines.cost import price_lines
     from session_memory.views.cost import price_rows
 
     found = price_rows(store, asked)
@@ -188,7 +188,7 @@ def _prices(settings: Settings, store: "Store", asked: "Wanted") -> None:
 
 def _budget(settings: Settings, store: "Store", asked: "Wanted") -> None:
     """A word when a limit is near or passed; said here because here one looks."""
-    from session_memory.cli.budget_lines import warnings
+    from session_memory.cli.lines.budget import warnings
     from session_memory.views.budget import budget
 
     limits = settings.configuration().budget

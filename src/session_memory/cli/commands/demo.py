@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
 from session_memory.cli.commands.sync import DEMO_HOST, demo_notice, run_demo
-from session_memory.cli.output import print_json, print_lines, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, print_lines, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ def command(settings: Settings) -> None:
     compaction, a broken line. Nothing of yours is read. The store is thrown away afterwards unless
     --store says where to keep it.
     """
-    from session_memory.cli.listing import session_lines
-    from session_memory.cli.summary import sync_summary
+    from session_memory.cli.lines.session_table import session_lines
+    from session_memory.cli.lines.sync_summary import sync_summary
     from session_memory.views.sessions import Filter, list_sessions
 
     with _demo_store(settings) as store:

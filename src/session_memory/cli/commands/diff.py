@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_json,
@@ -16,7 +16,7 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
     from session_memory.views.diff import FileDiff, SessionDiff
@@ -53,7 +53,7 @@ def command(
     left out. Where the log holds the file as it was, the diff is exact and can be applied; where
     it holds excerpts only, or a command made the change, that is said.
     """
-    from session_memory.cli.pager import print_paged
+    from session_memory.cli.kit.pager import print_paged
     from session_memory.core.errors import UnknownSession
     from session_memory.views.diff import diff_session
     from session_memory.views.lookup import find_session
@@ -77,8 +77,8 @@ def command(
 
 
 def _lines(answer: "SessionDiff") -> Iterator[str]:
-    from session_memory.cli.diff_lines import diff_lines
-    from session_memory.cli.text import safe
+    from session_memory.cli.lines.diff import diff_lines
+    from session_memory.render.text import safe
 
     for place, file in enumerate(answer.files):
         if place:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.curating import print_learned
-from session_memory.cli.output import print_lines, remark
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import cut, safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_lines, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import print_learned
+from session_memory.render.text import cut, safe
 
 if TYPE_CHECKING:
     from session_memory.learn.digest import Digest, ErrorSnippet, FileUse

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.failures import FAILED, PROBLEMS
-from session_memory.cli.output import print_json, print_lines
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import FAILED, PROBLEMS
+from session_memory.cli.kit.output import print_json, print_lines
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.views.doctor import Diagnosis
@@ -53,7 +53,7 @@ def command(ctx: click.Context) -> None:
 
 
 def _examine(settings: Settings) -> "Diagnosis":
-    from session_memory.collect.config import this_host
+    from session_memory.config import this_host
     from session_memory.core.errors import SessionMemoryError, StoreNotFound
     from session_memory.core.text import escaped
     from session_memory.views.doctor import Check, examine

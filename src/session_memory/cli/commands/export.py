@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ def transcript_text(
     store: "Store", uids: list[str], kind: str, reading: "Reading", *, redacted: bool
 ) -> Iterator[str]:
     """The file in pieces. Whatever it says has passed through `masked`."""
-    from session_memory.cli.exporting.html import html
-    from session_memory.cli.exporting.jsonl import jsonl
-    from session_memory.cli.exporting.markdown import markdown
+    from session_memory.render.html import html
+    from session_memory.render.jsonl import jsonl
+    from session_memory.render.markdown import markdown
     from session_memory.views.masking import masked
     from session_memory.views.transcript import Reading, Transcript
 
@@ -139,8 +139,8 @@ def _mask() -> Callable[[str], str]:
 def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
-    from session_memory.cli.retention import remark_evicted
-    from session_memory.collect.portable import export_store
+    from session_memory.cli.lines.retention import remark_evicted
+    from session_memory.retain.portable import export_store
     from session_memory.views.lookup import find_session, names_session
 
     target = Path(file).expanduser()

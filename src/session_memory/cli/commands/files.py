@@ -5,12 +5,19 @@ from typing import Any
 
 import click
 
-from session_memory.cli.chosen import chosen_sessions, filter_options
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import Column, print_json, print_lines, remark, table, terminal_width
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.session_choice import chosen_sessions, filter_options
+from session_memory.cli.kit.settings import Settings
 
 SORTS = ("changed", "read", "recent", "path")
 

@@ -2,9 +2,9 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 
 
 @declared(
@@ -22,7 +22,7 @@ def command(settings: Settings) -> None:
     Two stores with the same fingerprint hold the same raw, events and usage, however they came to
     hold them. When it was collected, and how it is packed, does not matter.
     """
-    from session_memory.cli.retention import remark_evicted
+    from session_memory.cli.lines.retention import remark_evicted
 
     with settings.opened() as store:
         fingerprint = store.fingerprint()

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.curating import print_learned, remark_unread
-from session_memory.cli.output import print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import cut, safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.output import print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import print_learned, remark_unread
+from session_memory.render.text import cut, safe
 
 if TYPE_CHECKING:
     from session_memory.views.fixes import Remedies, Remedy, Step
@@ -49,7 +49,7 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
     numbers. Shows the edit or the command after which the same call succeeded. Where nobody had
     it, errors most like it by their words, and says so. - reads an output from stdin.
     """
-    from session_memory.cli.indexed import make_index_whole
+    from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.core.time import now_ms
     from session_memory.views.fixes import remedies
 
@@ -109,7 +109,7 @@ def _remedy(remedy: "Remedy", columns: int, now: int, *, is_same: bool) -> Itera
 
 
 def _step(step: "Step", columns: int) -> Iterator[str]:
-    from session_memory.cli.diff_lines import diff_lines
+    from session_memory.cli.lines.diff import diff_lines
 
     if step.lines:
         yield cut(f"    {safe(step.path or '')}", columns)

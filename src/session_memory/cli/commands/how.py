@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_facet
-from session_memory.cli.curating import print_learned, remark_unread
-from session_memory.cli.output import print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import cut, safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import print_learned, remark_unread
+from session_memory.render.text import cut, safe
 
 if TYPE_CHECKING:
     from session_memory.views.how import Did
@@ -46,7 +46,7 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
     By the words of the task, successful sessions first: the commands that worked and did something,
     the files that were edited, the commits. Nothing is sent anywhere.
     """
-    from session_memory.cli.indexed import make_index_whole
+    from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.core.time import now_ms
     from session_memory.views.how import how_done
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural, size
 
 
@@ -28,7 +28,7 @@ def command(settings: Settings, file: str) -> None:
     """
     import msgspec
 
-    from session_memory.collect.portable import import_store
+    from session_memory.retain.portable import import_store
 
     config = settings.configuration()
     with settings.opened(config, create=True) as store:

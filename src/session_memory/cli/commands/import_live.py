@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
 
@@ -34,7 +34,7 @@ def command(settings: Settings, what: str, session: str | None, new_id: str | No
     """
     import msgspec
 
-    from session_memory.collect.histories import collected_history, history_at
+    from session_memory.collect.live_histories import collected_history, history_at
     from session_memory.live.store import SessionStore
     from session_memory.live.taking_over import take_over
     from session_memory.views.lookup import find_session

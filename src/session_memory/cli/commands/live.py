@@ -1,6 +1,6 @@
 """``session-memory live``."""
 
-from session_memory.cli.family import Family
+from session_memory.cli.kit.family import Family
 
 command = Family(
     name="live",

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_facet
-from session_memory.cli.curating import (
-    complete_lesson,
-    desk,
-    dir_option,
-    print_learned,
-    remark_unread,
-    word,
-)
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_lines,
@@ -24,11 +16,19 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    remark_unread,
+    word,
+)
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
-    from session_memory.cli.curating import Desk
+    from session_memory.cli.lines.lessons import Desk
     from session_memory.learn.fleet_metrics import FleetReport, Metrics
     from session_memory.learn.measure import Measurement, Side
 

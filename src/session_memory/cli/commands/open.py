@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, remark
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.views.resuming import Resume
@@ -34,7 +34,7 @@ def command(settings: Settings, session: str, run: bool) -> None:
     Prints the command, or runs it with --run: Claude Code, Codex and Grok are known. An agent
     needs its own log to go on; where that was deleted, restore-native puts it back.
     """
-    from session_memory.collect.config import this_host
+    from session_memory.config import this_host
     from session_memory.core.errors import UnknownSession
     from session_memory.views.lookup import find_session
     from session_memory.views.resuming import resume

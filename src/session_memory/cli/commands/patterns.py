@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import MOST, UNREADABLE
-from session_memory.cli.curating import print_learned
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import MOST, UNREADABLE
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_lines,
@@ -17,9 +16,10 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings, settings_of
-from session_memory.cli.text import safe
-from session_memory.cli.when import Period
+from session_memory.cli.kit.settings import Settings, settings_of
+from session_memory.cli.kit.when import Period
+from session_memory.cli.lines.lessons import print_learned
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

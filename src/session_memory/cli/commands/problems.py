@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_json,
@@ -17,7 +17,7 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:

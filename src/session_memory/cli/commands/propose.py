@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
     complete_lesson,
     desk,
     dir_option,
@@ -13,8 +15,6 @@ from session_memory.cli.curating import (
     remark_unread,
     target_options,
 )
-from session_memory.cli.output import remark
-from session_memory.cli.settings import Settings
 
 
 @declared(
@@ -46,7 +46,7 @@ def command(
     Accepted lessons whose scope fits the file, between two markers; the rest of the file stays as
     it is. Secrets are masked. Nothing is written: that is for apply.
     """
-    from session_memory.cli.proposed import proposal_lines
+    from session_memory.cli.lines.proposals import proposal_lines
 
     with desk(settings, directory) as opened:
         found = opened.proposals(targets, repo, names, force)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def command(settings: Settings) -> None:
     A newer release may understand more of a log than the one that collected it. The raw is never
     changed, the logs are not needed, and either all of it is replaced or nothing.
     """
-    from session_memory.cli.progress import progress
-    from session_memory.cli.retention import remark_evicted
-    from session_memory.collect.derive import rebuild
+    from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.retention import remark_evicted
     from session_memory.core.time import now_ms
+    from session_memory.derive.derivation import rebuild
 
     config = settings.configuration()
     with settings.opened(config) as store, progress(settings, "Rebuilding") as bar:

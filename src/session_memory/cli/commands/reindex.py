@@ -2,9 +2,9 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
 
@@ -23,7 +23,7 @@ def command(settings: Settings) -> None:
     A new index is built from the raw beside the old one and takes its place when it is whole; until
     then searches ask the old one. Collecting goes on meanwhile.
     """
-    from session_memory.cli.indexed import build_index
+    from session_memory.cli.lines.indexing import build_index
 
     with settings.opened() as store:
         done = build_index(settings, store)

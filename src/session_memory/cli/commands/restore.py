@@ -2,11 +2,11 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, remark
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, remark, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
 
@@ -44,10 +44,10 @@ def command(
     """
     import msgspec
 
-    from session_memory.cli.retention import remark_evicted
-    from session_memory.collect.config import this_host
+    from session_memory.cli.lines.retention import remark_evicted
     from session_memory.collect.discover import present_paths, roots
-    from session_memory.collect.restore import restore_native
+    from session_memory.config import this_host
+    from session_memory.retain.restore_native import restore_native
     from session_memory.views.lookup import find_session
 
     if everything == bool(sessions):

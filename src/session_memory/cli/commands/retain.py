@@ -2,10 +2,10 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import Column, print_json, print_lines, table, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import Column, print_json, print_lines, table, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import local, plural, size
 
 SHOWN = 20
@@ -37,7 +37,7 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
     session's row, digest and cost stay; session-memory restore brings the rest back. Runs once a
     day after a sync. The limits are in the configuration, under [retention].
     """
-    from session_memory.cli.retention import retention_sentences, run_retention
+    from session_memory.cli.lines.retention import retention_sentences, run_retention
     from session_memory.core.time import now_ms
     from session_memory.views.retention import expiry, expiry_lines, kept
 

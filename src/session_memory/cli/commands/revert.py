@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import desk, print_learned, word, word_options
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import desk, print_learned, word, word_options
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.learn.applied import Applied

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_facet, complete_uid
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import when_options
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_facet, complete_uid
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
     Hits are grouped by session, the best first: titles and messages before calls, calls before
     what tools printed, and of equals the newer one.
     """
-    from session_memory.cli.found import found_lines
-    from session_memory.cli.indexed import make_index_whole
+    from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.cli.lines.search_hits import found_lines
     from session_memory.core.time import now_ms
     from session_memory.search import Filters
     from session_memory.views.lookup import find_session

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_json,
@@ -18,8 +18,8 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import Period
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import Period
 from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def command(
     logs. Secrets are masked in every export; what to do about one that was printed is to
     change it where it is valid. Those who want the store without: sync --redact, and forget.
     """
-    from session_memory.cli.progress import progress
+    from session_memory.cli.kit.progress import progress
     from session_memory.views.lookup import find_session
     from session_memory.views.secrets import list_secrets
     from session_memory.views.sessions import Filter

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from session_memory.cli.command import PROGRAM
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json, remark, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe, safe_lines
+from session_memory.cli.kit.command import PROGRAM
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe, safe_lines
 
 ACTIONS = ("install", "uninstall", "status")
 MANAGERS = ("systemd", "launchd")
@@ -75,8 +75,8 @@ def command(
 
 
 def _install(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, start: bool) -> None:
-    from session_memory.cli.own_file import refuse_foreign, write_own
-    from session_memory.cli.service_files import MARK, starting
+    from session_memory.cli.kit.own_file import refuse_foreign, write_own
+    from session_memory.cli.kit.service_files import MARK, starting
 
     refuse_foreign(plan.path, MARK)
     if not settings.as_json:
@@ -95,8 +95,8 @@ def _install(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, start:
 
 
 def _uninstall(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, stop: bool) -> None:
-    from session_memory.cli.own_file import refuse_foreign, remove_own
-    from session_memory.cli.service_files import MARK, stopping
+    from session_memory.cli.kit.own_file import refuse_foreign, remove_own
+    from session_memory.cli.kit.service_files import MARK, stopping
 
     refuse_foreign(plan.path, MARK)
     left = stopping(plan.manager, plan.path, os.getuid()) if plan.path.exists() else []
@@ -114,7 +114,7 @@ def _uninstall(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, stop
 
 def _stopped(plan: Plan, commands: list[list[str]], stop: bool) -> list[list[str]]:
     """Whoever runs it must let it go first: afterwards its name means nothing to them."""
-    from session_memory.cli.service_files import asking
+    from session_memory.cli.kit.service_files import asking
 
     running, _ = _is_running(asking(plan.manager, plan.path, os.getuid()))
     if running and not stop:
@@ -123,7 +123,7 @@ def _stopped(plan: Plan, commands: list[list[str]], stop: bool) -> list[list[str
 
 
 def _status(settings: Settings, plan: Plan) -> None:
-    from session_memory.cli.service_files import asking
+    from session_memory.cli.kit.service_files import asking
     from session_memory.views.figures import local
 
     running, why = _is_running(asking(plan.manager, plan.path, os.getuid()))
@@ -144,9 +144,9 @@ def _status(settings: Settings, plan: Plan) -> None:
 
 
 def _plan(settings: Settings, manager: str | None, *, with_text: bool) -> Plan:
-    from session_memory.cli import service_files as files
-    from session_memory.collect.config import home
+    from session_memory.cli.kit import service_files as files
     from session_memory.collect.variables import deciding_variables
+    from session_memory.config import home
 
     manager = manager or (files.LAUNCHD if sys.platform == "darwin" else files.SYSTEMD)
     path = files.unit_path(manager, home(), os.environ)
@@ -161,7 +161,7 @@ def _plan(settings: Settings, manager: str | None, *, with_text: bool) -> Plan:
 
 def _watch_line(settings: Settings) -> list[str]:
     """The watch as it is to run: nothing of a session goes to the log of the machine."""
-    from session_memory.collect.config import CONFIG_VARIABLE, STORE_VARIABLE
+    from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE
 
     line = [*_program(), "watch", "--quiet", "--no-color"]
     if store := settings.store or os.environ.get(STORE_VARIABLE):

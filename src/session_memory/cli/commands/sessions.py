@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import when_options
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
 
 OUTCOMES = ("success", "fail", "abandoned", "unknown")
 SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost")
@@ -54,7 +54,7 @@ def command(
     Tokens and cost are those of the session itself; its subagents are sessions of their own. "in"
     is what was sent to the model uncached, "cache" what was read from or written to its cache.
     """
-    from session_memory.cli.listing import session_lines
+    from session_memory.cli.lines.session_table import session_lines
     from session_memory.views.lookup import find_session
     from session_memory.views.sessions import Filter, list_sessions
 

@@ -4,11 +4,11 @@ from datetime import tzinfo
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import tz_option
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import tz_option
 
 LEVELS = ("user", "assistant", "tool", "full")
 AROUND = 10
@@ -92,8 +92,8 @@ def command(
             wanted = Wanted(kinds=kinds, inherited=inherited, full=full, first=first, last=last)
             print_json(show_session(store, uid, wanted).to_dict())
             return
-        from session_memory.cli.pager import print_paged
-        from session_memory.cli.transcript import Lines
+        from session_memory.cli.kit.pager import print_paged
+        from session_memory.cli.lines.transcript import Lines
         from session_memory.views.lookup import short_names
         from session_memory.views.transcript import Reading, Transcript
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_json,
@@ -16,7 +16,7 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def command(settings: Settings, session: str | None, text: str | None, limit: in
     By the words that tell a session from the others, and the files it was about. The session's own
     subagents and forks are left out. Nothing is sent anywhere.
     """
-    from session_memory.cli.indexed import make_index_whole
+    from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.views.lookup import find_session
     from session_memory.views.similar import similar_to_session, similar_to_text
 

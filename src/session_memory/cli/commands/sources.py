@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_json,
@@ -18,8 +18,8 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import local, plural, size
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def command(
     whole), spill (kept as it is, and gives no events). Secrets in one that is marked masked were
     masked when it was collected.
     """
-    from session_memory.collect.config import this_host
+    from session_memory.config import this_host
     from session_memory.views.sources import account, list_sources
 
     settings: Settings = ctx.obj

@@ -12,17 +12,11 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import (
-    Column,
-    print_lines,
-    remark,
-    table,
-    terminal_width,
-    to_json,
-)
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import Column, print_lines, remark, table, terminal_width
+from session_memory.cli.kit.settings import Settings
 from session_memory.core.text import visible
+from session_memory.render.json_text import to_json
 
 SHOWN = 1000
 _FORMULA = ("=", "+", "-", "@")

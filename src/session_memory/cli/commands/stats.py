@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
-from session_memory.cli.completion import complete_facet
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
-from session_memory.cli.when import when_options
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
     from session_memory.views.stats import Report
@@ -82,8 +82,8 @@ def command(
 
 
 def _show(settings: Settings, report: "Report") -> None:
-    from session_memory.cli.bars import signs
-    from session_memory.cli.stats import report_lines
+    from session_memory.cli.lines.bars import signs
+    from session_memory.cli.lines.stats import report_lines
 
     if not report.stored:
         remark(settings, "No sessions yet. Collect them: session-memory sync")

@@ -6,11 +6,11 @@ from datetime import tzinfo
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
-from session_memory.cli.when import Zone
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import Zone
+from session_memory.render.text import safe
 
 MOST_BYTES = 1 << 20
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import print_json, remark
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
-    from session_memory.collect.config import Config
     from session_memory.collect.discover import Root
     from session_memory.collect.sync import Outcome
+    from session_memory.config import Config
     from session_memory.learn.analyze import Analyzed
     from session_memory.store import Store
 
@@ -55,7 +55,7 @@ def command(
     Reads only what was added since the last run and never touches the logs themselves. It can be
     stopped at any moment; the next run goes on from there.
     """
-    from session_memory.cli.retention import after_sync
+    from session_memory.cli.lines.retention import after_sync
     from session_memory.collect.discover import roots as places
 
     settings: Settings = ctx.obj
@@ -99,8 +99,8 @@ def run(
     dry_run: bool = False,
     host: str | None = None,
 ) -> "Outcome":
-    from session_memory.cli.indexed import make_index_whole
-    from session_memory.cli.progress import progress
+    from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.collect.sync import sync
 
     if not dry_run:
@@ -111,8 +111,8 @@ def run(
 
 def run_demo(settings: Settings, store: "Store") -> "Outcome":
     """Collect the bundled sessions, whatever the configuration leaves out, under their own host."""
-    from session_memory.collect.config import Config
     from session_memory.collect.discover import roots
+    from session_memory.config import Config
     from session_memory.demo import demo_home
 
     config = Config()
@@ -124,7 +124,7 @@ def _has_no_logs(store: "Store") -> bool:
 
 
 def _analyzed(settings: Settings, store: "Store", config: "Config") -> "Analyzed":
-    from session_memory.cli.analysis import run_analysis
+    from session_memory.cli.lines.analysis import run_analysis
 
     store.own_prices = lambda: config.prices
     return run_analysis(settings, store)
@@ -139,7 +139,7 @@ def _show(
     dry_run: bool,
     is_demo: bool,
 ) -> None:
-    from session_memory.cli.summary import looked_at, sync_summary
+    from session_memory.cli.lines.sync_summary import looked_at, sync_summary
 
     if is_demo:
         click.secho(demo_notice(), fg="yellow", err=settings.as_json)
@@ -159,7 +159,7 @@ def _show(
         return
     click.echo(sync_summary(outcome, store, dry_run=dry_run))
     if analysis is not None:
-        from session_memory.cli.analysis import analysis_summary
+        from session_memory.cli.lines.analysis import analysis_summary
 
         click.echo(analysis_summary(analysis))
     click.echo(_next(outcome, dry_run))

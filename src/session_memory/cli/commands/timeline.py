@@ -2,10 +2,10 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, terminal_width
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, terminal_width
+from session_memory.cli.kit.settings import Settings
 
 
 @declared(
@@ -28,8 +28,8 @@ def command(settings: Settings, session: str, no_pager: bool) -> None:
     subagents below the calls that started them, and gaps of five minutes and more. The bar shows
     where in the session a moment lies, gaps left out.
     """
-    from session_memory.cli.pager import print_paged
-    from session_memory.cli.timeline_lines import timeline_lines
+    from session_memory.cli.kit.pager import print_paged
+    from session_memory.cli.lines.timeline import timeline_lines
     from session_memory.core.errors import UnknownSession
     from session_memory.views.lookup import find_session
     from session_memory.views.timeline import timeline

@@ -2,10 +2,10 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_uid
-from session_memory.cli.output import print_json, print_lines, terminal_width
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, print_lines, terminal_width
+from session_memory.cli.kit.settings import Settings
 
 
 @declared(
@@ -29,7 +29,7 @@ def command(settings: Settings, session: str) -> None:
     on; branches that a rewind abandoned are named. What a fork has copied counts for its parent
     alone, so the sum over all is right.
     """
-    from session_memory.cli.tree import family_lines
+    from session_memory.cli.lines.tree import family_lines
     from session_memory.views.family import family
     from session_memory.views.lookup import find_session, short_names
 

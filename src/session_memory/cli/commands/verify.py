@@ -2,11 +2,11 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.failures import FAILED
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import FAILED
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
 
@@ -33,8 +33,8 @@ def command(ctx: click.Context, sample: int) -> None:
     Then derives a sample of sessions anew from the raw and compares their events with those that
     are stored. Exit status 1 means that something differs.
     """
-    from session_memory.cli.progress import progress
-    from session_memory.collect.check import verify
+    from session_memory.cli.kit.progress import progress
+    from session_memory.retain.check import verify
 
     settings: Settings = ctx.obj
     with settings.opened() as store, progress(settings, "Verifying") as bar:

@@ -5,10 +5,10 @@ import platform
 import click
 
 from session_memory import __version__
-from session_memory.cli.command import PROGRAM
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import PROGRAM
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 
 
 @declared(

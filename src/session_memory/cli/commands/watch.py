@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.reader import reader_is_gone
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.reader import reader_is_gone
+from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
-    from session_memory.cli.analysis import Follower
-    from session_memory.cli.telling import Teller
-    from session_memory.collect.happenings import Happening
+    from session_memory.cli.lines.analysis import Follower
+    from session_memory.cli.lines.watch_output import Teller
     from session_memory.collect.stop import Stop
     from session_memory.collect.watch import Watch
+    from session_memory.collect.watch_events import Happening
 
 SHORTEST_INTERVAL = 5.0
 DEFAULT_INTERVAL = 600.0
@@ -62,10 +62,10 @@ def command(
     appear, rotate and vanish, agents may be installed later. A sync or another watch may run
     beside it. Ctrl-C ends it; what it missed meanwhile, the next watch or sync collects.
     """
-    from session_memory.cli.analysis import Follower
-    from session_memory.cli.progress import progress
-    from session_memory.cli.retention import retain_beside
-    from session_memory.cli.telling import teller
+    from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.analysis import Follower
+    from session_memory.cli.lines.retention import retain_beside
+    from session_memory.cli.lines.watch_output import teller
     from session_memory.collect.discover import roots as places
     from session_memory.collect.watch import Watch
     from session_memory.store import open_store

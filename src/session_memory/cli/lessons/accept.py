@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.completion import complete_facet
-from session_memory.cli.curating import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
     complete_pattern,
     desk,
     dir_option,
@@ -14,9 +16,7 @@ from session_memory.cli.curating import (
     word,
     word_options,
 )
-from session_memory.cli.output import remark, short_path
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe, safe_lines
+from session_memory.render.text import safe, safe_lines
 
 
 @declared(

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import desk, dir_option, print_learned
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_lines,
@@ -17,8 +16,9 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import desk, dir_option, print_learned
+from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.views.lessons import LessonRow

@@ -2,9 +2,8 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import desk, print_learned
-from session_memory.cli.output import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import (
     Cell,
     Column,
     print_lines,
@@ -13,7 +12,8 @@ from session_memory.cli.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import desk, print_learned
 from session_memory.views.figures import local
 
 

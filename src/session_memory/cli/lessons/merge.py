@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import (
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
     complete_lesson,
     desk,
     dir_option,
@@ -13,8 +14,7 @@ from session_memory.cli.curating import (
     word,
     word_options,
 )
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.render.text import safe
 
 
 @declared(

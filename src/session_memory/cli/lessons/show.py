@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.curating import complete_lesson, desk, dir_option, print_learned
-from session_memory.cli.output import print_lines
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe, safe_lines
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_lines
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import complete_lesson, desk, dir_option, print_learned
+from session_memory.render.text import safe, safe_lines
 
 if TYPE_CHECKING:
     from session_memory.views.lessons import LessonPage

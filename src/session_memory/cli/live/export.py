@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, print_lines, short_path
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.live.opened import opened_session, session_argument, which_option
-from session_memory.cli.output import print_json, print_lines, short_path, to_json
-from session_memory.cli.settings import Settings
-from session_memory.cli.text import safe
+from session_memory.render.json_text import to_json
+from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 

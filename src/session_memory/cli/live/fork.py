@@ -2,10 +2,10 @@
 
 import click
 
-from session_memory.cli.command import command as declared
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.live.opened import opened_session, session_argument
-from session_memory.cli.output import print_json
-from session_memory.cli.settings import Settings
 
 
 @declared(

@@ -2,11 +2,11 @@
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.command import limit_option
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.command import limit_option
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.live.opened import opened_live
-from session_memory.cli.output import print_json, print_lines, remark, terminal_width
-from session_memory.cli.settings import Settings
 
 
 @declared(
@@ -32,7 +32,7 @@ def command(
     settings: Settings, cwd: str | None, status: str | None, subagents: bool, limit: int
 ) -> None:
     """List live sessions, newest first."""
-    from session_memory.cli.live.lines import session_lines
+    from session_memory.cli.lines.live import session_lines
     from session_memory.views.live import list_live
 
     with opened_live(settings) as live:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.completion import complete_live
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.completion import complete_live
+from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
     from session_memory.live.store import SessionStore

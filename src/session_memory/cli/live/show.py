@@ -2,10 +2,10 @@
 
 import click
 
-from session_memory.cli.command import command as declared
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, print_lines, terminal_width
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.live.opened import opened_session, session_argument, which_option
-from session_memory.cli.output import print_json, print_lines, terminal_width
-from session_memory.cli.settings import Settings
 
 
 @declared(
@@ -31,7 +31,7 @@ def command(settings: Settings, session: str, which: str, full: bool) -> None:
 
     Reading changes nothing: an interrupted call stays open until somebody repairs it.
     """
-    from session_memory.cli.live.lines import view_lines
+    from session_memory.cli.lines.live import view_lines
     from session_memory.views.live import show_live
 
     with opened_session(settings, session) as (live, session_id):

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.command import command as declared
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_lines, terminal_width
+from session_memory.cli.kit.reader import reader_is_gone
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.live.opened import opened_session, session_argument
-from session_memory.cli.output import print_lines, terminal_width, to_json
-from session_memory.cli.reader import reader_is_gone
-from session_memory.cli.settings import Settings
+from session_memory.render.json_text import to_json
 
 if TYPE_CHECKING:
     from session_memory.live.rows import MessageRow
@@ -81,7 +82,7 @@ def _following(
 
 
 def _print(settings: Settings, message: "MessageRow") -> None:
-    from session_memory.cli.live.lines import message_lines
+    from session_memory.cli.lines.live import message_lines
     from session_memory.views.live import jsonable
 
     if settings.as_json:

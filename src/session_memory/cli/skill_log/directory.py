@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
     from session_memory.live.skill_log import SkillLog

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.failures import PROBLEMS
-from session_memory.cli.outline import outline
-from session_memory.cli.output import print_json, print_lines, remark, short_path
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import print_json, print_lines, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.json_outline import outline
 from session_memory.cli.skill_log.directory import directory_option, opened_log
-from session_memory.cli.text import safe
+from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 

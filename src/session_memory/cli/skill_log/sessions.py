@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json, print_lines
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, print_lines
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.skill_log.directory import directory_option, opened_log
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.when import Period
+from session_memory.cli.kit.when import Period
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session

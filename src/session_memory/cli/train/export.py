@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from session_memory.cli.command import command as declared
-from session_memory.cli.output import print_json, print_lines, remark, short_path
-from session_memory.cli.settings import Settings
+from session_memory.cli.kit.command import command as declared
+from session_memory.cli.kit.output import print_json, print_lines, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.training import SHAPE, hint, lines
 from session_memory.cli.train.choosing import choosing
-from session_memory.cli.train.report import SHAPE, hint, lines
 from session_memory.views.figures import plural, size
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from session_memory.collect.bodies import Bodies
-from session_memory.collect.raw_source import RawSource
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.schema import Attempt, Entry, Session, SessionEvent
 from session_memory.core.skills import FLAVOR, verdict_of
+from session_memory.derive.bodies import Bodies
+from session_memory.derive.raw_source import RawSource
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.train import gate

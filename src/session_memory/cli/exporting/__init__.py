@@ -1,1 +1,0 @@
-"""Transcripts as files: one module for each format, each a stream of text made of items."""

@@ -1,0 +1,136 @@
+"""What every command has: the shared options, examples, and a word on its JSON."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.settings import settings_of
+
+PROGRAM = "session-memory"
+ALIGNED = 44
+# Set in the context where the options of every command are listed elsewhere.
+WITHOUT_SHARED = "session_memory.cli.without_shared"
+Examples = Sequence[tuple[str, str]]
+
+
+class Command(click.Command):
+    """A command with examples; ``json_shape`` says what ``--json`` prints."""
+
+    def __init__(
+        self, *args: Any, examples: Examples = (), json_shape: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.json_shape = json_shape
+        self.params += shared_options()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self._refuse_repeated(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Of two values the last would win silently."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        seen: set[str] = set()
+        for given in order:
+            if isinstance(given, _SharedOption) or not _takes_one_value(given):
+                continue
+            if given.opts[0] in seen:
+                raise click.UsageError(f"{given.opts[0]} takes one value, and is given twice", ctx)
+            seen.add(given.opts[0])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        since, until = ctx.params.get("since"), ctx.params.get("until")
+        if isinstance(since, int) and isinstance(until, int) and since >= until:
+            raise click.UsageError("--since is after the end of --until", ctx)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
+        if self.json_shape:
+            with formatter.section("With --json"):
+                formatter.write_text(self.json_shape)
+        write_examples(self.examples, formatter)
+
+
+def command(
+    name: str, *, examples: Examples, json_shape: str = ""
+) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function the command ``name``; its docstring is the help."""
+    return click.command(name, cls=Command, examples=examples, json_shape=json_shape)
+
+
+def limit_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--limit`` as every list has it."""
+    kind = click.IntRange(min=0)
+    meaning = "At most so many; 0 for all."
+    return click.option(
+        "--limit", type=kind, default=default, metavar="N", help=meaning, show_default=True
+    )
+
+
+def shared_options() -> list[click.Parameter]:
+    """New ones for each command: click binds an option to the command that holds it."""
+    store = "The store: a file or a postgresql:// address.  [env: SESSION_MEMORY_STORE]"
+    config = "The configuration file.  [env: SESSION_MEMORY_CONFIG]"
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return [
+        _shared("--store", metavar="PLACE", help=store),
+        _shared("--config", type=file, metavar="FILE", help=config),
+        _shared("--json", "as_json", is_flag=True, help="Print the answer as JSON."),
+        _shared("--no-color", is_flag=True, help="Print without colours.  [env: NO_COLOR]"),
+        _shared("--quiet", "-q", is_flag=True, help="No progress and no remarks."),
+    ]
+
+
+class _SharedOption(click.Option):
+    """An option of every command; told apart so that the help lists these by themselves."""
+
+
+def _takes_one_value(given: click.Parameter) -> bool:
+    if not isinstance(given, click.Option):
+        return False
+    return not (given.multiple or given.is_flag or given.count)
+
+
+def _shared(*names: str, **attributes: Any) -> click.Option:
+    return _SharedOption(list(names), expose_value=False, callback=_remember, **attributes)
+
+
+def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    settings = settings_of(ctx)
+    if value == "":
+        raise click.BadParameter("it is empty", ctx=ctx, param=parameter)
+    if value not in (None, False):
+        setattr(settings, str(parameter.name), value)
+    if settings.no_color or os.environ.get("NO_COLOR"):
+        ctx.color = False
+    return value
+
+
+def write_options(
+    holder: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    own: list[tuple[str, str]] = []
+    shared: list[tuple[str, str]] = []
+    for parameter in holder.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None and not isinstance(parameter, click.Argument):
+            (shared if isinstance(parameter, _SharedOption) else own).append(record)
+    with formatter.section("Options"):
+        formatter.write_dl(own)
+    if not ctx.meta.get(WITHOUT_SHARED):
+        with formatter.section("Options of every command"):
+            formatter.write_dl(shared)
+
+
+def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
+    """As lines of a shell, never wrapped, so that they can be copied."""
+    size = max((len(line) for line, _ in examples if len(line) <= ALIGNED), default=0)
+    with formatter.section("Examples"):
+        for line, meaning in examples:
+            formatter.write(f"  {PROGRAM} {line:<{size}}  # {meaning}\n")

@@ -1,0 +1,85 @@
+"""Completion of what only the store knows."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+from session_memory.core.errors import SessionMemoryError
+
+MOST = 50
+# What is wrong with the store a command will say; in the middle of a line being typed it cannot.
+UNREADABLE = (SessionMemoryError, OSError, click.ClickException)
+
+
+def complete_uid(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """The short names of sessions, newest first; nothing at all when the store cannot be read."""
+    from click.shell_completion import CompletionItem
+
+    from session_memory.cli.kit.settings import settings_of
+    from session_memory.render.text import safe
+    from session_memory.views.sessions import Filter, list_sessions
+
+    try:
+        with settings_of(ctx).opened() as store:
+            listing = list_sessions(store, Filter(), limit=0)
+    except UNREADABLE:
+        return []
+    named = ((listing.names[one.session_uid], one.title) for one in listing.sessions)
+    found = [
+        CompletionItem(name, help=safe(title or ""))
+        for name, title in named
+        if name.startswith(incomplete)
+    ]
+    return found[:MOST]
+
+
+def complete_live(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """The ids of live sessions, newest first; nothing at all when the store cannot be read."""
+    from click.shell_completion import CompletionItem
+
+    from session_memory.cli.kit.settings import settings_of
+    from session_memory.render.text import safe
+    from session_memory.views.live import list_live, live_store
+
+    try:
+        with settings_of(ctx).opened() as store:
+            rows = list_live(live_store(store), with_subagents=True, limit=0).sessions
+    except UNREADABLE:
+        return []
+    found = [row for row in rows if row.session_id.startswith(incomplete)]
+    return [CompletionItem(row.session_id, help=safe(row.title or "")) for row in found[:MOST]]
+
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def complete_facet(name: str) -> Completer:
+    """Every ``flavor``, ``repo`` or ``model`` there is; nothing when the store cannot be read."""
+
+    def complete(
+        ctx: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        from session_memory.cli.kit.settings import settings_of
+        from session_memory.render.text import safe
+        from session_memory.views.stats import facets
+
+        try:
+            with settings_of(ctx).opened() as store:
+                found = dict(zip(("flavor", "repo", "model"), facets(store), strict=True))[name]
+        except UNREADABLE:
+            return []
+        # A name that is not plain text cannot be typed either.
+        plain = (one for one in found if one.startswith(incomplete) and safe(one) == one)
+        return [CompletionItem(one) for one in plain][:MOST]
+
+    return complete

@@ -1,0 +1,116 @@
+"""Failures as people and programs want them: ``error:`` and ``hint:``, or one JSON object."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+import click
+
+from session_memory.render.text import safe
+
+DEBUG = "SESSION_MEMORY_DEBUG"
+FAILED, USAGE, PROBLEMS, INTERRUPTED = 1, 2, 3, 130
+
+
+class Failure(NamedTuple):
+    kind: str
+    message: str
+    hint: str | None
+    status: int
+
+
+def guarded(run: Callable[[], int], *, as_json: bool, plain: bool, goes_on: bool = False) -> int:
+    """The exit status of ``run``; what it raises becomes a message on stderr.
+
+    ``goes_on`` says that, run again, it goes on where it was interrupted.
+    """
+    _write_anything()
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except BrokenPipeError:
+        # The reader has seen enough, as in ``session-memory sessions | head``.
+        _forget_stdout()
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get(DEBUG):
+            raise
+        if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
+            click.echo(error.format_message(), err=True)
+            return USAGE
+        failure = explained(error, goes_on=goes_on)
+        with suppress(BrokenPipeError):
+            report(failure, as_json=as_json, plain=plain)
+        return failure.status
+
+
+def explained(error: BaseException, *, goes_on: bool = False) -> Failure:
+    from session_memory.core.errors import SessionMemoryError
+
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            return Failure("usage", "no command given", "See: session-memory --help", USAGE)
+        case click.UsageError():
+            return _usage(error)
+        case click.ClickException():
+            return Failure("usage", error.format_message(), None, USAGE)
+        case click.Abort() | KeyboardInterrupt():
+            hint = "What was done so far is kept; run the command again to go on."
+            return Failure("interrupted", "interrupted", hint if goes_on else None, INTERRUPTED)
+        case SessionMemoryError():
+            return Failure(error.kind, str(error), error.hint, FAILED)
+        case OSError():
+            return _os_error(error)
+    message = f"unexpected {type(error).__name__}: {error}"
+    hint = f"This is a bug. Run it again with {DEBUG}=1 to see where it happened."
+    return Failure("bug", message, hint, FAILED)
+
+
+def _usage(error: click.UsageError) -> Failure:
+    path = error.ctx.command_path if error.ctx else "session-memory"
+    hint = f"See: {path} --help"
+    message = error.format_message()
+    near = getattr(error, "possibilities", None)
+    if near:
+        # click puts its guess into the message; ours belongs into the hint.
+        message = error.message
+        hint = f"Did you mean {' or '.join(near)}? {hint}"
+    return Failure("usage", message.rstrip("."), hint, USAGE)
+
+
+def _os_error(error: OSError) -> Failure:
+    place = f"{error.filename}: " if error.filename else ""
+    message = f"{place}{error.strerror or error}"
+    return Failure("os_error", message, "Check that the path exists and is yours.", FAILED)
+
+
+def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
+    if as_json:
+        from session_memory.render.json_text import to_json
+
+        told = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
+        click.echo(to_json({"error": told}), err=True)
+        return
+    message = failure.message[:1].lower() + failure.message[1:]
+    color = False if plain or os.environ.get("NO_COLOR") else None
+    click.secho(f"error: {safe(message)}", fg="red", err=True, color=color)
+    if failure.hint:
+        click.echo(f"hint: {safe(failure.hint)}", err=True)
+
+
+def _write_anything() -> None:
+    """A terminal that cannot show a character gets an escape, never an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """What is still buffered cannot be written any more, not even when Python shuts down."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,126 @@
+"""Printing: JSON for programs, aligned columns for people, the same on a terminal or in a file."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from session_memory.render.json_text import to_json
+from session_memory.render.text import cut, safe, width
+
+GAP = "  "
+BATCH = 200
+NARROWEST = 10
+
+
+def print_json(value: Any) -> None:
+    """One line for a program, indented for a person who looks at it on a terminal."""
+    click.echo(to_json(value, indent=2 if sys.stdout.isatty() else None))
+
+
+class Column(NamedTuple):
+    """A column of a table; ``flexible`` ones give way when the terminal is narrow. Where that is
+    not enough, when they are down to ``least``, ``spare`` ones are left out, the highest first."""
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+    spare: int = 0
+    least: int = NARROWEST
+
+
+class Cell(NamedTuple):
+    """Text with a style, as ``click.style`` takes it."""
+
+    text: str
+    style: dict[str, Any] = {}
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal; None when the output is no terminal and need not be cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def table(
+    columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], limit: int | None = None
+) -> Iterator[str]:
+    """Aligned lines, titles first; every cell is made safe here."""
+    cells = [[_safe(cell) for cell in row] for row in rows]
+    titles = [Cell(column.title, {"bold": True}) for column in columns]
+    widths = [
+        max(width(cell.text) for cell in column) for column in zip(titles, *cells, strict=True)
+    ]
+    kept = _kept(columns, widths, limit)
+    columns, widths = [columns[place] for place in kept], [widths[place] for place in kept]
+    _shrink(columns, widths, limit)
+    for whole in (titles, *cells):
+        row = [whole[place] for place in kept]
+        yield GAP.join(
+            _placed(cell, column, size)
+            for cell, column, size in zip(row, columns, widths, strict=True)
+        ).rstrip()
+
+
+def _safe(cell: str | Cell) -> Cell:
+    return Cell(safe(cell)) if isinstance(cell, str) else Cell(safe(cell.text), cell.style)
+
+
+def _kept(columns: Sequence[Column], widths: list[int], limit: int | None) -> list[int]:
+    """The places of the columns for which there is room when the flexible ones have given way."""
+    kept = list(range(len(columns)))
+
+    def needed() -> int:
+        flexible = {n: columns[n].least for n in kept if columns[n].flexible}
+        least = sum(min(widths[n], flexible.get(n, widths[n])) for n in kept)
+        return least + len(GAP) * (len(kept) - 1)
+
+    while limit is not None and needed() > limit:
+        spare = max(kept, key=lambda place: columns[place].spare)
+        if not columns[spare].spare:
+            break
+        kept.remove(spare)
+    return kept
+
+
+def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> None:
+    if limit is None:
+        return
+    flexible = [place for place, column in enumerate(columns) if column.flexible]
+    missing = sum(widths) + len(GAP) * (len(widths) - 1) - limit
+    for _ in range(missing):
+        widest = max(flexible, key=lambda place: widths[place], default=None)
+        if widest is None or widths[widest] <= NARROWEST:
+            return
+        widths[widest] -= 1
+
+
+def _placed(cell: Cell, column: Column, size: int) -> str:
+    text = cut(cell.text, size)
+    blank = " " * (size - width(text))
+    styled = click.style(text, **cell.style) if cell.style and text else text
+    return blank + styled if column.right else styled + blank
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """In batches: every call of ``echo`` flushes."""
+    source = iter(lines)
+    while batch := list(islice(source, BATCH)):
+        click.echo("\n".join(batch))
+
+
+def remark(settings: Any, text: str) -> None:
+    """A word beside the answer: on stderr, so that the answer can be piped."""
+    if settings.chatty:
+        click.secho(safe(text), err=True, dim=sys.stderr.isatty())
+
+
+def short_path(path: str | Path) -> str:
+    """A path below the home directory begins with ``~``."""
+    from session_memory.config import home
+
+    text, base = str(path), str(home())
+    return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text

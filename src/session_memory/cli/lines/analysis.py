@@ -1,0 +1,104 @@
+"""Running an analysis with a bar beside it; shared by the commands that can start one."""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from session_memory.cli.kit.settings import Settings
+from session_memory.views.figures import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from session_memory.collect.watch_events import Happening
+    from session_memory.learn.analyze import Analyzed
+    from session_memory.store import Store
+
+WORTH_A_BAR = 20_000
+EVERY_S = 60.0
+
+
+class _Bar:
+    """Counts events, on a terminal alone, and only where there are many."""
+
+    def __init__(self, is_wanted: bool) -> None:
+        self._is_wanted = is_wanted
+        self._bar: Any = None
+        self._task: Any = None
+
+    def begin(self, sessions: int, events: int) -> None:
+        if not self._is_wanted or events < WORTH_A_BAR:
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+        columns = ("{task.description}", BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task(f"Analyzing {sessions:,} sessions", total=events)
+
+    def advance(self, events: int) -> None:
+        if self._bar is not None:
+            self._bar.advance(self._task, events)
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def run_analysis(settings: Settings, store: "Store", uids: list[str] | None = None) -> "Analyzed":
+    """Analyze what changed, or the sessions of ``uids``."""
+    from session_memory.learn.analyze import analyze
+
+    bar = _Bar(settings.chatty and sys.stderr.isatty())
+    try:
+        return analyze(store, uids, on_begin=bar.begin, on_session=bar.advance)
+    finally:
+        bar.end()
+
+
+class Follower:
+    """Analyzes beside a watch: what it collected, when it has a moment, and not too often, since
+    a session that grows is read as a whole."""
+
+    def __init__(self, opened: "Callable[[], AbstractContextManager[Store]]") -> None:
+        self._opened = opened
+        self._is_due = False
+        self._next = 0.0
+
+    def hears(self, happening: "Happening") -> "Happening | None":
+        """What went wrong, if something did; it is tried again."""
+        from session_memory.collect.watch_events import Idle, Stopped, Synced, Trouble
+        from session_memory.core.errors import StoreError
+        from session_memory.learn.analyze import analyze
+
+        self._is_due |= isinstance(happening, Synced) and happening.sessions > 0
+        is_time = isinstance(happening, Idle) and time.monotonic() >= self._next
+        if not self._is_due or not (is_time or isinstance(happening, Stopped)):
+            return None
+        self._next = time.monotonic() + EVERY_S
+        try:
+            with self._opened() as store:
+                analyze(store)
+        except StoreError as error:
+            return Trouble(
+                at=happening.at,
+                kind=error.kind,
+                message=str(error),
+                hint=error.hint,
+                retry_in=EVERY_S,
+            )
+        self._is_due = False
+        return None
+
+
+def analysis_summary(done: "Analyzed") -> str:
+    """What it did, in a sentence or two."""
+    if not done.analyzed:
+        return f"Nothing to analyze; {plural(done.unchanged, 'session')} known."
+    ends = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(done.outcomes.items()))
+    known = f"; {done.unchanged:,} were known" if done.unchanged else ""
+    found = f"{plural(done.signals, 'signal')} and {plural(done.errors, 'error')}"
+    read = f"Analyzed {plural(done.analyzed, 'session')} ({plural(done.events, 'event')}){known}."
+    return f"{read} Outcomes: {ends}. Found {found}."

@@ -1,0 +1,126 @@
+"""Bars, sparklines and heatmaps: figures as characters, in as many columns as there are.
+
+The shape alone carries the figure, so it reads the same without colours; where the output cannot
+show blocks, `signs` gives characters of ASCII.
+"""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple
+
+import click
+
+from session_memory.render.text import width
+
+LEAST, MOST = 4, 40
+LEVELS = 4
+
+
+class Signs(NamedTuple):
+    """What to draw with, each from least to most; the first of ``shades`` is nothing at all."""
+
+    parts: str
+    sparks: str
+    shades: str
+    more: str
+
+
+BLOCKS = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·░▒▓█", "…")
+ASCII = Signs("#", "_.-=+*%#", ".:+*#", "~")
+_STYLES: tuple[dict[str, Any], ...] = (
+    {"dim": True},
+    *({"fg": green} for green in (22, 28, 34, 46)),
+)
+
+
+def signs(stream: IO[str] | None = None) -> Signs:
+    """Blocks, or ASCII where the encoding of the output cannot hold them."""
+    encoding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
+    try:
+        "".join(BLOCKS).encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return BLOCKS
+
+
+def room(limit: int | None, taken: int, most: int = MOST) -> int:
+    """Columns left for a drawing beside ``taken`` others; 0 when too few are left to say anything.
+
+    Without a limit (the output is no terminal) it is as wide as it gets.
+    """
+    left = most if limit is None else min(limit - taken, most)
+    return left if left >= LEAST else 0
+
+
+def bar(value: float, largest: float, columns: int, using: Signs = BLOCKS) -> str:
+    """``value`` as a part of ``columns``, which are ``largest``; what is not nothing is seen."""
+    if value <= 0 or largest <= 0 or columns <= 0:
+        return ""
+    steps = len(using.parts)
+    eighths = max(1, round(min(value / largest, 1) * columns * steps))
+    whole, rest = divmod(eighths, steps)
+    return using.parts[-1] * whole + (using.parts[rest - 1] if rest else "")
+
+
+def spark(values: Sequence[float], columns: int | None = None, using: Signs = BLOCKS) -> str:
+    """A sign for each value, nothing a blank; more values than ``columns`` are added up in groups.
+
+    The groups are as equal as they can be, so a last one is not low for being short.
+    """
+    if columns is not None and len(values) > columns:
+        values = _grouped(values, columns)
+    largest = max(values, default=0)
+    return "".join(_spark(value, largest, using.sparks) for value in values)
+
+
+def _grouped(values: Sequence[float], columns: int) -> list[float]:
+    """Averages: of groups that differ by one in length, sums would draw a comb."""
+    edges = [place * len(values) // columns for place in range(columns + 1)]
+    return [
+        sum(values[first:end]) / (end - first) for first, end in zip(edges, edges[1:], strict=False)
+    ]
+
+
+def _spark(value: float, largest: float, sparks: str) -> str:
+    if value <= 0 or largest <= 0:
+        return " "
+    return sparks[min(int(value / largest * len(sparks)), len(sparks) - 1)]
+
+
+def cuts(values: Iterable[float]) -> list[float]:
+    """The last of each quarter but the fourth, of the values that are not nothing.
+
+    Where most are the same they are the least, and the largest is always in the fourth.
+    """
+    some = sorted(value for value in values if value > 0)
+    if not some:
+        return []
+    lesser = next((value for value in reversed(some) if value < some[-1]), 0)
+    ends = (-(-len(some) * part // LEVELS) - 1 for part in range(1, LEVELS))
+    return [min(some[end], lesser) for end in ends]
+
+
+def shade(value: float | None, at: Sequence[float], using: Signs = BLOCKS) -> str:
+    """One styled sign for a value among `cuts`; ``None``, which has no place, is a blank."""
+    if value is None:
+        return " "
+    level = 0 if value <= 0 else 1 + bisect_left(at, value)
+    return click.style(using.shades[level], **_STYLES[level])
+
+
+def heatmap(
+    rows: Sequence[tuple[str, Sequence[float | None]]], *, wide: int = 1, using: Signs = BLOCKS
+) -> Iterator[str]:
+    """Lines of labels and shades, each cell ``wide`` columns; one scale for all of them."""
+    at = cuts(value for _, cells in rows for value in cells if value is not None)
+    size = max((width(label) for label, _ in rows), default=0)
+    for label, cells in rows:
+        drawn = "".join(shade(cell, at, using) + " " * (wide - 1) for cell in cells)
+        yield f"{label}{' ' * (size - width(label))} {drawn}".rstrip()
+
+
+def legend(using: Signs = BLOCKS) -> str:
+    """``less · ░ ▒ ▓ █ more``."""
+    shades = (click.style(s, **_STYLES[n]) for n, s in enumerate(using.shades))
+    return f"less {' '.join(shades)} more"

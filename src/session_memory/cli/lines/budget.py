@@ -1,0 +1,56 @@
+"""Budgets as lines: what was spent, what is left, where it leads."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from session_memory.cli.kit.output import Cell, Column, table
+from session_memory.cli.lines.bars import bar, signs
+from session_memory.pricing.words import dollars, shown
+
+if TYPE_CHECKING:
+    from session_memory.views.budget import Budget, Standing
+
+COLUMNS = (
+    Column("period"),
+    Column("spent", right=True),
+    Column("limit", right=True),
+    Column("left", right=True),
+    Column("at this pace", right=True),
+    Column(""),
+)
+_STYLES: dict[str, dict[str, Any]] = {
+    "over": {"fg": "red"},
+    "near": {"fg": "yellow"},
+    "ok": {"fg": "green"},
+}
+_NAMES = {"day": "today", "month": "this month"}
+_WIDE = 20
+
+
+def budget_lines(found: "Budget", limit: int | None) -> Iterator[str]:
+    return table(COLUMNS, [_cells(standing) for standing in found.standings], limit)
+
+
+def _cells(standing: "Standing") -> list[str | Cell]:
+    style = _STYLES.get(standing.state, {})
+    drawn = bar(standing.spent, standing.limit or 0, _WIDE, signs())
+    return [
+        _NAMES[standing.period],
+        Cell(shown(standing.tally.amount), style),
+        "-" if standing.limit is None else dollars(standing.limit),
+        "-" if standing.left is None else dollars(standing.left),
+        dollars(standing.forecast),
+        Cell(drawn, style),
+    ]
+
+
+def warnings(found: "Budget") -> Iterator[str]:
+    """A sentence for each limit that is near or passed."""
+    for standing in found.standings:
+        if standing.limit is None or standing.state not in ("near", "over"):
+            continue
+        # A limit written by hand may be less than a millionth of a dollar: no share of that.
+        share = f" ({standing.spent * 100 // standing.limit} %)" if standing.limit else ""
+        spent = f"{dollars(standing.spent)} of {dollars(standing.limit)}"
+        word = "over budget" if standing.state == "over" else "near the budget"
+        yield f"{word}: {spent}{share} spent {_NAMES[standing.period]}"

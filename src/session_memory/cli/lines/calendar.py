@@ -1,0 +1,102 @@
+"""Activity as heatmaps: days by weeks, as contribution graphs have it, and hours by weekdays."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from session_memory.cli.lines.bars import Signs, heatmap, legend, spark
+from session_memory.views.figures import count
+
+if TYPE_CHECKING:
+    from session_memory.views.stats.values import Activity, Day
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+LABEL = 4
+A_YEAR = 53
+LONGEST = 366
+_SERIES = ("sessions", "turns", "calls", "events")
+
+
+def activity_lines(activity: "Activity", limit: int | None, using: Signs) -> Iterator[str]:
+    if not activity.days:
+        return
+    events = {date.fromisoformat(day.day): day.events for day in activity.days}
+    yield from day_lines(events, limit, using)
+    yield ""
+    yield from _hours(activity, limit, using)
+    yield ""
+    yield " " * LABEL + legend(using)
+    yield ""
+    yield from _series(activity.days, limit, using)
+
+
+def day_lines(amounts: Mapping[date, float], limit: int | None, using: Signs) -> Iterator[str]:
+    """A column for each week, the last ones if not all fit; a row for each weekday."""
+    first, last = min(amounts), max(amounts)
+    there = (_monday(last) - _monday(first)).days // 7 + 1
+    fitting = A_YEAR if limit is None else max(limit - LABEL, 1)
+    weeks = min(there, fitting)
+    wide = 2 if limit is None or weeks * 2 <= fitting else 1
+    start = _monday(last) - timedelta(weeks=weeks - 1)
+    first = max(first, start)
+    yield _months(start, weeks, wide)
+    rows = [
+        (name, [_amount(amounts, start, week * 7 + place, first, last) for week in range(weeks)])
+        for place, name in enumerate(WEEKDAYS)
+    ]
+    yield from heatmap(rows, wide=wide, using=using)
+
+
+def _amount(
+    amounts: Mapping[date, float], start: date, days: int, first: date, last: date
+) -> float | None:
+    # Counted in days: the last week of the year 9999 has days that no calendar has.
+    if not (first - start).days <= days <= (last - start).days:
+        return None
+    return amounts.get(start + timedelta(days=days), 0)
+
+
+def _monday(day: date) -> date:
+    """The first day of its week; year 1 began with one."""
+    return day - timedelta(days=day.weekday())
+
+
+def _months(start: date, weeks: int, wide: int) -> str:
+    """Names of months above the week they begin in, where there is room for them."""
+    line = " " * LABEL
+    known = None
+    for week in range(weeks):
+        day = start + timedelta(weeks=week)
+        place = LABEL + week * wide
+        if day.month != known and (known is None or day.day <= 7):
+            if len(line) <= place <= LABEL + weeks * wide - 3:
+                line = f"{line:<{place}}{day:%b} "
+            known = day.month
+    return line.rstrip()
+
+
+def _hours(activity: "Activity", limit: int | None, using: Signs) -> Iterator[str]:
+    wide = 2 if limit is None or limit >= LABEL + 48 else 1
+    marks = "".join(f"{hour:<{wide * 6}}" for hour in (0, 6, 12, 18))
+    yield f"{' ' * LABEL}{marks}".rstrip()
+    rows = list(zip(WEEKDAYS, activity.weekdays, strict=True))
+    yield from heatmap(rows, wide=wide, using=using)
+
+
+def _series(days: "list[Day]", limit: int | None, using: Signs) -> Iterator[str]:
+    """What happened each day: on average of the days with anything, at most, and over time."""
+    for name in _SERIES:
+        amounts = {date.fromisoformat(day.day): getattr(day, name) for day in days}
+        busiest = max(amounts, key=lambda day: (amounts[day], day))
+        average = f"{sum(amounts.values()) / len(amounts):,.1f}"
+        told = f"{name:<8} {average:>8} a day, at most {count(amounts[busiest]):>4} on {busiest}  "
+        free = 60 if limit is None else limit - len(told)
+        yield told + spark(every_day(amounts), free, using) if free >= 8 else told.rstrip()
+
+
+def every_day(amounts: Mapping[date, float]) -> list[float]:
+    """With the days on which nothing happened, at most a year of them, up to the last."""
+    last = max(amounts)
+    length = min((last - min(amounts)).days, LONGEST) + 1
+    start = last.toordinal() - length + 1
+    return [amounts.get(date.fromordinal(start + day), 0) for day in range(length)]

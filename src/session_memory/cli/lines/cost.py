@@ -1,0 +1,250 @@
+"""Cost reports as lines of a terminal: a table with bars, a sparkline, what has no price."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from session_memory.cli.kit.output import Cell, Column, table
+from session_memory.cli.lines.bars import bar, room, signs, spark
+from session_memory.pricing.sessions import Amount
+from session_memory.pricing.words import shown
+from session_memory.render.text import safe, width
+from session_memory.views.figures import count, local, plural
+
+if TYPE_CHECKING:
+    from session_memory.pricing.rates import Rate
+    from session_memory.views.cost import CostReport, CostRow
+    from session_memory.views.cost_audit import CostAudit
+
+MONEY = {"fg": "green"}
+_FIGURES = ("in", "out", "cache read", "cache write")
+NARROW = 80
+MOST_DAYS = 4000
+
+
+def report_lines(
+    report: "CostReport",
+    rows: "list[CostRow]",
+    limit: int | None,
+    names: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """``rows`` are those of the report to be shown; the total is always that of all. ``names``
+    are short ones of sessions."""
+    if not report.rows:
+        return
+    yield from _table(report, rows, limit, names or {})
+    if report.by == "day" and len(report.rows) > 2:
+        yield ""
+        yield from _days(report, limit)
+    yield from unpriced_lines(report.unpriced)
+
+
+def _table(
+    report: "CostReport", rows: "list[CostRow]", limit: int | None, names: Mapping[str, str]
+) -> Iterator[str]:
+    narrow = limit is not None and limit < NARROW
+    figures = () if narrow else _FIGURES
+    trees = ["with subagents"] if report.by == "session" else []
+    columns = [
+        Column(report.by, flexible=report.by != "session"),
+        *([Column("title", flexible=True)] if report.by == "session" else []),
+        *([] if narrow or report.by in ("model", "session") else [Column("models", flexible=True)]),
+        *(Column(name, right=True, spare=1) for name in figures),
+        Column("cost", right=True),
+        *(Column(name, right=True) for name in trees),
+    ]
+    cells = [_cells(report, row, columns, names) for row in rows]
+    total = _total(report, columns)
+    lines = list(table(columns, [*cells, total], limit))
+    yield from _with_bars(lines, [_length(row) for row in rows], limit)
+
+
+def _length(row: "CostRow") -> int:
+    """What the bar shows: of a session, what it is sorted by."""
+    whole: dict[str, int] = row.about.get("with_subagents") or {}
+    return whole.get("microdollars", row.tally.microdollars)
+
+
+def _cells(
+    report: "CostReport", row: "CostRow", columns: list[Column], names: Mapping[str, str]
+) -> list[str | Cell]:
+    given, output, read, written, *_ = row.tally.buckets
+    values: dict[str, str | Cell] = {
+        report.by: _name(report.by, row, names),
+        "models": ", ".join(short_model(model) for model in row.models),
+        "in": count(given),
+        "out": count(output),
+        "cache read": count(read),
+        "cache write": count(written),
+        "cost": Cell(shown(row.tally.amount), MONEY),
+    }
+    if report.by == "session":
+        values["title"] = _title(row)
+        values["with subagents"] = Cell(shown(Amount(**row.about["with_subagents"])), MONEY)
+    return [values[column.title] for column in columns]
+
+
+def _total(report: "CostReport", columns: list[Column]) -> list[str | Cell]:
+    given, output, read, written, *_ = report.totals.buckets
+    values = {
+        report.by: "total",
+        "in": count(given),
+        "out": count(output),
+        "cache read": count(read),
+        "cache write": count(written),
+        "cost": shown(report.totals.amount),
+    }
+    return [Cell(values.get(column.title, ""), {"bold": True}) for column in columns]
+
+
+def _title(row: "CostRow") -> str:
+    kind = f"({row.about['relation']}) " if row.about.get("relation") else ""
+    return f"{kind}{row.about.get('title') or ''}".rstrip()
+
+
+def _name(by: str, row: "CostRow", names: Mapping[str, str]) -> str:
+    if row.key is None:
+        return "(no date)" if by in ("day", "week", "month", "block") else "-"
+    if by == "block":
+        now = "  now" if row.about.get("is_active") else ""
+        return f"{local(row.key)} – {local(row.about['ends'], '%H:%M')}{now}"
+    return names.get(row.key, row.key)
+
+
+def _with_bars(lines: list[str], amounts: list[int], limit: int | None) -> Iterator[str]:
+    """A bar beside each line but the titles and the total, where there is room."""
+    head, *body, total = lines
+    taken = max(width(_plain(line)) for line in lines) + 2
+    columns, using = room(limit, taken, 24), signs()
+    yield head
+    for line, amount in zip(body, amounts, strict=True):
+        drawn = bar(amount, max(amounts, default=0), columns, using)
+        blank = " " * (taken - width(_plain(line)))
+        yield f"{line}{blank}{drawn}".rstrip()
+    yield total
+
+
+def _plain(line: str) -> str:
+    from click import unstyle
+
+    return unstyle(line)
+
+
+def _days(report: "CostReport", limit: int | None) -> Iterator[str]:
+    """All days of the report in one line, those without usage as blanks."""
+    spent = {row.key: row.tally.microdollars for row in report.rows if row.key is not None}
+    first, last = date.fromisoformat(min(spent)), date.fromisoformat(max(spent))
+    span = (last - first).days + 1
+    if span > MOST_DAYS:
+        return
+    days = [(first + timedelta(days=day)).isoformat() for day in range(span)]
+    drawn = spark([spent.get(day, 0) for day in days], room(limit, 27, 90) or 1, signs())
+    yield f"{first}  {drawn}  {last}"
+
+
+def unpriced_lines(unpriced: list[dict[str, object]]) -> Iterator[str]:
+    for each in unpriced:
+        parts = []
+        if each["tokens"]:
+            parts.append(plural(int(str(each["tokens"])), "token"))
+        if each.get("web_searches"):
+            searches = int(str(each["web_searches"]))
+            parts.append(f"the fee of {plural(searches, 'web search', 'web searches')}")
+        what = " and ".join(parts) or "nothing used"
+        yield f"unpriced: {safe(str(each['model']))}, {what}"
+
+
+def short_model(name: str) -> str:
+    """Without its maker and its date of release, which repeat."""
+    words = name.removeprefix("claude-").split("-")
+    return "-".join(words[:-1] if len(words) > 1 and len(words[-1]) == 8 else words)
+
+
+# ---------------------------------------------------------------- audit
+
+
+def audit_lines(found: "CostAudit", limit: int | None) -> Iterator[str]:
+    """A line for each response, below it its products; at the end what they add up to."""
+    for record in found.records:
+        usage = record.usage
+        head = f"#{usage.seq}  {local(usage.ts)}  {record.rate.kind.label}  {usage.usage_id}"
+        head += f"  [branch {record.branch}]" if record.branch is not None else ""
+        amount = "unpriced" if record.rate.price is None else exact(record.microdollars)
+        yield f"{safe(head)}  {amount}"
+        for part in record.parts:
+            per = "each" if part.bucket == "search" else "a million"
+            price = "?" if record.rate.price is None else exact(_per(part.bucket, part.price))
+            product = f" = {_pico(part.picodollars)}" if record.rate.price is not None else ""
+            yield f"    {part.count:>12,} {part.bucket:<14} x {price} {per}{product}"
+        yield safe(f"    {record.rate.words}")
+    if not found.records:
+        yield "own: its log tells of no usage"
+    else:
+        yield f"own: {shown(found.own)} ({exact(found.own.microdollars)})"
+    for branch, spent in found.branches.items():
+        yield safe(f"of these on branch {branch}: {exact(spent)}")
+    for uid, below in found.subagents.items():
+        yield safe(f"subagent {uid}: {shown(below)}")
+    if found.subagents:
+        yield f"with subagents: {shown(found.whole)} ({exact(found.whole.microdollars)})"
+
+
+def _per(bucket: str, price: int) -> int:
+    """Picodollars for one are micro-dollars for a million; a search is charged by itself."""
+    return price // 1_000_000 if bucket == "search" else price
+
+
+def exact(microdollars: int) -> str:
+    """All six digits: ``$0.018214``."""
+    return f"${microdollars // 1_000_000:,}.{microdollars % 1_000_000:06}"
+
+
+def _pico(picodollars: int) -> str:
+    return f"${picodollars // 10**12:,}.{picodollars % 10**12:012}".rstrip("0").rstrip(".")
+
+
+# ---------------------------------------------------------------- prices
+
+PRICES = (
+    Column("model", flexible=True, least=26),
+    Column("listed as", flexible=True, spare=7),
+    Column("since", spare=3),
+    Column("context", right=True, spare=4),
+    Column("in", right=True),
+    Column("read", right=True, spare=1),
+    Column("write", right=True, spare=2),
+    Column("1h write", right=True, spare=5),
+    Column("out", right=True),
+    Column("1k searches", right=True, spare=6),
+)
+
+
+def price_lines(rates: "list[Rate]", limit: int | None) -> Iterator[str]:
+    """Dollars for a million tokens, and for a thousand searches, as the configuration has them."""
+    # Agents log the usual speed and tier in several ways, which are charged alike.
+    rows: list[list[str | Cell]] = []
+    for rate in rates:
+        if (row := _price(rate)) not in rows:
+            rows.append(row)
+    return table(PRICES, rows, limit)
+
+
+def _price(rate: "Rate") -> list[str | Cell]:
+    model, price = rate.kind.label, rate.price
+    if rate.kind.tier not in (None, "standard", "default"):
+        model += f", {rate.kind.tier}"
+    if price is None:
+        return [model, Cell("unpriced", {"fg": "yellow"}), *[""] * 8]
+    prices = (price.input, price.cache_read, price.cache_write, price.cache_write_1h, price.output)
+    return [
+        model,
+        f"{rate.provider}/{rate.listed}" if rate.listed else rate.provider,
+        price.since or "ever",
+        f">= {count(price.above)}" if price.above else "",
+        *(_trimmed(each) for each in prices),
+        "" if price.search is None else _trimmed(price.search // 1_000),
+    ]
+
+
+def _trimmed(microdollars: int) -> str:
+    return exact(microdollars).rstrip("0").rstrip(".")

@@ -1,0 +1,58 @@
+"""Diffs in colour."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.lines.folding import folded
+from session_memory.core.text import visible
+from session_memory.render.text import safe
+from session_memory.views.figures import plural
+
+if TYPE_CHECKING:
+    from session_memory.views.changes import Change
+
+MOST = 40
+_STYLES: dict[str, dict[str, Any]] = {
+    "+": {"fg": "green"},
+    "-": {"fg": "red"},
+    "@": {"fg": "cyan", "dim": True},
+}
+
+
+def diff_lines(
+    lines: Iterable[str], columns: int | None = None, *, shorten: bool = True
+) -> Iterator[str]:
+    """The lines of a diff's body, safe and coloured; of a long one the beginning."""
+    kept = list(lines)
+    for line in kept[:MOST] if shorten else kept:
+        text = folded(line, columns)[0] if shorten else exact_line(line)
+        style = _STYLES.get(line[:1])
+        yield click.style(text, **style) if style and text else text
+    if shorten and len(kept) > MOST:
+        yield click.style(f"… {plural(len(kept) - MOST, 'more line')}", dim=True)
+
+
+def exact_line(line: str) -> str:
+    """Safe, and with its tabs and its carriage return: what is piped into ``git apply`` must be
+    the file's own lines."""
+    body = line.removesuffix("\r")
+    kept = "\t".join(visible(part) for part in body.split("\t"))
+    return kept + line[len(body) :]
+
+
+def change_title(change: "Change", path: str) -> str:
+    """``src/dates.ts  +3 -1``, with what became of the file."""
+    words = [safe(path)]
+    if change.moved_to:
+        words.append(f"→ {safe(change.moved_to)}")
+    if change.action in ("create", "delete"):
+        words.append(f"({change.action}d)")
+    return f"{' '.join(words)}  {tally(change.added, change.removed)}".rstrip()
+
+
+def tally(added: int, removed: int) -> str:
+    plus = click.style(f"+{added:,}", fg="green") if added else ""
+    minus = click.style(f"-{removed:,}", fg="red") if removed else ""
+    return " ".join(filter(None, (plus, minus)))

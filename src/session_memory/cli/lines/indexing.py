@@ -1,0 +1,39 @@
+"""An index that holds everything, before somebody asks it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from session_memory.cli.kit.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.store import Store
+
+
+def make_index_whole(settings: Settings, store: "Store") -> None:
+    """Build the index where an update left none."""
+    if not store.index.is_complete:
+        from session_memory.derive.reindex import ensure_index
+
+        with _heard(settings, store) as on_session:
+            ensure_index(store, on_session)
+
+
+def build_index(settings: Settings, store: "Store") -> int:
+    from session_memory.derive.reindex import reindex
+
+    with _heard(settings, store) as on_session:
+        return reindex(store, on_session)
+
+
+@contextmanager
+def _heard(settings: Settings, store: "Store") -> Iterator[Callable[[int, int], None]]:
+    # The bar is of the collector's; who only searches need not load that.
+    from session_memory.cli.kit.progress import progress
+
+    raw, _ = store.raw.stored_bytes()
+    count = store.sessions.count()
+    with progress(settings, "Indexing") as bar:
+        bar.begin(count, raw)
+        share = raw // max(count, 1)
+        yield lambda done, whole: bar.advance(share)

@@ -1,0 +1,115 @@
+"""A timeline as lines: the clock on the left, a bar for how long, and what it was."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.core.time import parse_time
+from session_memory.render.text import cut, safe
+from session_memory.views.figures import duration, local, told
+
+if TYPE_CHECKING:
+    from session_memory.views.timeline import Moment, Timeline
+
+BAR, SHORTEST_BAR = 24, 8
+# The clock, how long it took, and the blanks between.
+AROUND_BAR = 8 + 11 + 6
+LEAST_WORDS = 24
+_SIGNS = {
+    "prompt": "❯",
+    "turn": "=",
+    "tool": "▸",
+    "error": "✗",
+    "decision": "?",
+    "compaction": "≈",
+    "subagent": "┌",
+    "gap": "…",
+}
+_STYLES: dict[str, dict[str, Any]] = {
+    "prompt": {"fg": "green", "bold": True},
+    "turn": {"fg": "blue"},
+    "error": {"fg": "red"},
+    "decision": {"fg": "yellow"},
+    "compaction": {"fg": "yellow"},
+    "subagent": {"fg": "magenta"},
+    "gap": {"dim": True},
+}
+
+
+def timeline_lines(timeline: "Timeline", limit: int | None) -> Iterator[str]:
+    scale = _Scale(timeline, _columns(limit))
+    day = ""
+    for moment in timeline.moments:
+        its = local(moment.at, "%Y-%m-%d") if moment.at else day
+        if its != day:
+            day = its
+            yield click.style(f"── {day}", dim=True)
+        yield _line(moment, scale, limit)
+
+
+def _columns(limit: int | None) -> int:
+    """How wide the bars are; on a narrow terminal the words go first."""
+    if limit is None:
+        return BAR
+    return max(min(limit - AROUND_BAR - 2 * LEAST_WORDS, BAR), SHORTEST_BAR)
+
+
+def _line(moment: "Moment", scale: "_Scale", limit: int | None) -> str:
+    style = _STYLES.get(moment.sort, {})
+    if moment.state == "failed":
+        style = {"fg": "red"}
+    if moment.is_abandoned:
+        style = {"dim": True}
+    clock = local(moment.at, "%H:%M:%S") if moment.at else ""
+    spent = "" if moment.duration_ms is None else duration(moment.duration_ms / 1000)
+    words = f"{'  ' * moment.depth}{_SIGNS.get(moment.sort, '·')} {_words(moment)}"
+    room = None if limit is None else max(limit - scale.columns - AROUND_BAR, LEAST_WORDS)
+    text = safe(words) if room is None else cut(safe(words), room)
+    front = click.style(f"{clock:<8}", dim=True)
+    bar = click.style(scale.bar(moment), **(style or {"fg": "cyan"}))
+    # Nothing is styled to the end of the line, so that no line ends in blanks.
+    return f"{front}  {bar}  {spent:>11}  {click.style(text, **style) if style else text}"
+
+
+def _words(moment: "Moment") -> str:
+    match moment.sort:
+        case "tool":
+            failed = " failed" if moment.state == "failed" else ""
+            still = " no result" if moment.state == "open" else ""
+            return f"{moment.tool or 'tool'}{failed}{still}  {moment.text}"
+        case "gap":
+            return "nothing happened"
+        case "turn" | "subagent":
+            return f"{moment.text} ({told(moment.tokens)} tokens out)"
+    branch = "[abandoned branch] " if moment.is_abandoned else ""
+    return f"{branch}{moment.text}"
+
+
+class _Scale:
+    """Where in the session a moment lies: the time that somebody worked, gaps folded to nothing."""
+
+    def __init__(self, timeline: "Timeline", columns: int) -> None:
+        self.columns = columns
+        self._span = timeline.span
+        gaps = (one for one in timeline.moments if one.sort == "gap" and one.at and not one.depth)
+        self._gaps = [(parse_time(str(gap.at)), gap.duration_ms or 0) for gap in gaps]
+        self._whole = max(self._worked(self._span[1]), 1) if self._span else 1
+
+    def _worked(self, moment: int) -> int:
+        """How much of the time from the beginning to ``moment`` lies in no gap."""
+        start = self._span[0] if self._span else 0
+        idle = sum(min(max(moment - at, 0), lasted) for at, lasted in self._gaps)
+        return max(moment - start - idle, 0)
+
+    def bar(self, moment: "Moment") -> str:
+        if self._span is None or moment.at is None:
+            return " " * self.columns
+        at = parse_time(moment.at)
+        first = int(self._worked(at) / self._whole * self.columns)
+        spent = self._worked(at + (moment.duration_ms or 0)) - self._worked(at)
+        first = min(max(first, 0), self.columns - 1)
+        filled = min(round(spent / self._whole * self.columns), self.columns - first)
+        if moment.sort == "gap":
+            return f"{' ' * first}┊".ljust(self.columns)
+        return f"{' ' * first}{'━' * filled or '╷'}".ljust(self.columns)

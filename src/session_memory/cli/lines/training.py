@@ -1,0 +1,50 @@
+"""The report of an export, for people."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from session_memory.cli.kit.output import Column, table, terminal_width
+from session_memory.views.figures import plural
+
+if TYPE_CHECKING:
+    from session_memory.learn.train.card import Report
+
+SHAPE = (
+    '{"total", "rows": {KIND: {SPLIT: COUNT}}, "scores": {KIND: {SCORE: COUNT}}, "dropped": {KIND:'
+    ' {REASON: COUNT}}, "secrets": {KIND: COUNT}, "sessions", "repos", "files": [PATH, …], "bytes"}'
+)
+
+
+def lines(report: "Report") -> Iterator[str]:
+    from session_memory.learn.train.card import SPLITS
+
+    if report.rows:
+        columns = (
+            Column("kind"),
+            *(Column(split, right=True) for split in SPLITS),
+            Column("scores"),
+        )
+        rows = [
+            (kind, *(f"{splits.get(split, 0):,}" for split in SPLITS), _scores(report, kind))
+            for kind, splits in report.rows.items()
+        ]
+        yield from table(columns, rows, terminal_width())
+    for kind, reasons in report.dropped.items():
+        told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+        yield f"left out of {kind}: {told}"
+    if report.secrets:
+        told = ", ".join(f"{count:,} {kind}" for kind, count in report.secrets.items())
+        yield f"masked: {told}"
+
+
+def _scores(report: "Report", kind: str) -> str:
+    return " ".join(f"{score}:{count:,}" for score, count in report.scores[kind].items())
+
+
+def hint(report: "Report") -> str | None:
+    from session_memory.learn.train.examples import NOT_ANALYZED
+
+    waiting = sum(reasons.get(NOT_ANALYZED, 0) for reasons in report.dropped.values())
+    if waiting:
+        return f"{plural(waiting, 'session')} to analyze first: session-memory analyze"
+    return None if report.total else "Nothing to learn from yet: see docs/training.md"

@@ -1,0 +1,372 @@
+"""A session as a person reads it on a terminal: who said what, what was called and what came of
+it, with long outputs folded, and what each turn cost.
+
+Items come in one by one and leave as lines; nothing is held back but the item at hand.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.output import short_path
+from session_memory.cli.lines.diff import change_title, diff_lines
+from session_memory.cli.lines.folding import folded, whole
+from session_memory.cli.lines.json_outline import outline
+from session_memory.cli.lines.markdown import prose
+from session_memory.core.text import one_line
+from session_memory.render.phrases import (
+    cost_words,
+    image_words,
+    subagent_words,
+    token_words,
+    turn_words,
+)
+from session_memory.render.text import cut, safe, safe_lines
+from session_memory.views.figures import duration, local, size
+from session_memory.views.files import shown_path
+from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+
+if TYPE_CHECKING:
+    from session_memory.core.schema import Session
+    from session_memory.views.payloads import Image
+
+Names = Callable[[str], str]
+"""Gives the short name of a session."""
+
+MARGIN = 17
+NARROWEST = 30
+WIDEST = 110
+LONGEST_NAME = 30
+BAR = "│ "
+_DIM: dict[str, Any] = {"dim": True}
+
+
+class Lines:
+    """Turns items into lines, at most ``limit`` columns wide; ``unfolded`` leaves nothing out,
+    and ``asked`` is the place that somebody looks for."""
+
+    def __init__(
+        self,
+        names: Names,
+        limit: int | None,
+        *,
+        unfolded: bool = False,
+        asked: int | None = None,
+        tz: tzinfo | None = None,
+    ) -> None:
+        self._asked = asked
+        self._tz = tz
+        self._names = names
+        self._limit = limit
+        self._unfolded = unfolded
+        self._day = ""
+        self._clock = ""
+        self._sessions: list[Session] = []
+        self._edits: set[str] = set()
+        self._has_several_owners = False
+        self._last_call: str | None = None
+
+    def of(self, items: Iterable[Item]) -> Iterator[str]:
+        before: Item | None = None
+        for item in items:
+            if isinstance(before, Piece):
+                yield from self._native(before, item)
+            yield from self._air(before, item)
+            yield from self._item(item)
+            before = item
+        if isinstance(before, Piece):
+            yield from self._native(before, None)
+
+    def _item(self, item: Item) -> Iterator[str]:
+        match item:
+            case Opened():
+                yield from self._opened(item)
+            case Closed():
+                self._sessions.pop()
+                if item.depth:
+                    yield self._line(item.depth - 1, click.style("└─", **_DIM))
+            case Turn() if item.number or not item.depth:
+                yield self._line(item.depth, click.style(turn_words(item), fg="blue"))
+            case Piece():
+                yield from self._piece(item)
+
+    def _air(self, before: Item | None, item: Item) -> Iterator[str]:
+        """A blank line before whatever somebody says."""
+        is_speech = isinstance(item, Piece) and item.sort in ("prompt", "answer")
+        if is_speech and not isinstance(before, Opened):
+            yield self._line(item.depth, "")
+
+    # ------------------------------------------------------------ sessions
+
+    def _opened(self, item: Opened) -> Iterator[str]:
+        self._has_several_owners |= len(item.inherits) > 1
+        if not item.depth:
+            self._sessions.append(item.session)
+            yield from header(item, self._names, self._tz)
+            return
+        session = item.session
+        named = [f"subagent {self._names(session.session_uid)}"]
+        if session.title:
+            named.append(session.title)
+        words = safe(f"{' '.join(named)} ({subagent_words(item)}, {session.model or 'no model'})")
+        mark = "├─" if item.is_closed else "┌─"
+        line = self._fitted(f"{mark} {words}", item.depth - 1)
+        yield self._line(item.depth - 1, click.style(line, bold=True))
+        if not item.is_closed:
+            self._sessions.append(session)
+
+    # ------------------------------------------------------------ pieces
+
+    def _piece(self, piece: Piece) -> Iterator[str]:
+        yield from self._new_day(piece)
+        margin = self._margin(piece)
+        blank = " " * MARGIN
+        for place, line in enumerate(getattr(self, f"_{piece.sort}")(piece)):
+            start = blank if place else margin
+            yield f"{start}{self._nesting(piece.depth)}{line}".rstrip()
+
+    def _prompt(self, piece: Piece) -> Iterator[str]:
+        style: dict[str, Any] = {"fg": "green", "bold": True}
+        if "human_intervention" in piece.marks or "decision" in piece.marks:
+            style = {"fg": "yellow", "bold": True}
+        yield f"{click.style('you', **style)}{self._marked(piece, hide=('error',))}"
+        for line in self._said(piece):
+            yield click.style("▌ ", **style) + line
+        yield from self._images(piece.images)
+
+    def _answer(self, piece: Piece) -> Iterator[str]:
+        name = safe(self._flavor())
+        yield f"{click.style(name, fg='magenta', bold=True)}{self._marked(piece)}"
+        room = self._room(piece.depth, 2)
+        if not piece.text.strip() and piece.title:
+            yield f"  {safe(piece.title)}"
+        for line in prose(piece.text, room, shorten=not self._unfolded):
+            yield f"  {line}"
+
+    def _thinking(self, piece: Piece) -> Iterator[str]:
+        words = piece.text.strip("\n") or piece.title
+        for place, line in enumerate(self._plain(words, piece.depth, 10)):
+            start = "thinking  " if not place else " " * 10
+            yield click.style(f"{start}{line}", dim=True, italic=True)
+
+    def _note(self, piece: Piece) -> Iterator[str]:
+        words = piece.text.strip("\n") or piece.title
+        if not self._unfolded:
+            words = safe(words[: 4 * WIDEST])
+        is_bad = piece.event.kind in ("error", "retry")
+        mark = click.style("✗", fg="red") if is_bad else click.style("·", **_DIM)
+        style: dict[str, Any] = {"fg": "red"} if is_bad else _DIM
+        for place, line in enumerate(self._note_lines(words, piece)):
+            start = f"{mark}{self._marked(piece, hide=('error',))} " if not place else "  "
+            yield f"{start}{click.style(line, **style)}"
+
+    def _note_lines(self, words: str, piece: Piece) -> list[str]:
+        if self._unfolded:
+            return whole(words) or [safe(piece.title)]
+        return [self._fitted(words, piece.depth, 2 + self._marked_width(piece))]
+
+    def _call(self, piece: Piece) -> Iterator[str]:
+        self._last_call = piece.event.call_id
+        start = f"{click.style(_tool(piece), fg='cyan', bold=True)}{self._marked(piece)}"
+        if piece.changes:
+            self._edits.add(piece.event.call_id or "")
+            yield from self._edit(piece, start)
+        elif piece.command is not None:
+            yield from self._command(piece, start)
+        else:
+            title = self._call_title(piece)
+            used = len(_tool(piece)) + 2 + self._marked_width(piece)
+            yield f"{start}  {self._fitted(safe(title), piece.depth, used)}".rstrip()
+            if self._unfolded:
+                given = piece.arguments if piece.arguments is not None else piece.text
+                yield from (click.style(f"  {line}", **_DIM) for line in outline(given))
+
+    def _call_title(self, piece: Piece) -> str:
+        if piece.event.path and piece.title == one_line(piece.event.path):
+            return shown_path(piece.event.path, self._sessions[-1].cwd)
+        return piece.title
+
+    def _edit(self, piece: Piece, start: str) -> Iterator[str]:
+        cwd = self._sessions[-1].cwd if self._sessions else None
+        for place, change in enumerate(piece.changes):
+            used = 20 if place else len(_tool(piece)) + 20 + self._marked_width(piece)
+            path = self._fitted(safe(shown_path(change.path, cwd)), piece.depth, used)
+            title = change_title(change, path)
+            yield f"{start}  {title}" if not place else f"  {title}"
+            room = self._room(piece.depth, 4)
+            for line in diff_lines(change.lines, room, shorten=not self._unfolded):
+                yield f"  {click.style(BAR.rstrip(), **_DIM)} {line}"
+
+    def _command(self, piece: Piece, start: str) -> Iterator[str]:
+        used = len(_tool(piece)) + 3 + self._marked_width(piece)
+        lines = self._plain(piece.command or "", piece.depth, used)
+        sign = click.style("$", **_DIM)
+        for place, line in enumerate(lines or [""]):
+            yield f"{start} {sign} {line}" if not place else f"{' ' * used}{line}"
+
+    def _result(self, piece: Piece) -> Iterator[str]:
+        event = piece.event
+        style: dict[str, Any] = {"fg": "red"} if event.is_error else {}
+        is_said = event.call_id in self._edits and not event.is_error and not self._unfolded
+        self._edits.discard(event.call_id or "")
+        bar = f"{click.style(BAR.rstrip(), **(style or _DIM))} "
+        for line in [] if is_said else self._plain(piece.text, piece.depth, 4):
+            how = style or (_DIM if line.startswith("… ") else {})
+            yield f"  {bar}{click.style(line, **how) if how and line else line}"
+        for line in self._images(piece.images):
+            yield f"  {line}"
+        words = " · ".join(self._outcome(piece))
+        end = click.style(f"└ {words}", **(style or _DIM))
+        yield f"  {end}{self._marked(piece, hide=('error',))}"
+
+    def _outcome(self, piece: Piece) -> Iterator[str]:
+        event = piece.event
+        # Calls may run side by side: a result that does not follow its call says whose it is.
+        name = "" if event.call_id == self._last_call else f"{_tool(piece)} "
+        yield f"{name}{'failed' if event.is_error else 'ok'}"
+        if event.exit_code:
+            yield f"exit {event.exit_code}"
+        if piece.duration_ms is not None and piece.duration_ms >= 1000:
+            yield duration(piece.duration_ms / 1000)
+
+    def _native(self, piece: Piece, follower: Item | None) -> Iterator[str]:
+        """Blocks of one record share it; it is shown once, below the last of them."""
+        if piece.payload is None or _same_record(piece, follower):
+            return
+        margin = " " * MARGIN + self._nesting(piece.depth) + "    "
+        for line in outline(piece.payload.record):
+            yield margin + click.style(line, **_DIM)
+        if piece.payload.spilled is not None:
+            yield margin + click.style("the whole output, which the agent keeps apart:", **_DIM)
+            for line in safe_lines(piece.payload.spilled):
+                yield margin + line
+
+    # ------------------------------------------------------------ parts of lines
+
+    def _said(self, piece: Piece) -> Iterator[str]:
+        words = piece.text.strip("\n") or piece.title
+        return prose(words, self._room(piece.depth, 2), shorten=not self._unfolded)
+
+    def _plain(self, text: str, depth: int, used: int) -> list[str]:
+        if not text.strip():
+            return []
+        return whole(text) if self._unfolded else folded(text, self._room(depth, used))
+
+    def _images(self, images: "Iterable[Image]") -> Iterator[str]:
+        for image in images:
+            yield click.style(f"[{image_words(image)}]", fg="yellow", dim=True)
+
+    def _marked(self, piece: Piece, hide: tuple[str, ...] = ()) -> str:
+        marks = [mark for mark in piece.marks if mark not in hide]
+        if piece.owner is not None and self._has_several_owners:
+            marks = [
+                f"inherited from {self._names(piece.owner)}" if mark == "inherited" else mark
+                for mark in marks
+            ]
+        words = safe(", ".join(marks))
+        return click.style(f" [{words}]", fg="yellow") if words else ""
+
+    def _marked_width(self, piece: Piece) -> int:
+        return len(click.unstyle(self._marked(piece)))
+
+    def _margin(self, piece: Piece) -> str:
+        clock = local(piece.event.ts, "%H:%M:%S", self._tz) if piece.event.ts else ""
+        told = "" if clock == self._clock else clock
+        self._clock = clock or self._clock
+        if piece.seq == self._asked and not piece.depth:
+            return click.style(f"{f'>{piece.seq}':>5}  {told:<8}  ", fg="yellow", bold=True)
+        return click.style(f"{piece.seq:>5}  {told:<8}  ", **_DIM)
+
+    def _new_day(self, piece: Piece) -> Iterator[str]:
+        day = local(piece.event.ts, "%Y-%m-%d", self._tz) if piece.event.ts else self._day
+        if day != self._day:
+            self._day, self._clock = day, ""
+            yield self._line(piece.depth, click.style(f"── {day}", **_DIM))
+
+    def _flavor(self) -> str:
+        return self._sessions[-1].flavor if self._sessions else "agent"
+
+    def _line(self, depth: int, text: str) -> str:
+        return f"{' ' * MARGIN}{self._nesting(depth)}{text}".rstrip()
+
+    @staticmethod
+    def _nesting(depth: int) -> str:
+        return f"{click.style((BAR * depth).rstrip(), **_DIM)} " if depth else ""
+
+    def _room(self, depth: int, used: int = 0) -> int | None:
+        if self._limit is None:
+            return None
+        room = self._limit - MARGIN - len(BAR) * depth - used
+        return min(max(room, NARROWEST), WIDEST)
+
+    def _fitted(self, text: str, depth: int, used: int = 0) -> str:
+        room = self._room(depth, used)
+        return text if room is None else cut(text, room)
+
+
+def header(item: Opened, names: Names, tz: tzinfo | None = None) -> Iterator[str]:
+    session, cost = item.session, item.session.cost
+    yield click.style(safe(session.title or "(no title)"), bold=True)
+    place = " ".join(filter(None, (session.repo, _in_brackets(session.cwd))))
+    facts = {
+        "session": session.session_uid,
+        "repo": place,
+        "branch": session.git_branch,
+        "model": session.model,
+        "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
+        "time": _times(session, tz),
+        "tokens": token_words(cost),
+        "cost": cost_words(item),
+        "turns": f"{cost.turns}, retries {cost.retries}, outcome {session.outcome}",
+        "source": f"{short_path(session.source_path or '-')} ({size(session.source_bytes)})",
+        "parent": _parent(session, names),
+        "evicted": _evicted(session),
+    }
+    for name, value in facts.items():
+        if value:
+            yield f"  {name:<9}{safe(value)}"
+    hint = "" if item.with_inherited else "; --inherited shows them"
+    for uid, number in item.inherits.items():
+        yield f"  {'inherits':<9}{number} events of {safe(names(uid))}{hint}"
+    for child in item.children:
+        title = f"{names(child.session_uid)} {child.title or ''}"
+        yield f"  {child.relation or 'child':<9}{safe(title).rstrip()}"
+    yield ""
+
+
+def _evicted(session: "Session") -> str | None:
+    if session.evicted_at is None:
+        return None
+    day = session.evicted_at[:10]
+    return f"{day}; its events are back after: session-memory restore {session.session_uid}"
+
+
+def _tool(piece: Piece) -> str:
+    return cut(safe(piece.event.tool or "tool"), LONGEST_NAME)
+
+
+def _same_record(piece: Piece, follower: Item | None) -> bool:
+    if not isinstance(follower, Piece):
+        return False
+    ours, theirs = piece.event.payload_ref or "", follower.event.payload_ref or ""
+    return ours.partition("#")[0] == theirs.partition("#")[0]
+
+
+def _times(session: "Session", tz: tzinfo | None) -> str | None:
+    if session.started_at is None:
+        return None
+    worked = duration(session.cost.wall_clock_s)
+    started, ended = local(session.started_at, tz=tz), local(session.ended_at, tz=tz)
+    return f"{started} to {ended}, {worked} at work"
+
+
+def _parent(session: "Session", names: Names) -> str | None:
+    if session.parent_uid is None:
+        return None
+    return f"{session.relation or 'child'} of {names(session.parent_uid)}"
+
+
+def _in_brackets(text: str | None) -> str:
+    return f"({text})" if text else ""

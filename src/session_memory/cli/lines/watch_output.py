@@ -1,0 +1,138 @@
+"""How a watch tells what happens: JSON lines, plain lines, a live view, or only its troubles."""
+
+import os
+import sys
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.output import short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.json_text import to_json
+from session_memory.render.text import safe
+from session_memory.views.figures import duration, local, plural, size
+
+if TYPE_CHECKING:
+    from session_memory.cli.kit.progress import Bar
+    from session_memory.collect.watch_events import (
+        Happening,
+        ProblemNoted,
+        SessionChanged,
+        Started,
+        Stopped,
+        Synced,
+        Trouble,
+    )
+
+CLOCK = "%H:%M:%S"
+
+
+class Teller(AbstractContextManager["Teller"]):
+    """Tells nothing but troubles, on stderr; the others tell more."""
+
+    def about(self, happening: "Happening") -> None:
+        """Calls the method that is named like the event, if there is one."""
+        tell = getattr(self, str(type(happening).__struct_config__.tag), None)
+        if tell is not None:
+            tell(happening)
+
+    def error(self, trouble: "Trouble") -> None:
+        retry = "" if trouble.retry_in is None else f"; again in {duration(trouble.retry_in)}"
+        click.secho(f"error: {safe(trouble.message)}{retry}", fg="red", err=True)
+        if trouble.hint:
+            click.echo(f"hint: {safe(trouble.hint)}", err=True)
+
+    def __exit__(self, *failure: object) -> None:
+        """Nothing to clean up here."""
+
+
+class JsonLines(Teller):
+    """One object per line, each written at once."""
+
+    def about(self, happening: "Happening") -> None:
+        from session_memory.collect.watch_events import Idle
+
+        if not isinstance(happening, Idle):
+            click.echo(to_json(happening.to_dict()))
+
+
+class PlainLines(Teller):
+    """A line for each session of a batch, as a log file wants them."""
+
+    def __init__(self) -> None:
+        self._is_caught_up = False
+
+    def started(self, started: "Started") -> None:
+        click.echo(f"Following into {safe(short_path(started.store))}:")
+        for root in started.roots:
+            there = "" if root.exists else " (not there yet)"
+            click.echo(f"  {root.flavor}: {safe(short_path(root.path))}{there}")
+
+    def synced(self, synced: "Synced") -> None:
+        if not self._is_caught_up or synced.vanished:
+            click.echo(f"{_clock(synced)}  {_batch(synced)}")
+
+    def idle(self, idle: object) -> None:
+        self._is_caught_up = True
+
+    def session(self, session: "SessionChanged") -> None:
+        # What the first sync brought may be hundreds; its batch says how many.
+        if self._is_caught_up:
+            click.echo(f"{_clock(session)}  {session_line(session)}")
+
+    def problem(self, problem: "ProblemNoted") -> None:
+        place = f"{short_path(problem.path)} at byte {problem.place:,}"
+        click.echo(f"{_clock(problem)}  problem: {safe(problem.reason)} in {safe(place)}")
+
+    def stopped(self, stopped: "Stopped") -> None:
+        click.echo(summary(stopped))
+
+
+def teller(settings: Settings, bar: "Bar") -> Teller:
+    """The way that suits whoever reads: a program, a person at a terminal, or a log file."""
+    if settings.as_json:
+        return JsonLines()
+    if settings.quiet:
+        return Teller()
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        from session_memory.cli.lines.watch_screen import LiveView
+
+        return LiveView(settings, bar)
+    return PlainLines()
+
+
+def session_line(session: "SessionChanged") -> str:
+    name = session.session_uid.partition(":")[2]
+    grown = f"+{session.new_events:,}" if session.new_events >= 0 else f"{session.new_events:,}"
+    parts = (
+        session.flavor,
+        session.repo or "-",
+        f"{grown} of {plural(session.events, 'event')}",
+        name,
+        session.title or "",
+    )
+    return safe("  ".join(parts)).rstrip()
+
+
+def summary(stopped: "Stopped") -> str:
+    return (
+        f"Stopped. Read {size(stopped.bytes)} into {plural(stopped.sessions, 'session')} with"
+        f" {plural(stopped.events, 'new event')} and {plural(stopped.problems, 'new problem')}."
+    )
+
+
+def _batch(synced: "Synced") -> str:
+    parts = [
+        f"{size(synced.bytes)} into {plural(synced.sessions, 'session')}",
+        plural(synced.events, "new event"),
+    ]
+    if synced.problems:
+        parts.append(plural(synced.problems, "new problem"))
+    if synced.vanished:
+        parts.append(f"{plural(synced.vanished, 'log')} deleted by the agent and kept here")
+    return f"read {', '.join(parts)} in {duration(synced.seconds)}"
+
+
+def _clock(happening: Any) -> str:
+    return local(happening.to_dict()["at"], CLOCK)

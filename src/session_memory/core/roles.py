@@ -1,0 +1,14 @@
+"""The roles a source can have: what kind of file it is and how it is read."""
+
+LOG = "log"
+"""A file of records that the agent appends to."""
+TIMELINE = "timeline"
+"""A second log beside a session's first. It is read before the first one, or amends it."""
+DOCUMENT = "document"
+"""A small file that the agent rewrites as a whole. Each version is one record."""
+SPILL = "spill"
+"""A body that the agent moved out of its log. It is kept byte for byte and gives no events."""
+TABLE = "table"
+"""Rows of our own store, read as lines. They are their own raw."""
+LOGS = frozenset({LOG, TIMELINE, TABLE})
+"""The roles that are read line by line."""

@@ -1,0 +1,103 @@
+"""What must not come back: tombstones as the collector asks for them, and blanked stretches.
+
+A source of nothing but forgotten sessions is not read. In one that others are read from as well,
+the records of the forgotten are blank: spaces of the same length, so that every place stays.
+"""
+
+from collections.abc import Callable, Iterable
+
+from session_memory.adapters.base import Record
+from session_memory.core.ids import make_uid
+from session_memory.derive.raw_source import stored_records
+from session_memory.store.raw import compressor, packed
+from session_memory.store.retention import SESSION, SOURCE, session_key, source_key
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+Mask = tuple[int, int]
+_REPACK = """
+    update packs set hash = :hash, dictionary_id = null, body = :body
+    where source_id = :source and start = :start
+"""
+
+
+class Forgotten:
+    """All tombstones of a store at one moment; most stores have none."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._orphans: dict[str, str] = {}
+        buried = store.retention.buried()
+        self._sessions = buried.get(SESSION, set())
+        self._sources = buried.get(SOURCE, set())
+
+    def __bool__(self) -> bool:
+        return bool(self._sessions or self._sources)
+
+    def holds_source(self, host: str, path: str) -> bool:
+        return bool(self._sources) and source_key(host, path) in self._sources
+
+    def holds_session(self, flavor: str, native: str) -> bool:
+        if not (self._sessions and native):
+            return False
+        return session_key(make_uid(flavor, native)) in self._sessions
+
+    def masks(self, flavor: str, records: Iterable[Record]) -> list[Mask]:
+        """Where the records of forgotten sessions stand, and of subagents of theirs that come
+        only now."""
+        known: dict[str, bool] = {}
+        found = []
+        for record in records:
+            if record.problem is not None:
+                continue
+            if record.session not in known:
+                held = self.holds_session(flavor, record.session)
+                known[record.session] = held or self._is_orphan(flavor, record)
+            if known[record.session]:
+                found.append((record.offset, record.length))
+        return found
+
+    def _is_orphan(self, flavor: str, record: Record) -> bool:
+        """One that was there before its parent was forgotten was left by choice."""
+        uid, parent = make_uid(flavor, record.session), record.parent_session or ""
+        is_childs = record.relation in (None, "subagent") and self.holds_session(flavor, parent)
+        if is_childs and self._store.sessions.row(uid) is None:
+            self._orphans[session_key(uid)] = session_key(make_uid(flavor, parent))
+        return session_key(uid) in self._orphans
+
+    def bury_orphans(self, now: int) -> None:
+        """Not every record of theirs says whose they are; inside a transaction."""
+        for child, parent in self._orphans.items():
+            self._store.retention.bury(SESSION, child, now, parent)
+
+
+def blanked(data: bytes, start: int, masks: Iterable[Mask]) -> bytes:
+    """``data``, which stands at ``start``, with spaces for what is masked; line ends stay."""
+    changed = None
+    for place, length in masks:
+        first, end = max(place - start, 0), min(place + length - start, len(data))
+        if first < end:
+            changed = changed or bytearray(data)
+            lines = bytes(changed[first:end]).split(b"\n")
+            changed[first:end] = b"\n".join(b" " * len(line) for line in lines)
+    return data if changed is None else bytes(changed)
+
+
+def mask_stored(store: Store, row: SourceRow, is_gone: Callable[[str], bool]) -> list[Mask]:
+    """Blank the records of some sessions, by native id, in the raw of a stored source."""
+    masks = [
+        (record.offset, record.length)
+        for record in stored_records(store, row)
+        if record.problem is None and is_gone(record.session)
+    ]
+    if not masks:
+        return []
+    for pack in list(store.raw.packs(row.id)):
+        data = store.raw.unpacked(row.id, pack)
+        changed = blanked(data, pack.start, masks)
+        if changed is not data:
+            anew = packed(changed, pack.start, compressor())
+            place = {"source": row.id, "start": pack.start}
+            store.db.execute(_REPACK, {**place, "hash": anew.hash, "body": anew.body})
+    store.retention.add_masks(row.id, masks)
+    return masks

@@ -1,0 +1,56 @@
+"""Markdown of an answer as HTML: formatting alone. Markup in it is text, pictures are not fetched,
+and links lead to web addresses only."""
+
+import html as markup
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from session_memory.render.text import safe_lines
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+# Beyond this a text is shown as it is: no parser is promised to be quick on everything.
+LONGEST = 200_000
+LONGEST_LINE = 20_000
+_WEB = re.compile(r"(?i)https?://[^\s]+")
+
+
+def answer(text: str) -> str:
+    lines = safe_lines(text.strip("\n"))
+    safe = "\n".join(lines)
+    if len(safe) > LONGEST or any(len(line) > LONGEST_LINE for line in lines):
+        return f"<pre>{markup.escape(safe)}</pre>"
+    rendered: str = _parser().render(safe)
+    return rendered
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    # It comes with rich; loaded when the first answer is exported.
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline"])
+    parser.validateLink = _is_web  # type: ignore[method-assign]
+    parser.add_render_rule("link_open", _link)
+    parser.add_render_rule("heading_open", _heading)
+    parser.add_render_rule("heading_close", _heading)
+    return parser
+
+
+def _is_web(url: str) -> bool:
+    return _WEB.fullmatch(url) is not None
+
+
+def _link(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+    href = markup.escape(str(tokens[place].attrs.get("href", "")), quote=True)
+    return f'<a href="{href}" rel="noopener noreferrer nofollow">'
+
+
+def _heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+    """The page's own headings stand above those of an answer."""
+    token = tokens[place]
+    level = min(int(token.tag[1]) + 3, 6)
+    return f"<h{level}>" if token.nesting == 1 else f"</h{level}>\n"

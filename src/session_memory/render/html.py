@@ -1,0 +1,236 @@
+"""A transcript as one page that needs nothing else: no script, no font, no picture, no request.
+
+Every text is made visible first and escaped last, by `text`, so none of it can become markup; the
+page's own policy forbids whatever else a browser might try.
+"""
+
+import html as markup
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from session_memory.render.answers import answer
+from session_memory.render.phrases import (
+    cost_words,
+    image_words,
+    subagent_words,
+    token_words,
+    turn_words,
+)
+from session_memory.render.text import safe, safe_lines
+from session_memory.views.figures import duration, local, plural
+from session_memory.views.files import shown_path
+from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+
+if TYPE_CHECKING:
+    from session_memory.views.changes import Change
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+SHORT_OUTPUT = 12
+_SIGNS = {"+": "a", "-": "d", "@": "h"}
+
+
+def text(value: str) -> str:
+    """One line from a log, as the content of an element or of an attribute."""
+    return markup.escape(safe(value), quote=True)
+
+
+def block(value: str) -> str:
+    """Lines from a log, likewise."""
+    return markup.escape("\n".join(safe_lines(value.strip("\n"))), quote=True)
+
+
+def html(items: Iterable[Item], prompts: Iterable[Item]) -> Iterator[str]:
+    """The page, piece by piece; ``prompts`` is the same session at the depth of its prompts."""
+    page = _Page(prompts)
+    for item in items:
+        yield from page.of(item)
+    yield "</main></div></body></html>\n"
+
+
+class _Page:
+    def __init__(self, prompts: Iterable[Item]) -> None:
+        self._prompts = prompts
+        self._sessions: list[Any] = []
+        self._number = 0
+
+    def of(self, item: Item) -> Iterator[str]:
+        match item:
+            case Opened():
+                yield from self._opened(item)
+            case Closed():
+                self._sessions.pop()
+                if item.depth:
+                    yield "</div></details>\n"
+            case Turn() if item.number or not item.depth:
+                yield f'<div class="turn">{text(turn_words(item))}</div>\n'
+            case Piece():
+                yield from getattr(self, f"_{item.sort}")(item)
+
+    # ------------------------------------------------------------ sessions
+
+    def _opened(self, item: Opened) -> Iterator[str]:
+        if item.depth:
+            yield from self._subagent(item)
+            return
+        self._sessions.append(item.session)
+        title = text(item.session.title or "(no title)")
+        style = (files("session_memory.render") / "style.css").read_text("utf-8")
+        yield (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+            '<meta name="referrer" content="no-referrer">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{title}</title>\n<style>\n{style}</style></head>\n<body>"
+            f'<div class="page">\n<header><h1>{title}</h1>\n'
+        )
+        yield self._facts(item)
+        yield "</header>\n"
+        yield from self._contents()
+        yield "<main>\n"
+
+    def _facts(self, item: Opened) -> str:
+        session, cost = item.session, item.session.cost
+        told = {
+            "session": session.session_uid,
+            "repository": session.repo,
+            "directory": session.cwd,
+            "branch": session.git_branch,
+            "model": session.model,
+            "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
+            "time": f"{local(session.started_at)} to {local(session.ended_at)},"
+            f" {duration(cost.wall_clock_s)} at work",
+            "tokens": token_words(cost),
+            "cost": cost_words(item),
+        }
+        rows = (f"<dt>{name}</dt><dd>{text(value)}</dd>" for name, value in told.items() if value)
+        return f'<dl class="facts">{"".join(rows)}</dl>\n'
+
+    def _contents(self) -> Iterator[str]:
+        yield '<nav class="toc"><h2>Prompts</h2><ol>\n'
+        for item in self._prompts:
+            if isinstance(item, Piece) and item.sort == "prompt" and not item.depth:
+                words = text((item.text.strip() or item.title)[:160])
+                yield f'<li><a href="#e{item.seq}">{words}</a></li>\n'
+        yield "</ol></nav>\n"
+
+    def _subagent(self, item: Opened) -> Iterator[str]:
+        session = item.session
+        cost = subagent_words(item)
+        yield (
+            f'<details class="subagent"{"" if item.is_closed else " open"}><summary>'
+            f'<span class="name">subagent</span><span class="what">{text(session.title or "")}'
+            f'</span><span class="end">{text(session.model or "")} · {text(cost)}</span></summary>'
+        )
+        if item.is_closed:
+            yield f'<div class="inside note">{text(session.session_uid)}</div></details>\n'
+            return
+        self._sessions.append(session)
+        self._number += 1
+        yield '<div class="inside">\n'
+
+    # ------------------------------------------------------------ what was said
+
+    def _prompt(self, piece: Piece) -> Iterator[str]:
+        yield self._article(piece, "prompt", "You")
+        yield f'<div class="text typed">{block(piece.text or piece.title)}</div>'
+        yield f"{self._images(piece)}</article>\n"
+
+    def _answer(self, piece: Piece) -> Iterator[str]:
+        yield self._article(piece, "answer", self._sessions[-1].flavor.capitalize())
+        yield f'<div class="text">{answer(piece.text or piece.title)}</div></article>\n'
+
+    def _thinking(self, piece: Piece) -> Iterator[str]:
+        yield f'<div class="thinking text"{self._id(piece)}>'
+        yield f"{answer(piece.text or piece.title)}</div>\n"
+
+    def _note(self, piece: Piece) -> Iterator[str]:
+        bad = " failed" if piece.event.kind in ("error", "retry") else ""
+        words = text(piece.title or piece.text[:200])
+        marks = self._marks(piece)
+        if len(piece.text) <= len(piece.title):
+            yield f'<div class="note{bad}"{self._id(piece)}>{marks}{words}</div>\n'
+            return
+        yield (
+            f'<details class="note{bad}"{self._id(piece)}><summary>{marks}'
+            f'<span class="what">{words}</span></summary>'
+            f'<div class="inside"><pre>{block(piece.text)}</pre></div></details>\n'
+        )
+
+    # ------------------------------------------------------------ what was done
+
+    def _call(self, piece: Piece) -> Iterator[str]:
+        what, inside, is_open = self._told(piece)
+        opened = " open" if is_open else ""
+        yield (
+            f'<details class="call"{self._id(piece)}{opened}><summary>'
+            f'<span class="name">{text(piece.event.tool or "tool")}</span>{self._marks(piece)}'
+            f'<span class="what">{what}</span></summary>'
+            f'<div class="inside">{inside}</div></details>\n'
+        )
+
+    def _told(self, piece: Piece) -> tuple[str, str, bool]:
+        if piece.changes:
+            parts = [self._change(change) for change in piece.changes]
+            return ", ".join(what for what, _ in parts), "".join(diff for _, diff in parts), True
+        if piece.command is not None:
+            first = piece.command.strip().split("\n", 1)[0]
+            return text(first[:400]), f"<pre>{block(piece.command)}</pre>", False
+        return text(piece.title), f"<pre>{block(piece.text)}</pre>", False
+
+    def _change(self, change: "Change") -> tuple[str, str]:
+        path = text(shown_path(change.path, self._sessions[-1].cwd))
+        moved = f" → {text(change.moved_to)}" if change.moved_to else ""
+        figures = f'<span class="plus">+{change.added}</span>'
+        figures += f' <span class="minus">−{change.removed}</span>'
+        lines = (
+            f'<span class="{_SIGNS.get(line[:1], "c")}">{markup.escape(safe_lines(line)[0])}</span>'
+            for line in change.lines
+        )
+        return f"{path}{moved} {figures}", f'<pre class="diff">{"".join(lines)}</pre>'
+
+    def _result(self, piece: Piece) -> Iterator[str]:
+        failed = " failed" if piece.event.is_error else ""
+        lines = piece.text.strip("\n").count("\n") + 1 if piece.text.strip() else 0
+        first = piece.text.strip().split("\n", 1)[0][:400]
+        told = [piece.event.tool or "tool", "failed" if piece.event.is_error else "ok"]
+        if piece.event.exit_code:
+            told.append(f"exit {piece.event.exit_code}")
+        if piece.duration_ms is not None and piece.duration_ms >= 1000:
+            told.append(duration(piece.duration_ms / 1000))
+        told.append(plural(lines, "line") if lines else "no output")
+        is_open = " open" if failed and lines <= SHORT_OUTPUT else ""
+        body = f"<pre>{block(piece.text)}</pre>" if lines else ""
+        yield (
+            f'<details class="result{failed}"{self._id(piece)}{is_open}><summary>'
+            f'<span class="what">{text(first)}</span>{self._marks(piece)}'
+            f'<span class="end">{text(" · ".join(told))}</span></summary>'
+            f'<div class="inside">{body}{self._images(piece)}</div></details>\n'
+        )
+
+    # ------------------------------------------------------------ parts
+
+    def _article(self, piece: Piece, sort: str, who: str) -> str:
+        left = " abandoned" if piece.event.branch is not None else ""
+        time = text(local(piece.event.ts)) if piece.event.ts else ""
+        anchor = self._anchor(piece)
+        return (
+            f'<article class="{sort}{left}" id="{anchor}"><div class="who"><b>{text(who)}</b>'
+            f"<span>{time}</span>{self._marks(piece)}"
+            f'<a href="#{anchor}">#{piece.seq}</a></div>'
+        )
+
+    def _anchor(self, piece: Piece) -> str:
+        return f"s{self._number}e{piece.seq}" if piece.depth else f"e{piece.seq}"
+
+    def _id(self, piece: Piece) -> str:
+        return f' id="{self._anchor(piece)}"'
+
+    @staticmethod
+    def _marks(piece: Piece) -> str:
+        shown = [mark for mark in piece.marks if mark != "error"]
+        return "".join(f'<span class="mark">{text(mark)}</span>' for mark in shown)
+
+    @staticmethod
+    def _images(piece: Piece) -> str:
+        return "".join(f'<div class="image">{text(image_words(i))}</div>' for i in piece.images)

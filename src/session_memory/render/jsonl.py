@@ -1,0 +1,50 @@
+"""One JSON object a line: the session, its events with all they say, what each turn took."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from session_memory.render.json_text import to_json
+from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+
+
+def jsonl(items: Iterable[Item]) -> Iterator[str]:
+    for item in items:
+        yield f"{to_json(_told(item))}\n"
+
+
+def _told(item: Item) -> dict[str, Any]:
+    match item:
+        case Opened():
+            return {
+                "type": "session",
+                "depth": item.depth,
+                "session": item.session.to_dict(),
+                "own": msgspec.to_builtins(item.own),
+                "total": msgspec.to_builtins(item.total),
+                "children": [child.session_uid for child in item.children],
+            }
+        case Piece():
+            return {
+                "type": "event",
+                "depth": item.depth,
+                "sort": item.sort,
+                "event": item.event.to_dict(),
+                "text": item.text,
+                "arguments": item.arguments,
+                "images": msgspec.to_builtins(item.images),
+                "duration_ms": item.duration_ms,
+                "owner": item.owner,
+            }
+        case Turn():
+            return {
+                "type": "turn",
+                "depth": item.depth,
+                "number": item.number,
+                "cost": item.cost.to_dict(),
+                "amount": msgspec.to_builtins(item.amount),
+                "seconds": item.seconds,
+            }
+        case Closed():
+            return {"type": "end", "depth": item.depth, "session": item.session.session_uid}

@@ -1,0 +1,205 @@
+"""Proof that the store still holds what it was given: hashes, sums, and a sample derived anew."""
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import msgspec
+
+from session_memory.core.errors import StoreDamaged
+from session_memory.core.roles import TABLE
+from session_memory.core.time import now_ms
+from session_memory.core.words import words_in
+from session_memory.derive.derivation import derive_closure, rebuild
+from session_memory.derive.reindex import docs_of
+from session_memory.derive.tables import is_reordered, is_table, opened_table
+from session_memory.store.fingerprint import session_parts
+from session_memory.store.live_check import live_findings
+from session_memory.store.raw import PACK_BYTES, Pack, compressor, packed
+from session_memory.store.sessions import SessionRow
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store, open_store
+from session_memory.store.usage import BUCKETS
+from session_memory.store.words import Asked, Word
+
+# Of each session that is looked for in the index.
+EVENTS_ASKED = 50
+WORDS_ASKED = 4
+LOOKED_AT = 20_000
+
+
+class Verified(msgspec.Struct, kw_only=True):
+    """What was looked at, and what was found wrong; nothing wrong means an empty list."""
+
+    packs: int = 0
+    bytes: int = 0
+    sessions: int = 0
+    evicted: int = 0
+    findings: list[str] = []
+
+
+def verify(
+    store: Store, sample: int = 20, on_source: Callable[[int], None] = lambda size: None
+) -> Verified:
+    """Re-read and re-hash everything; derive a sample of sessions anew and compare."""
+    found = Verified(findings=store.db.check())
+    with store.db.snapshot():
+        evicted = store.retention.evicted()
+        found.evicted = store.retention.count_evicted()
+        for row in store.sources.every():
+            away = store.retention.away_to(row.id, row.kept) if row.id in evicted else 0
+            _check_raw(store, row, away, found)
+            on_source(row.kept)
+        _check_accounts(store, found)
+        _check_sums(store, found)
+        found.findings += live_findings(store.db)
+        if not found.findings:
+            _check_sample(store, sample, found)
+            _check_words(store, sample, found)
+    return found
+
+
+def _check_raw(store: Store, row: SourceRow, away: int, found: Verified) -> None:
+    """Packs must follow each other without a gap and unpack to what was hashed."""
+    place = away
+    for pack in store.raw.packs(row.id):
+        found.packs += 1
+        found.bytes += pack.length
+        if pack.start != place:
+            found.findings.append(f"{row.path}: bytes {place} to {pack.start} are missing")
+        place = pack.start + pack.length
+        _unpack(store, row.id, pack, row.path, found)
+    if place != row.kept:
+        found.findings.append(f"{row.path}: {row.kept} bytes were kept, {place} are there")
+
+
+def _unpack(store: Store, source_id: int, pack: Pack, path: str, found: Verified) -> None:
+    try:
+        store.raw.unpacked(source_id, pack)
+    except StoreDamaged as error:
+        found.findings.append(f"{path}: {error}")
+
+
+def _check_accounts(store: Store, found: Verified) -> None:
+    paths = {row.id: row.path for row in store.sources.every()}
+    waiting = {s for session in store.sessions.stale() for s in store.sessions.source_ids(session)}
+    for source_id, account in store.sources.account().items():
+        if account.unaccounted and source_id not in waiting:
+            missing = account.unaccounted
+            found.findings.append(f"{paths[source_id]}: {missing} lines are not accounted for")
+
+
+def _check_sums(store: Store, found: Verified) -> None:
+    """A session's cost is the sum of its usage; none may be waiting to be derived, but for one
+    that is evicted and has something new."""
+    for uid in store.sessions.uids():
+        row = store.sessions.row(uid)
+        if row is None:
+            continue
+        if row.stale and row.evicted_at is None:
+            found.findings.append(f"{uid}: a sync was interrupted; run: session-memory sync")
+        elif tuple(getattr(row, name) for name in BUCKETS) != store.usage.sums(row.id):
+            found.findings.append(f"{uid}: its cost is not the sum of its usage")
+
+
+def _check_sample(store: Store, sample: int, found: Verified) -> None:
+    """Some sessions, with those they share records with, rebuilt from the raw in memory."""
+    uids = store.sessions.uids()
+    chosen = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
+    with open_store(":memory:") as scratch:
+        expected: set[str] = set()
+        for uid in chosen:
+            if uid not in expected:
+                expected.update(_copy_with_relatives(store, uid, scratch))
+        rebuild(scratch, now_ms(), lambda repo, cwd: None, lambda source: None)
+        for uid in sorted(expected):
+            found.sessions += 1
+            if list(_comparable(store, uid)) != list(_comparable(scratch, uid)):
+                found.findings.append(
+                    f"{uid}: its events do not follow from the raw; run: session-memory rebuild"
+                )
+
+
+def _check_words(store: Store, sample: int, found: Verified) -> None:
+    """Some events of some sessions are looked for in the index by what they say."""
+    if not store.index.is_complete:
+        return
+    sessions = store.sessions.revisions()
+    for session_id in random.Random(len(sessions)).sample([*sessions], min(sample, len(sessions))):
+        uid, _ = sessions[session_id]
+        docs = list(islice(docs_of(store, session_id, uid), EVENTS_ASKED))
+        if not all(_is_indexed(store, doc, text) for doc, text in docs):
+            found.findings.append(f"{uid}: the index misses words; run: session-memory reindex")
+
+
+def _is_indexed(store: Store, doc: int, text: str) -> bool:
+    rarest = sorted(set(words_in(text[:LOOKED_AT])), key=len)[-WORDS_ASKED:]
+    asked = Asked(tuple((Word(word),) for word in rarest))
+    return not rarest or store.index.find(asked, limit=1, before=doc + 1) == [doc]
+
+
+def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
+    """Copy the raw of a session and of all that share with it; says whose they are."""
+    row = store.sessions.row(uid)
+    if row is None:
+        return []
+    cluster = derive_closure(store, row.id)
+    if _is_partly_away(store, cluster):
+        return []
+    tables = [source for session in cluster for source in store.sources.read_by(session)]
+    if any(is_reordered(store, source) for source in tables if is_table(source)):
+        # The next sync derives it anew; until then its rows are not those that were read.
+        return []
+    uids = []
+    for session_id in cluster:
+        member = store.sessions.row_by_id(session_id)
+        uids.append(member.uid)
+        for source_id in store.sessions.source_ids(session_id):
+            _adopt(store, source_id, scratch)
+        for relative in _relatives(store, member):
+            for source_id in store.sessions.source_ids(relative.id):
+                _adopt(store, source_id, scratch)
+    return uids
+
+
+def _is_partly_away(store: Store, cluster: list[int]) -> bool:
+    """Whether something that a session follows from is evicted: there is nothing to compare."""
+    rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
+    kin = [relative for row in rows for relative in _relatives(store, row)]
+    return any(row.evicted_at is not None for row in (*rows, *kin))
+
+
+def _adopt(store: Store, source_id: int, scratch: Store) -> None:
+    """Copy the raw of a source; the rows of a live session become raw like any other."""
+    row = scratch.adopt_source(store, source_id)
+    if row.role != TABLE or row.kept:
+        return
+    with opened_table(store, row, 0) as lines, scratch.transaction():
+        while piece := lines.read(PACK_BYTES):
+            packs = [packed(piece, row.kept, compressor())]
+            scratch.raw.replace_from(row.id, row.kept, packs, False)
+            row.kept += len(piece)
+        scratch.sources.save(row)
+
+
+def _relatives(store: Store, row: SessionRow) -> Iterator[SessionRow]:
+    """Whose logs say something about a session: those it came from, which tell its call and how
+    deep it is, and its subagents, whose usage its own turns may have been logged with."""
+    named = {uid for uid, _ in store.sessions.links_to(row.uid)}
+    above, seen = row.parent_uid, {row.uid}
+    while above is not None and above not in seen:
+        seen.add(above)
+        parent = store.sessions.row(above)
+        above = parent.parent_uid if parent else None
+    for uid in sorted((seen | named | set(store.sessions.subagents(row.uid))) - {row.uid}):
+        relative = store.sessions.row(uid)
+        if relative is not None:
+            yield relative
+
+
+def _comparable(store: Store, uid: str) -> Iterator[object]:
+    for part in session_parts(store, uid):
+        if part[0] == "session":
+            # Discovery and configuration, not the raw, decide about these.
+            part = ["session", {k: v for k, v in part[1].items() if k not in ("host", "domain")}]
+        yield part

@@ -1,0 +1,291 @@
+"""A store, or some of its sessions, as one portable file; and such a file into a store.
+
+The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts),
+then for each source ``sources/<uid>.json`` and ``raw/<uid>``. Only the raw and what cannot be
+derived travels; events, usage and the rest are derived again where it arrives.
+"""
+
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import msgspec
+
+from session_memory.collect.masking import masked_copy, masked_row
+from session_memory.config import Config
+from session_memory.core.errors import (
+    SessionEvicted,
+    SessionMemoryError,
+    StoreDamaged,
+    UnsafePath,
+)
+from session_memory.core.time import now_ms
+from session_memory.derive.derivation import derive_stale, reread
+from session_memory.derive.evicted import archive_of, bring_back, family
+from session_memory.derive.forgotten import Forgotten, mask_stored
+from session_memory.derive.ingest import Ingest
+from session_memory.derive.tables import is_table
+from session_memory.retain.restore_native import sources_of
+from session_memory.store.raw import Raw
+from session_memory.store.sources import SourceRow, source_uid
+from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
+
+FORMAT = "session-memory-export"
+FORMAT_VERSION = 1
+LARGEST_DOCUMENT = 1024 * 1024
+PIECE = 1024 * 1024
+LEVEL = 9
+
+
+class Exported(msgspec.Struct, frozen=True):
+    sources: int
+    bytes: int
+
+
+class Imported(msgspec.Struct, kw_only=True):
+    sources: int = 0
+    known: int = 0
+    bytes: int = 0
+    sessions: int = 0
+
+
+class Manifest(msgspec.Struct):
+    format: str
+    version: int
+    sources: int
+    bytes: int
+    exported_at: int
+
+
+def export_store(
+    store: Store, target: Path, uids: list[str] | None = None, *, redacted: bool = False
+) -> Exported:
+    """Write a portable file that must not exist yet; it appears whole or not at all.
+
+    A ``redacted`` one holds the raw with its secrets masked, and its sources say so.
+    """
+    if target.exists() or target.is_symlink():
+        raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
+    rows = _rows(store, uids)
+    total = sum(row.kept for row in rows)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with (
+            _created(partial) as file,
+            zstd.open(file, "wb", level=LEVEL) as packed,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
+            store.db.snapshot(),
+        ):
+            manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
+            _add(archive, "manifest.json", msgspec.json.encode(manifest))
+            for row in map(masked_row, rows) if redacted else rows:
+                _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
+                _add_raw(archive, store.raw, row, redacted)
+        # Linking instead of renaming refuses to replace a file that came into being meanwhile.
+        os.link(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return Exported(len(rows), total)
+
+
+def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
+    if uids is None:
+        rows = store.sources.every()
+    else:
+        rows = list({row.id: row for uid in uids for row in sources_of(store, uid)}.values())
+    evicted = store.retention.evicted()
+    away = [evicted[row.id] for row in rows if row.id in evicted]
+    if away and uids is not None:
+        raise SessionEvicted(uids[0], away[0].file)
+    # Live sessions are rows of this store; a copy of it takes them along, an export does not.
+    here = [row for row in rows if row.id not in evicted]
+    return [row for row in here if row.ingested_at is not None and not is_table(row)]
+
+
+def _created(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+
+def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(body), 0o600
+    archive.addfile(entry, io.BytesIO(body))
+
+
+def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool) -> None:
+    entry = tarfile.TarInfo(f"raw/{row.uid}")
+    entry.size, entry.mode = row.kept, 0o600
+    with (
+        raw.open(row.id) as kept,
+        masked_copy(row, kept) if redacted else nullcontext(kept) as body,
+    ):
+        archive.addfile(entry, body)
+
+
+def import_store(store: Store, source: Path, config: Config) -> Imported:
+    """Take in every source of a portable file that is not here yet, and derive from it."""
+    with store.db.occupied(shared=True):
+        return _import(store, source, config)
+
+
+def _import(store: Store, source: Path, config: Config) -> Imported:
+    for _ in _sources(source):
+        # Read to its end before anything is taken in: all of it or nothing.
+        pass
+    done = Imported()
+    sessions_before = store.sessions.count()
+    now = now_ms()
+    forgotten = Forgotten(store)
+    for row, body in _sources(source):
+        done.sources += 1
+        known = store.sources.by_uid(row.uid)
+        if forgotten.holds_source(row.host, row.path) or (
+            known is None and forgotten.holds_session(row.flavor, row.session)
+        ):
+            done.known += 1
+            continue
+        if known is not None and known.kept >= row.kept:
+            done.known += 1
+            continue
+        with store.transaction():
+            if known is None:
+                _take_in(store, row, body, now, config)
+                done.bytes += row.kept
+            else:
+                if store.retention.evicted_source(known.id) is not None:
+                    sessions = store.sessions.of_source(known.id)
+                    kin = {other for one in sessions for other in family(store, one)}
+                    bring_back(store, archive_of(store, config), sorted(kin))
+                done.bytes += _grow(store, known, row, body, now, config)
+    derive_stale(store, now, config.domain_of)
+    done.sessions = store.sessions.count() - sessions_before
+    return done
+
+
+def _take_in(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Config) -> None:
+    kept, row.id, row.kept, row.lines, row.lenient, row.bookkeeping = row.kept, 0, 0, 0, 0, "{}"
+    store.sources.save(row)
+    packer = store.raw.packer(row.flavor)
+    while piece := body.read(PIECE):
+        store.raw.replace_from(row.id, row.kept, packer.packs(piece, row.kept), False)
+        row.kept += len(piece)
+    if row.kept != kept:
+        raise StoreDamaged(f"the export of {row.path}", f"{row.kept} of {kept} bytes are there")
+    row.ingested_at = now
+    forgotten = Forgotten(store)
+    if forgotten:
+        mask_stored(store, row, lambda native: forgotten.holds_session(row.flavor, native))
+    reread(store, Ingest(store, now, config.domain_of), row, now)
+
+
+def _grow(
+    store: Store, known: SourceRow, row: SourceRow, body: IO[bytes], now: int, config: Config
+) -> int:
+    """Take in what a source has more than we have of it; refuse it if the beginning differs."""
+    for stored in store.raw.pieces(known.id):
+        if body.read(len(stored)) != stored:
+            raise SessionMemoryError(
+                f"{row.path} was rewritten since it was collected here",
+                "Import into a store of its own: session-memory import FILE --store NEW",
+            )
+    rest = store.raw.record(known.id, known.read_to, known.kept - known.read_to)
+    place, packer = known.read_to, store.raw.packer(known.flavor)
+    before = known.kept
+    while piece := body.read(PIECE):
+        rest += piece
+        store.raw.replace_from(known.id, place, packer.packs(rest, place))
+        place, rest = place + len(rest), b""
+    for name in ("kept", "tail_hash", "size", "mtime_ns", "ctime_ns", "inode", "vanished"):
+        setattr(known, name, getattr(row, name))
+    known.read_to, known.cursor_state = row.read_to, row.cursor_state
+    known.starts_at, known.ingested_at = row.starts_at, now
+    store.sources.save(known)
+    # What we have of its sessions follows from the raw we had: they are derived from all of it.
+    for session_id in store.sessions.of_source(known.id):
+        store.sessions.mark_stale(session_id)
+    reread(store, Ingest(store, now, config.domain_of), known, now)
+    return known.kept - before
+
+
+def _sources(source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
+    """Each source with its bytes; refuses what is no export, is newer, or does not add up."""
+    try:
+        with zstd.open(source, "rb") as packed, _opened(packed) as archive:
+            yield from _entries(archive, source)
+    except (zstd.ZstdError, tarfile.TarError, EOFError, msgspec.MsgspecError) as error:
+        raise _no_export(source, str(error)) from error
+
+
+class _PlainEntry(tarfile.TarInfo):
+    """Plain files alone: a header that brings more headers could be as large as it likes."""
+
+    def _proc_member(self, tarfile_: tarfile.TarFile) -> "_PlainEntry":
+        if self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise tarfile.ReadError(f"{self.name!r} is no plain file")
+        return super()._proc_member(tarfile_)  # type: ignore[misc,no-any-return]
+
+
+def _opened(packed: zstd.ZstdFile) -> tarfile.TarFile:
+    return tarfile.open(fileobj=packed, mode="r|", tarinfo=_PlainEntry)
+
+
+def _document(body: IO[bytes], entry: tarfile.TarInfo, source: Path) -> bytes:
+    if entry.size > LARGEST_DOCUMENT:
+        raise _no_export(source, f"{entry.name!r} is too large")
+    return body.read(LARGEST_DOCUMENT)
+
+
+def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
+    manifest, row, seen = None, None, 0
+    for entry in archive:
+        body = archive.extractfile(entry) if entry.isreg() else None
+        if body is None:
+            raise _no_export(source, f"{entry.name!r} is no plain file")
+        if manifest is None:
+            manifest = _manifest(_document(body, entry, source), source)
+        elif entry.name.startswith("sources/"):
+            row = _source_row(_document(body, entry, source), source)
+        elif row is not None and entry.name == f"raw/{row.uid}" and entry.size == row.kept:
+            seen += 1
+            yield row, body
+            row = None
+        else:
+            raise _no_export(source, f"{entry.name!r} does not belong here")
+    if manifest is None or seen != manifest.sources:
+        raise _no_export(source, "it ends too early")
+
+
+def _manifest(body: bytes, source: Path) -> Manifest:
+    manifest = msgspec.json.decode(body, type=Manifest)
+    if manifest.format != FORMAT:
+        raise _no_export(source, f"its format is {manifest.format!r}")
+    if manifest.version > FORMAT_VERSION:
+        raise SessionMemoryError(
+            f"{source} has format version {manifest.version}, this release knows {FORMAT_VERSION}",
+            "Upgrade with: pip install --upgrade session-memory",
+        )
+    return manifest
+
+
+def _source_row(body: bytes, source: Path) -> SourceRow:
+    row = msgspec.json.decode(body, type=SourceRow)
+    if row.uid != source_uid(row.host, row.path, row.generation):
+        raise _no_export(source, f"the id of {row.path!r} is not its own")
+    numbers = [value for value in msgspec.structs.astuple(row) if isinstance(value, int)]
+    if any(abs(number) >= 1 << 63 for number in numbers) or row.kept < row.read_to:
+        raise _no_export(source, f"the figures of {row.path!r} are none")
+    if ".." in PurePosixPath(row.home_path).parts or "\0" in row.path + row.home_path:
+        raise _no_export(source, f"{row.home_path!r} is no place below a home directory")
+    return row
+
+
+def _no_export(source: Path, reason: str) -> SessionMemoryError:
+    return SessionMemoryError(
+        f"{source} cannot be imported: {reason}",
+        "Make one with: session-memory export FILE",
+    )

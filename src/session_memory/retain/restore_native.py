@@ -1,0 +1,207 @@
+"""Native logs written back exactly as they were, byte for byte."""
+
+import os
+import re
+from collections.abc import Collection, Iterable
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from session_memory.collect.native import dump_of
+from session_memory.core.errors import SessionEvicted, UnknownSession, UnsafePath
+from session_memory.derive.facts import base_of
+from session_memory.derive.tables import LIVE
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """A file that was written. A ``masked`` one is not what the agent wrote: secrets were masked
+    when it was collected."""
+
+    path: Path
+    bytes: int
+    masked: bool = False
+
+
+def restore_native(
+    store: Store,
+    uids: list[str] | None,
+    to: Path | None = None,
+    host: str | None = None,
+    *,
+    only_missing: bool = False,
+    below: Iterable[Path] = (),
+    present: Collection[Path] = (),
+) -> list[Restored]:
+    """Write the files of sessions, subagents included, back: all when ``uids`` is ``None``.
+
+    ``to`` is a directory that stands for the home directory; without it every file goes back to
+    where the agent looks for it, which must lie ``below`` one of the agents' roots: a path may
+    have come from somebody else's export. Nothing is overwritten and no link is followed;
+    everything is checked before the first byte is written. ``only_missing`` leaves out files that
+    exist; ``present`` are those that exist elsewhere now, in the agent's archive say. The same
+    file of two machines is written once.
+    """
+    rows = _chosen(store, uids, host)
+    allowed = [root.absolute() for root in below]
+    targets = [(row, _target(row, to, allowed)) for row in rows]
+    taken = frozenset(present) if to is None else frozenset()
+    if only_missing:
+        targets = [(row, path) for row, path in targets if not (path in taken or path.exists())]
+    targets = _each_once(store, targets)
+    _refuse_clashes(targets, taken)
+    written = []
+    for row, path in targets:
+        base = to or next((root for root in allowed if root in path.parents), None)
+        size = _write(store, row, path, base, keep_time=to is not None)
+        written.append(Restored(path, size, row.redacted_from is not None))
+    return written
+
+
+def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
+    if uids is None:
+        rows = [row for row in store.sources.every() if not is_made_of_rows(row)]
+    else:
+        wanted = {row.id: row for uid in uids for row in sources_of(store, uid)}
+        rows = list(wanted.values())
+    chosen = [
+        row
+        for row in rows
+        if not row.superseded and row.ingested_at is not None and host in (None, row.host)
+    ]
+    evicted = store.retention.evicted()
+    away = [evicted[row.id] for row in chosen if row.id in evicted]
+    if away and uids is not None:
+        raise SessionEvicted(uids[0], away[0].file)
+    return [row for row in chosen if row.id not in evicted]
+
+
+def sources_of(store: Store, uid: str) -> list[SourceRow]:
+    """Every file of a session: its logs, its document, its spilled bodies, its subagents, and the
+    session it begins with where its own log only refers to that."""
+    found, waiting, seen = [], [uid], {uid}
+    while waiting:
+        session = store.sessions.row(waiting.pop())
+        if session is None:
+            raise UnknownSession(uid)
+        sources = store.sessions.source_ids(session.id)
+        found += [store.sources.get(source_id) for source_id in sources]
+        named = store.sources.named_for(session.flavor, session.native_id)
+        found += [row for row in named if not row.agent]
+        others = set(store.sessions.subagents(session.uid))
+        base = base_of(session)
+        if base is not None and store.sessions.row(base[0]) is not None:
+            # Its log begins with another's history and does not repeat it.
+            others.add(base[0])
+        waiting += sorted(others - seen)
+        seen |= others
+    return found
+
+
+def is_made_of_rows(row: SourceRow) -> bool:
+    """Whether a source is no file, but rows of a database of the agent's or of our own."""
+    return row.flavor == LIVE or dump_of(row.flavor) is not None
+
+
+def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
+    if row.flavor == LIVE:
+        raise UnsafePath(
+            f"{row.path} is a live session of this store and has no log of its own",
+            "Write it to a file with: session-memory live export SESSION",
+        )
+    if to is None:
+        if is_made_of_rows(row):
+            raise UnsafePath(
+                f"{row.path} is a database; what was kept are its rows",
+                "Write them to files with: session-memory restore-native UID --to DIR",
+            )
+        if row.redacted_from is not None:
+            raise UnsafePath(
+                f"{row.path} was masked when it was collected and is not what the agent wrote",
+                "Write what was kept somewhere else: session-memory restore-native UID --to DIR",
+            )
+        path = Path(_as_named(row.path))
+        if ".." in path.parts or not any(root in path.parents for root in allowed):
+            raise UnsafePath(
+                f"{row.path} is not below a directory where an agent keeps its logs",
+                "Write it somewhere else with: session-memory restore-native UID --to DIR",
+            )
+        return path
+    parts = PurePosixPath(_as_named(row.home_path)).parts
+    if not parts or ".." in parts or row.home_path.startswith("/") or "\0" in row.home_path:
+        raise UnsafePath(f"{row.home_path!r} would leave {to}")
+    return to.joinpath(*parts)
+
+
+def _as_named(text: str) -> str:
+    """A path as the file system had it: a byte that is no UTF-8 was stored as an escape."""
+    return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
+
+
+def _each_once(store: Store, targets: list[tuple[SourceRow, Path]]) -> list[tuple[SourceRow, Path]]:
+    """Without what is the same, byte for byte, as something else that belongs there."""
+    kept: dict[Path, tuple[SourceRow, Path]] = {}
+    others = []
+    for row, path in targets:
+        first = kept.setdefault(path, (row, path))[0]
+        if first is not row and not _is_same(store, first, row):
+            others.append((row, path))
+    return [*kept.values(), *others]
+
+
+def _is_same(store: Store, one: SourceRow, other: SourceRow) -> bool:
+    if one.kept != other.kept or one.tail_hash != other.tail_hash:
+        return False
+    return _digest(store, one) == _digest(store, other)
+
+
+def _digest(store: Store, row: SourceRow) -> bytes:
+    digest = sha256()
+    for piece in store.raw.pieces(row.id):
+        digest.update(piece)
+    return digest.digest()
+
+
+def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[Path]) -> None:
+    seen: dict[Path, SourceRow] = {}
+    for row, path in targets:
+        if path in taken and not path.exists():
+            raise UnsafePath(
+                f"{path} lies in the agent's archive, or compressed, already",
+                "Restore into an empty directory: --to DIR",
+            )
+        if path.exists() or path.is_symlink():
+            hint = "Leave it as it is with --only-missing, or restore elsewhere with --to DIR."
+            raise UnsafePath(f"{path} exists already", hint)
+        if path in seen:
+            raise UnsafePath(
+                f"{row.path} and {seen[path].path} both belong at {path}",
+                "Restore one session at a time, or choose one machine with --host.",
+            )
+        seen[path] = row
+
+
+def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_time: bool) -> int:
+    _make_directories(path.parent, base)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    size = 0
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        for piece in store.raw.pieces(row.id):
+            size += file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    # Back in its place it must look new: an agent deletes what it has not written to for long.
+    if row.mtime_ns and keep_time:
+        os.utime(path, ns=(row.mtime_ns, row.mtime_ns))
+    return size
+
+
+def _make_directories(directory: Path, base: Path | None) -> None:
+    """Create what is missing, private; below ``base`` a link in the way would lead outside."""
+    for place in reversed((directory, *directory.parents)):
+        if base is not None and base in place.parents and place.is_symlink():
+            raise UnsafePath(f"{place} is a link and would lead outside {base}")
+        if not place.exists():
+            place.mkdir(mode=0o700)
