@@ -1,0 +1,207 @@
+"""The shape of the code: short modules, short functions, and names that exist once.
+
+Each list of exceptions below may only shrink: delete an entry when its offence is repaired, and
+never add one.
+"""
+
+import ast
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import session_memory
+
+ROOT = Path(session_memory.__file__).parent
+
+MEDIAN_MODULE_LINES = 120
+MODULE_LINES = 450
+FUNCTION_LINES = 60
+FUNCTION_BRANCHES = 15
+
+# A module with one of these names does not say what it is about, so each may exist once.
+VAGUE_MODULES = ("values", "words")
+
+LONG_MODULES_ALLOWED = {
+    "adapters/claude/translate.py",
+    "collect/sync.py",
+    "core/errors.py",
+    "derive/settle.py",
+    "store/events.py",
+    "testing/claude.py",
+}
+LARGE_FUNCTIONS_ALLOWED = {
+    "cli/commands/show.py:command",
+    "derive/settle.py:Settling.settle",
+    "testing/secrets.py:planted_secrets",
+}
+CLASS_NAMES_ALLOWED = {
+    "Answer",
+    "Applied",
+    "Asked",
+    "Attempt",
+    "Batch",
+    "Call",
+    "Clock",
+    "Commands",
+    "Context",
+    "Done",
+    "Exported",
+    "Failure",
+    "Family",
+    "Held",
+    "Item",
+    "Kind",
+    "Known",
+    "Line",
+    "Live",
+    "LiveView",
+    "Log",
+    "Manifest",
+    "Message",
+    "Model",
+    "Moment",
+    "Names",
+    "Outcome",
+    "Output",
+    "Part",
+    "Piece",
+    "Plan",
+    "Progress",
+    "Reading",
+    "Record",
+    "Report",
+    "Restored",
+    "Said",
+    "SessionRow",
+    "SessionStore",
+    "Sessions",
+    "Settings",
+    "Spent",
+    "State",
+    "Step",
+    "Tally",
+    "Task",
+    "Tokens",
+    "Tool",
+    "Turns",
+    "UsageRow",
+    "Usages",
+    "Wanted",
+    "Word",
+    "_File",
+    "_Lines",
+    "_Page",
+    "_Seen",
+}
+VAGUE_MODULES_ALLOWED = {"values", "words"}
+
+BRANCHES = (
+    ast.If,
+    ast.IfExp,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ExceptHandler,
+    ast.match_case,
+)
+
+
+def sources() -> dict[str, str]:
+    """Every module of the package: path below the package → text."""
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+        for path in sorted(ROOT.rglob("*.py"))
+    }
+
+
+def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, int, int]]:
+    """Every function of a module with its lines and its branches, inner functions included."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            branches = sum(isinstance(inner, BRANCHES) for inner in ast.walk(node))
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            yield f"{prefix}{node.name}", lines, branches
+            yield from functions(node, f"{prefix}{node.name}.")
+        else:
+            yield from functions(node, prefix)
+
+
+def compare(offenders: dict[str, str], allowed: set[str]) -> None:
+    """Fail and list every offender that is not an allowed exception."""
+    new = [reason for name, reason in sorted(offenders.items()) if name not in allowed]
+    assert not new, "\n" + "\n".join(new)
+
+
+def test_modules_are_short() -> None:
+    sizes = {name: len(text.splitlines()) for name, text in sources().items()}
+    assert statistics.median(sizes.values()) <= MEDIAN_MODULE_LINES
+    compare(
+        {
+            name: f"{name} has {lines} lines, more than {MODULE_LINES}: split it"
+            for name, lines in sizes.items()
+            if lines > MODULE_LINES
+        },
+        LONG_MODULES_ALLOWED,
+    )
+
+
+def test_functions_are_short_and_have_few_branches() -> None:
+    compare(
+        {
+            f"{module}:{name}": f"{module}: {name} has {lines} lines and {branches} branches, "
+            f"more than {FUNCTION_LINES} or {FUNCTION_BRANCHES}: split it"
+            for module, text in sources().items()
+            for name, lines, branches in functions(ast.parse(text))
+            if lines > FUNCTION_LINES or branches > FUNCTION_BRANCHES
+        },
+        LARGE_FUNCTIONS_ALLOWED,
+    )
+
+
+def test_a_class_name_exists_once() -> None:
+    modules: dict[str, list[str]] = defaultdict(list)
+    for module, text in sources().items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(module)
+    compare(
+        {
+            name: f"class {name} is defined in {', '.join(where)}: rename all but one"
+            for name, where in modules.items()
+            if len(where) > 1
+        },
+        CLASS_NAMES_ALLOWED,
+    )
+
+
+def test_a_vague_module_name_exists_once() -> None:
+    stems = Counter(Path(module).stem for module in sources())
+    compare(
+        {
+            name: f"{stems[name]} modules are called {name}.py: name each after what it does"
+            for name in VAGUE_MODULES
+            if stems[name] > 1
+        },
+        VAGUE_MODULES_ALLOWED,
+    )
+
+
+def test_lines_and_branches_are_counted() -> None:
+    source = """
+class Box:
+    def open(self, key):
+        if key:
+            return [x for x in key]
+        for _ in key:
+            try:
+                pass
+            except ValueError:
+                pass
+
+        async def inner():
+            return 1 if key else 2
+"""
+    assert list(functions(ast.parse(source))) == [("Box.open", 11, 4), ("Box.open.inner", 2, 1)]
