@@ -20,6 +20,7 @@ from session_memory.learn.signal import Signal
 from session_memory.learn.texts import Texts
 from session_memory.learn.words import is_directive
 from session_memory.pricing import Amount, session_amounts
+from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.table import price_table
 from session_memory.store.brief_events import brief_events
 from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, Unread
@@ -78,7 +79,7 @@ def _analyze(
 
 def prices_id(store: Store) -> str:
     """Names the prices that amounts are made with: the table, and those the user set."""
-    own = msgspec.json.encode(dict(store.own_prices()), order="sorted")
+    own = msgspec.json.encode(dict(own_prices(store)), order="sorted")
     told = f"{price_table().digest}\n{own.decode()}".encode()
     return blake2b(told, digest_size=8).hexdigest()
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.time import parse_time
+from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.rates import Kind, OwnPrices, Rate, rates_of
 from session_memory.pricing.table import DAY_MS, price_table
 from session_memory.pricing.table import Row as Price
@@ -143,7 +144,8 @@ def charges(
         if span is None or span[0] is None:
             return []
         known = store.db.all(_KINDS.format(where=where), params)
-        rates = list(_rates(store, asked, store.own_prices() if own is None else own, known, span))
+        prices = own_prices(store) if own is None else own
+        rates = list(_rates(store, asked, prices, known, span))
         if not rates:
             return []
         shift = _shift(clock(span[0], span[1]) if clock else ())

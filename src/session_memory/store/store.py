@@ -39,8 +39,9 @@ class Store:
         self.turns = Turns(db)
         self.problems = Problems(db)
         self.retention = Retention(db)
-        # What its user says models cost; asked for only when something is priced.
-        self.own_prices: Callable[[], Mapping[str, OwnPrice]] = dict
+        # The user's own prices, read when something is priced. None: those of the user's
+        # configuration file, see `session_memory.pricing.own_prices`.
+        self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

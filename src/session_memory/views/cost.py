@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.core.time import now_ms
 from session_memory.pricing.amounts import Asked, Charge, charges
+from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.rates import Kind, Rate, rates_of
 from session_memory.pricing.sessions import (
     Amount,
@@ -158,7 +159,7 @@ def price_rows(store: Store, wanted: Wanted) -> PriceRows:
     with store.db.snapshot():
         used = {charge.rate.kind for charge in charges(store, (), _asked(store, wanted))}
     order = sorted(used, key=lambda kind: (kind.model, kind.flavor, kind.label, kind.tier or ""))
-    return PriceRows(rates_of(price_table(), store.own_prices(), order), prices_used(store))
+    return PriceRows(rates_of(price_table(), own_prices(store), order), prices_used(store))
 
 
 def _price_row(rate: Rate) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def _price_row(rate: Rate) -> dict[str, Any]:
 def prices_used(store: Store) -> dict[str, Any]:
     """Which table a report was made with; ``own`` names the prices of the user's that go first."""
     table = price_table()
-    own = sorted(store.own_prices())
+    own = sorted(own_prices(store))
     return {"version": table.version, "digest": table.digest, "own": own}
 
 

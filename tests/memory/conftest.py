@@ -1,0 +1,71 @@
+"""Every test has its own home and its own copy of a store with the demo sessions."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from session_memory.cli import main
+from session_memory.collect.discover import roots
+from session_memory.collect.sync import sync
+from session_memory.config import Config
+from session_memory.demo import demo_home
+from session_memory.learn.analyze import analyze
+from session_memory.store import open_store
+
+# The answer of a command with --json.
+AskCli = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "home"
+    place.mkdir(mode=0o700)
+    for name in ("SESSION_MEMORY_STORE", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("TZ", "UTC")
+    return place
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the demo sessions, analyzed. Tests work on copies of it."""
+    path = tmp_path_factory.mktemp("memory") / "demo.db"
+    config = Config()
+    with open_store(path) as store:
+        sync(store, config, roots(config, (demo_home(),)), host="demo")
+        analyze(store)
+    return path
+
+
+@pytest.fixture
+def place(home: Path, demo_store: Path) -> Path:
+    """The user's store at its default place, with the demo sessions."""
+    path = home / ".session-memory" / "memory.db"
+    path.parent.mkdir(mode=0o700)
+    shutil.copyfile(demo_store, path)
+    return path
+
+
+@pytest.fixture
+def own_prices(home: Path) -> Path:
+    """A configuration file with prices that are far above those of the price table."""
+    path = home / ".session-memory" / "config.toml"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_text('[prices."claude-*"]\ninput = 1000.0\noutput = 5000.0\n')
+    return path
+
+
+@pytest.fixture
+def cli() -> AskCli:
+    def ask(*words: str) -> Any:
+        done = CliRunner().invoke(main, [*words, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    return ask
