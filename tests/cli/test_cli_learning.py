@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from session_memory.cli.lines.analysis import Follower
+from session_memory.cli.lines.analysis import AnalysisFollower
 from session_memory.collect.watch_events import Idle, Stopped, Synced, Trouble
 from session_memory.core.errors import StoreError
 from session_memory.testing.claude import ClaudeHome
@@ -170,7 +170,7 @@ def test_a_watch_that_cannot_analyze_says_so_and_tries_again() -> None:
     def broken() -> Any:
         raise StoreError("the disk is gone", "Put it back.")
 
-    follower = Follower(broken)
+    follower = AnalysisFollower(broken)
     synced = Synced(
         at=1,
         whole=True,

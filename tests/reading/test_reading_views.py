@@ -27,7 +27,14 @@ from session_memory.views.masking import masked
 from session_memory.views.resuming import resume
 from session_memory.views.stats import Wanted, statistics
 from session_memory.views.timeline import timeline
-from session_memory.views.transcript import Closed, Opened, Piece, Reading, Transcript, Turn
+from session_memory.views.transcript import (
+    SessionEnd,
+    SessionStart,
+    Transcript,
+    TranscriptEvent,
+    TranscriptOptions,
+    TurnTotals,
+)
 
 from .hostile import collected
 
@@ -44,11 +51,11 @@ def of(store: Store, uid: str) -> Session:
 
 
 def items(store: Store, uid: str, **how):
-    return list(Transcript(store, Reading(**how)).items(uid))
+    return list(Transcript(store, TranscriptOptions(**how)).items(uid))
 
 
-def pieces(store: Store, uid: str, **how) -> list[Piece]:
-    return [item for item in items(store, uid, **how) if isinstance(item, Piece)]
+def pieces(store: Store, uid: str, **how) -> list[TranscriptEvent]:
+    return [item for item in items(store, uid, **how) if isinstance(item, TranscriptEvent)]
 
 
 # ---------------------------------------------------------------- the transcript
@@ -79,7 +86,9 @@ def test_every_edit_of_every_sample_is_shown_as_a_change(sample: Path) -> None:
 def test_the_turns_add_up_to_the_session(sample: Path) -> None:
     with collected_from(sample) as store:
         for uid in store.sessions.uids():
-            turns = [one for one in items(store, uid, children=False) if isinstance(one, Turn)]
+            turns = [
+                one for one in items(store, uid, children=False) if isinstance(one, TurnTotals)
+            ]
             amount = session_amounts(store, [uid])[uid]
             assert sum(turn.amount.microdollars for turn in turns) == amount.microdollars
             assert (
@@ -89,14 +98,18 @@ def test_the_turns_add_up_to_the_session(sample: Path) -> None:
 
 def test_subagents_stand_behind_the_calls_that_started_them(store: Store) -> None:
     told = items(store, IMPORT)
-    (place,) = [n for n, item in enumerate(told) if isinstance(item, Opened) and item.depth == 1]
+    (place,) = [
+        n for n, item in enumerate(told) if isinstance(item, SessionStart) and item.depth == 1
+    ]
     before = told[place - 1]
-    assert isinstance(before, Piece) and before.event.tool == "Agent"
+    assert isinstance(before, TranscriptEvent) and before.event.tool == "Agent"
     assert told[place].session.session_uid == SUBAGENT
-    nested = list(itertools.takewhile(lambda item: not isinstance(item, Closed), told[place + 1 :]))
+    nested = list(
+        itertools.takewhile(lambda item: not isinstance(item, SessionEnd), told[place + 1 :])
+    )
     assert nested and all(item.depth == 1 for item in nested)
-    assert [type(item) for item in told].count(Opened) == [type(item) for item in told].count(
-        Closed
+    assert [type(item) for item in told].count(SessionStart) == [type(item) for item in told].count(
+        SessionEnd
     )
 
 
@@ -125,7 +138,7 @@ def test_sessions_that_claim_to_have_started_each_other_end(store: Store) -> Non
     sql = "update sessions set parent_uid = :parent, relation = 'subagent' where uid = :uid"
     with store.transaction():
         store.db.execute(sql, {"parent": SUBAGENT, "uid": IMPORT})
-    opened = [item for item in items(store, IMPORT) if isinstance(item, Opened)]
+    opened = [item for item in items(store, IMPORT) if isinstance(item, SessionStart)]
     assert sum(not item.is_closed for item in opened) == 2
     assert len(family(store, IMPORT).root.every()) == 2
     assert timeline(store, of(store, IMPORT)).moments
@@ -148,9 +161,9 @@ def test_a_long_session_begins_at_once(run, tmp_path: Path) -> None:
                 every(sql, params),
             )[1],
         )
-        stream = Transcript(store, Reading()).items("claude:long0000")
+        stream = Transcript(store, TranscriptOptions()).items("claude:long0000")
         first = list(itertools.islice(stream, 10))
-        assert isinstance(first[0], Opened) and isinstance(first[-1], Piece)
+        assert isinstance(first[0], SessionStart) and isinstance(first[-1], TranscriptEvent)
         pages = [sql for sql in asked if "from events e join sources" in sql]
         assert len(pages) == 1 and "limit 500" in pages[0]
         assert sum(1 for _ in stream) > 2990
@@ -403,7 +416,7 @@ def test_masking_reaches_every_text_and_keeps_the_rest(store: Store) -> None:
     told = list(masked(iter(plain), lambda words: re.sub("[a-zA-Z]", "x", words)))
     assert [type(item) for item in told] == [type(item) for item in plain]
     for item in told:
-        if isinstance(item, Piece):
+        if isinstance(item, TranscriptEvent):
             given = json.dumps(item.arguments or "").replace("\\n", "")
             said = f"{item.text}{item.title}{given}{item.command or ''}"
             assert not re.search("[a-wyzA-Z]", re.sub("true|false|null", "", said))
@@ -422,5 +435,5 @@ def test_each_turn_has_what_it_used(run, tmp_path: Path) -> None:
     home.write()
     collected(home.path, tmp_path / "memory.db")
     with open_store(tmp_path / "memory.db") as store:
-        turns = [item for item in items(store, "claude:turns000") if isinstance(item, Turn)]
+        turns = [item for item in items(store, "claude:turns000") if isinstance(item, TurnTotals)]
     assert [(turn.number, turn.cost.output_tokens) for turn in turns] == [(1, 5), (2, 7)]

@@ -11,7 +11,7 @@ from session_memory.config import Config
 from session_memory.store import Store
 from session_memory.testing.collecting import new_store
 from session_memory.views.payloads import decoded, parse_ref
-from session_memory.views.session import Wanted, show_session
+from session_memory.views.session import EventSelection, show_session
 
 
 def test_a_reference_names_source_place_and_length() -> None:
@@ -55,7 +55,7 @@ def test_every_payload_is_its_own_record_across_packs(on_the_database, tmp_path)
         for number, text in enumerate(texts)
     ]
     with collected(tmp_path, records) as store:
-        view = show_session(store, "claude:long", Wanted(full=True))
+        view = show_session(store, "claude:long", EventSelection(full=True))
     found = [shown.payload.record for shown in view.events if shown.payload]
     assert found == records
 
@@ -64,5 +64,5 @@ def test_without_full_no_record_is_read(on_the_database, tmp_path, monkeypatch) 
     record = {"type": "user", "uuid": "u", "sessionId": "long", "message": {"content": "hi"}}
     with collected(tmp_path, [record]) as store:
         monkeypatch.setattr("session_memory.store.raw.Raw.unpacked", None)
-        (shown,) = show_session(store, "claude:long", Wanted()).events
+        (shown,) = show_session(store, "claude:long", EventSelection()).events
     assert shown.payload is None and "payload" not in shown.to_dict()

@@ -20,7 +20,13 @@ from session_memory.render.phrases import (
 from session_memory.render.text import safe, safe_lines
 from session_memory.views.figures import duration, local, plural
 from session_memory.views.files import shown_path
-from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+from session_memory.views.transcript import (
+    SessionEnd,
+    SessionStart,
+    TranscriptEvent,
+    TranscriptItem,
+    TurnTotals,
+)
 
 if TYPE_CHECKING:
     from session_memory.views.changes import Change
@@ -40,36 +46,36 @@ def block(value: str) -> str:
     return markup.escape("\n".join(safe_lines(value.strip("\n"))), quote=True)
 
 
-def html(items: Iterable[Item], prompts: Iterable[Item]) -> Iterator[str]:
+def html(items: Iterable[TranscriptItem], prompts: Iterable[TranscriptItem]) -> Iterator[str]:
     """The page, piece by piece; ``prompts`` is the same session at the depth of its prompts."""
-    page = _Page(prompts)
+    page = _HtmlPage(prompts)
     for item in items:
         yield from page.of(item)
     yield "</main></div></body></html>\n"
 
 
-class _Page:
-    def __init__(self, prompts: Iterable[Item]) -> None:
+class _HtmlPage:
+    def __init__(self, prompts: Iterable[TranscriptItem]) -> None:
         self._prompts = prompts
         self._sessions: list[Any] = []
         self._number = 0
 
-    def of(self, item: Item) -> Iterator[str]:
+    def of(self, item: TranscriptItem) -> Iterator[str]:
         match item:
-            case Opened():
+            case SessionStart():
                 yield from self._opened(item)
-            case Closed():
+            case SessionEnd():
                 self._sessions.pop()
                 if item.depth:
                     yield "</div></details>\n"
-            case Turn() if item.number or not item.depth:
+            case TurnTotals() if item.number or not item.depth:
                 yield f'<div class="turn">{text(turn_words(item))}</div>\n'
-            case Piece():
+            case TranscriptEvent():
                 yield from getattr(self, f"_{item.sort}")(item)
 
     # ------------------------------------------------------------ sessions
 
-    def _opened(self, item: Opened) -> Iterator[str]:
+    def _opened(self, item: SessionStart) -> Iterator[str]:
         if item.depth:
             yield from self._subagent(item)
             return
@@ -89,7 +95,7 @@ class _Page:
         yield from self._contents()
         yield "<main>\n"
 
-    def _facts(self, item: Opened) -> str:
+    def _facts(self, item: SessionStart) -> str:
         session, cost = item.session, item.session.cost
         told = {
             "session": session.session_uid,
@@ -109,12 +115,12 @@ class _Page:
     def _contents(self) -> Iterator[str]:
         yield '<nav class="toc"><h2>Prompts</h2><ol>\n'
         for item in self._prompts:
-            if isinstance(item, Piece) and item.sort == "prompt" and not item.depth:
+            if isinstance(item, TranscriptEvent) and item.sort == "prompt" and not item.depth:
                 words = text((item.text.strip() or item.title)[:160])
                 yield f'<li><a href="#e{item.seq}">{words}</a></li>\n'
         yield "</ol></nav>\n"
 
-    def _subagent(self, item: Opened) -> Iterator[str]:
+    def _subagent(self, item: SessionStart) -> Iterator[str]:
         session = item.session
         cost = subagent_words(item)
         yield (
@@ -131,20 +137,20 @@ class _Page:
 
     # ------------------------------------------------------------ what was said
 
-    def _prompt(self, piece: Piece) -> Iterator[str]:
+    def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
         yield self._article(piece, "prompt", "You")
         yield f'<div class="text typed">{block(piece.text or piece.title)}</div>'
         yield f"{self._images(piece)}</article>\n"
 
-    def _answer(self, piece: Piece) -> Iterator[str]:
+    def _answer(self, piece: TranscriptEvent) -> Iterator[str]:
         yield self._article(piece, "answer", self._sessions[-1].flavor.capitalize())
         yield f'<div class="text">{answer(piece.text or piece.title)}</div></article>\n'
 
-    def _thinking(self, piece: Piece) -> Iterator[str]:
+    def _thinking(self, piece: TranscriptEvent) -> Iterator[str]:
         yield f'<div class="thinking text"{self._id(piece)}>'
         yield f"{answer(piece.text or piece.title)}</div>\n"
 
-    def _note(self, piece: Piece) -> Iterator[str]:
+    def _note(self, piece: TranscriptEvent) -> Iterator[str]:
         bad = " failed" if piece.event.kind in ("error", "retry") else ""
         words = text(piece.title or piece.text[:200])
         marks = self._marks(piece)
@@ -159,7 +165,7 @@ class _Page:
 
     # ------------------------------------------------------------ what was done
 
-    def _call(self, piece: Piece) -> Iterator[str]:
+    def _call(self, piece: TranscriptEvent) -> Iterator[str]:
         what, inside, is_open = self._told(piece)
         opened = " open" if is_open else ""
         yield (
@@ -169,7 +175,7 @@ class _Page:
             f'<div class="inside">{inside}</div></details>\n'
         )
 
-    def _told(self, piece: Piece) -> tuple[str, str, bool]:
+    def _told(self, piece: TranscriptEvent) -> tuple[str, str, bool]:
         if piece.changes:
             parts = [self._change(change) for change in piece.changes]
             return ", ".join(what for what, _ in parts), "".join(diff for _, diff in parts), True
@@ -189,7 +195,7 @@ class _Page:
         )
         return f"{path}{moved} {figures}", f'<pre class="diff">{"".join(lines)}</pre>'
 
-    def _result(self, piece: Piece) -> Iterator[str]:
+    def _result(self, piece: TranscriptEvent) -> Iterator[str]:
         failed = " failed" if piece.event.is_error else ""
         lines = piece.text.strip("\n").count("\n") + 1 if piece.text.strip() else 0
         first = piece.text.strip().split("\n", 1)[0][:400]
@@ -210,7 +216,7 @@ class _Page:
 
     # ------------------------------------------------------------ parts
 
-    def _article(self, piece: Piece, sort: str, who: str) -> str:
+    def _article(self, piece: TranscriptEvent, sort: str, who: str) -> str:
         left = " abandoned" if piece.event.branch is not None else ""
         time = text(local(piece.event.ts)) if piece.event.ts else ""
         anchor = self._anchor(piece)
@@ -220,17 +226,17 @@ class _Page:
             f'<a href="#{anchor}">#{piece.seq}</a></div>'
         )
 
-    def _anchor(self, piece: Piece) -> str:
+    def _anchor(self, piece: TranscriptEvent) -> str:
         return f"s{self._number}e{piece.seq}" if piece.depth else f"e{piece.seq}"
 
-    def _id(self, piece: Piece) -> str:
+    def _id(self, piece: TranscriptEvent) -> str:
         return f' id="{self._anchor(piece)}"'
 
     @staticmethod
-    def _marks(piece: Piece) -> str:
+    def _marks(piece: TranscriptEvent) -> str:
         shown = [mark for mark in piece.marks if mark != "error"]
         return "".join(f'<span class="mark">{text(mark)}</span>' for mark in shown)
 
     @staticmethod
-    def _images(piece: Piece) -> str:
+    def _images(piece: TranscriptEvent) -> str:
         return "".join(f'<div class="image">{text(image_words(i))}</div>' for i in piece.images)

@@ -6,17 +6,23 @@ from typing import Any
 import msgspec
 
 from session_memory.render.json_text import to_json
-from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+from session_memory.views.transcript import (
+    SessionEnd,
+    SessionStart,
+    TranscriptEvent,
+    TranscriptItem,
+    TurnTotals,
+)
 
 
-def jsonl(items: Iterable[Item]) -> Iterator[str]:
+def jsonl(items: Iterable[TranscriptItem]) -> Iterator[str]:
     for item in items:
         yield f"{to_json(_told(item))}\n"
 
 
-def _told(item: Item) -> dict[str, Any]:
+def _told(item: TranscriptItem) -> dict[str, Any]:
     match item:
-        case Opened():
+        case SessionStart():
             return {
                 "type": "session",
                 "depth": item.depth,
@@ -25,7 +31,7 @@ def _told(item: Item) -> dict[str, Any]:
                 "total": msgspec.to_builtins(item.total),
                 "children": [child.session_uid for child in item.children],
             }
-        case Piece():
+        case TranscriptEvent():
             return {
                 "type": "event",
                 "depth": item.depth,
@@ -37,7 +43,7 @@ def _told(item: Item) -> dict[str, Any]:
                 "duration_ms": item.duration_ms,
                 "owner": item.owner,
             }
-        case Turn():
+        case TurnTotals():
             return {
                 "type": "turn",
                 "depth": item.depth,
@@ -46,5 +52,5 @@ def _told(item: Item) -> dict[str, Any]:
                 "amount": msgspec.to_builtins(item.amount),
                 "seconds": item.seconds,
             }
-        case Closed():
+        case SessionEnd():
             return {"type": "end", "depth": item.depth, "session": item.session.session_uid}

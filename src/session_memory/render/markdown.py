@@ -12,7 +12,13 @@ from session_memory.render.phrases import cost_words, image_words, token_words, 
 from session_memory.render.text import safe, safe_lines
 from session_memory.views.figures import duration, local
 from session_memory.views.files import shown_path
-from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+from session_memory.views.transcript import (
+    SessionEnd,
+    SessionStart,
+    TranscriptEvent,
+    TranscriptItem,
+    TurnTotals,
+)
 
 _PUNCTUATION = re.compile(r"([\\`*_\[\]>#|~&])")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
@@ -30,8 +36,8 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,20}")
 DEEPEST_HEADING = 6
 
 
-def markdown(items: Iterable[Item]) -> Iterator[str]:
-    page = _Page()
+def markdown(items: Iterable[TranscriptItem]) -> Iterator[str]:
+    page = _MarkdownPage()
     for item in items:
         for line in page.of(item):
             yield f"{line}\n"
@@ -87,26 +93,26 @@ def _harmless_line(line: str) -> str:
     return _LINK.sub(r"]\\(", line)
 
 
-class _Page:
+class _MarkdownPage:
     def __init__(self) -> None:
         self._cwd: list[str | None] = []
         self._flavor: list[str] = []
 
-    def of(self, item: Item) -> Iterator[str]:
+    def of(self, item: TranscriptItem) -> Iterator[str]:
         match item:
-            case Opened():
+            case SessionStart():
                 yield from self._opened(item)
-            case Closed():
+            case SessionEnd():
                 self._cwd.pop()
                 self._flavor.pop()
                 if item.depth:
                     yield from (f"*End of subagent {inline(item.session.session_uid)}.*", "")
-            case Turn() if item.number or not item.depth:
+            case TurnTotals() if item.number or not item.depth:
                 yield from (f"*{inline(turn_words(item))}*", "")
-            case Piece():
+            case TranscriptEvent():
                 yield from getattr(self, f"_{item.sort}")(item)
 
-    def _opened(self, item: Opened) -> Iterator[str]:
+    def _opened(self, item: SessionStart) -> Iterator[str]:
         session = item.session
         title = inline(session.title or "(no title)")
         level = self._level(item.depth, 1)
@@ -129,30 +135,30 @@ class _Page:
         yield from (f"- {name}: {inline(value)}" for name, value in told.items() if value)
         yield ""
 
-    def _prompt(self, piece: Piece) -> Iterator[str]:
+    def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
         yield from self._heading(piece, "You")
         yield from harmless(piece.text or piece.title)
         yield from self._images(piece)
         yield ""
 
-    def _answer(self, piece: Piece) -> Iterator[str]:
+    def _answer(self, piece: TranscriptEvent) -> Iterator[str]:
         yield from self._heading(piece, self._flavor[-1].capitalize())
         yield from harmless(piece.text or piece.title)
         yield ""
 
-    def _thinking(self, piece: Piece) -> Iterator[str]:
+    def _thinking(self, piece: TranscriptEvent) -> Iterator[str]:
         yield from ("*Thinking:*", "")
         for line in harmless(piece.text or piece.title):
             yield f"> {line}" if line else ">"
         yield ""
 
-    def _note(self, piece: Piece) -> Iterator[str]:
+    def _note(self, piece: TranscriptEvent) -> Iterator[str]:
         words = inline(piece.title or piece.text[:200])
         yield from (f"*{inline(piece.event.kind)}{self._marks(piece)}: {words}*", "")
         if piece.text.strip() and len(piece.text) > len(piece.title):
             yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
 
-    def _call(self, piece: Piece) -> Iterator[str]:
+    def _call(self, piece: TranscriptEvent) -> Iterator[str]:
         title = piece.title if not piece.changes and piece.command is None else ""
         words = f": {inline(title)}" if title else ""
         yield from (f"**{inline(piece.event.tool or 'tool')}**{self._marks(piece)}{words}", "")
@@ -167,7 +173,7 @@ class _Page:
         elif not piece.changes and piece.text.strip():
             yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
 
-    def _result(self, piece: Piece) -> Iterator[str]:
+    def _result(self, piece: TranscriptEvent) -> Iterator[str]:
         if piece.text.strip():
             yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
         yield from self._images(piece)
@@ -178,7 +184,7 @@ class _Page:
             told.append(duration(piece.duration_ms / 1000))
         yield from (f"*{inline(', '.join(told))}*", "")
 
-    def _heading(self, piece: Piece, who: str) -> Iterator[str]:
+    def _heading(self, piece: TranscriptEvent, who: str) -> Iterator[str]:
         time = f" · {local(piece.event.ts)}" if piece.event.ts else ""
         yield f"{self._level(piece.depth, 2)} {inline(who)}{self._marks(piece)}{time}"
         yield ""
@@ -188,12 +194,12 @@ class _Page:
         return "#" * min(depth * 2 + level, DEEPEST_HEADING)
 
     @staticmethod
-    def _marks(piece: Piece) -> str:
+    def _marks(piece: TranscriptEvent) -> str:
         marks = [mark for mark in piece.marks if mark != piece.event.kind]
         return f" ({inline(', '.join(marks))})" if marks else ""
 
     @staticmethod
-    def _images(piece: Piece) -> Iterator[str]:
+    def _images(piece: TranscriptEvent) -> Iterator[str]:
         for image in piece.images:
             yield from (f"*{inline(image_words(image))}*", "")
 

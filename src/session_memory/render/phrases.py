@@ -6,7 +6,7 @@ from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.render.text import safe
 from session_memory.views.figures import count, duration, plural, size, told
-from session_memory.views.transcript import Opened, Turn
+from session_memory.views.transcript import SessionStart, TurnTotals
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Cost
@@ -23,12 +23,12 @@ def token_words(cost: "Cost") -> str:
     return f"{words}{extra if cost.web_searches else ''}"
 
 
-def subagent_words(item: Opened) -> str:
+def subagent_words(item: SessionStart) -> str:
     tokens = f"{told(item.session.cost.output_tokens)} tokens out"
     return f"{tokens}, {money(item.total)}" if item.total != Amount() else tokens
 
 
-def cost_words(item: Opened) -> str:
+def cost_words(item: SessionStart) -> str:
     """``$0.12 with subagents, $0.10 without``; empty where nothing was used."""
     if item.total == Amount():
         return ""
@@ -39,7 +39,7 @@ def cost_words(item: Opened) -> str:
     return f"{money(item.total)} with subagents, {money(item.own)} without"
 
 
-def turn_words(turn: Turn) -> str:
+def turn_words(turn: TurnTotals) -> str:
     cost = turn.cost
     words = [f"turn {turn.number}"] if turn.number else []
     if turn.seconds is not None:

@@ -10,7 +10,7 @@ from session_memory.store import Store
 from session_memory.views.sessions import Filter
 
 
-class Call(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """``result`` is None where the log has none: it was broken off, or is still running."""
 
     event: SessionEvent
@@ -34,7 +34,7 @@ class Call(msgspec.Struct, frozen=True):
         return max(parse_time(self.result.ts) - parse_time(self.event.ts), 0)
 
 
-def calls_of(store: Store, uid: str) -> Iterator[Call]:
+def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
     """The session's own calls in their order."""
     row = store.sessions.row(uid)
     if row is None:
@@ -49,7 +49,7 @@ def calls_of(store: Store, uid: str) -> Iterator[Call]:
         elif event.is_a("tool_result"):
             results[event.call_id] = event
     for event in calls:
-        yield Call(event, results.get(event.call_id or ""))
+        yield ToolCall(event, results.get(event.call_id or ""))
 
 
 def with_subagents(store: Store, uid: str) -> Iterator[str]:

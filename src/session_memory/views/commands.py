@@ -14,7 +14,7 @@ from session_memory.store.statistics import Statistics
 from session_memory.views.calls import calls_of
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
     """One command. ``state`` is ``ok``, ``failed`` or ``open`` (its log has no result)."""
 
     session_uid: str
@@ -33,7 +33,7 @@ class CommandList(msgspec.Struct, frozen=True):
     """``total`` is exact when all there are were read; else it is counted by the tools that were
     called, or, where a text was asked for, no more than those listed."""
 
-    commands: list[Ran]
+    commands: list[CommandRun]
     total: int
     total_exact: bool = True
 
@@ -70,7 +70,7 @@ def list_commands(
     return CommandList(kept, max(known, len(kept) + 1), total_exact=False)
 
 
-def _ran(store: Store, session: Session, state: str | None) -> Iterator[Ran]:
+def _ran(store: Store, session: Session, state: str | None) -> Iterator[CommandRun]:
     bodies = Bodies(store)
     for call in calls_of(store, session.session_uid):
         event = call.event
@@ -80,7 +80,7 @@ def _ran(store: Store, session: Session, state: str | None) -> Iterator[Ran]:
         command = command_of(event.tool or "", body.arguments)
         if command is None:
             continue
-        yield Ran(
+        yield CommandRun(
             session_uid=session.session_uid,
             event_uid=event.event_uid,
             seq=event.seq,

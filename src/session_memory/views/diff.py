@@ -12,7 +12,7 @@ import msgspec
 from session_memory.core.schema import Session
 from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
-from session_memory.views.calls import Call, calls_of, with_subagents
+from session_memory.views.calls import ToolCall, calls_of, with_subagents
 from session_memory.views.changes import Change, Replacement, changes_asked, changes_noted
 from session_memory.views.files import shown_path
 from session_memory.views.patches import applied, compared, counted
@@ -91,7 +91,7 @@ def diff_session(
     return SessionDiff(session, [file for file in found if text is None or text in file.path])
 
 
-def _changes(call: Call, bodies: Bodies, payloads: Payloads) -> Iterator[Change]:
+def _changes(call: ToolCall, bodies: Bodies, payloads: Payloads) -> Iterator[Change]:
     body = bodies.of(call.event)
     asked = changes_asked(body.arguments, body.text, call.event.path)
     noted = changes_noted(payloads.of(call.result).record) if call.result is not None else []
@@ -120,7 +120,7 @@ class _History:
         self._now: str | None = None
         self._notes: dict[str, None] = {}
 
-    def add(self, change: Change, call: Call) -> None:
+    def add(self, change: Change, call: ToolCall) -> None:
         if call.event.branch is not None:
             self._notes[ABANDONED] = None
         known = change.before

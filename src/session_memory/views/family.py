@@ -15,7 +15,7 @@ from session_memory.views.transcript import children_of
 DEEPEST = 100
 
 
-class Branch(msgspec.Struct, frozen=True):
+class AbandonedBranch(msgspec.Struct, frozen=True):
     """What a rewind left behind: it was done, and paid for."""
 
     branch: str
@@ -24,15 +24,15 @@ class Branch(msgspec.Struct, frozen=True):
     output_tokens: int
 
 
-class Node(msgspec.Struct, frozen=True):
+class FamilyNode(msgspec.Struct, frozen=True):
     """``own`` is what the session itself used, ``total`` with its subagents, each once."""
 
     session: Session
     own: Amount
     total: Amount
     tokens: Cost
-    branches: list[Branch]
-    children: list["Node"]
+    branches: list[AbandonedBranch]
+    children: list["FamilyNode"]
 
     def to_dict(self) -> dict[str, Any]:
         session = self.session
@@ -52,8 +52,8 @@ class Node(msgspec.Struct, frozen=True):
             "children": [child.to_dict() for child in self.children],
         }
 
-    def every(self) -> "list[Node]":
-        found: list[Node] = []
+    def every(self) -> "list[FamilyNode]":
+        found: list[FamilyNode] = []
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -62,10 +62,10 @@ class Node(msgspec.Struct, frozen=True):
         return found
 
 
-class Family(msgspec.Struct, frozen=True):
+class FamilyTree(msgspec.Struct, frozen=True):
     """``root`` is the session nothing in the store came before; ``asked`` the one in question."""
 
-    root: Node
+    root: FamilyNode
     asked: str
 
     @property
@@ -81,30 +81,31 @@ class Family(msgspec.Struct, frozen=True):
         }
 
 
-def family(store: Store, uid: str) -> Family:
+def family(store: Store, uid: str) -> FamilyTree:
     root = _root(store, uid)
     sessions = _below(store, root)
     uids = [session.session_uid for session, _ in sessions.values()]
     own, total = session_amounts(store, uids), tree_amounts(store, uids)
 
-    def node(one: str) -> Node:
+    def node(one: str) -> FamilyNode:
         session, children = sessions[one]
         row = store.sessions.row(one)
+        branches = store.events.branches(row.id) if row else []
         below = [node(child) for child in children]
         tokens = session.cost
         for child in below:
             if child.session.relation == "subagent":
                 tokens = tokens + child.tokens
-        return Node(
+        return FamilyNode(
             session=session,
             own=own[one],
             total=total[one],
             tokens=tokens,
-            branches=[Branch(*branch) for branch in store.events.branches(row.id)] if row else [],
+            branches=[AbandonedBranch(*one) for one in branches],
             children=below,
         )
 
-    return Family(node(root.session_uid), uid)
+    return FamilyTree(node(root.session_uid), uid)
 
 
 def _root(store: Store, uid: str) -> Session:

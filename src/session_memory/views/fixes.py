@@ -12,7 +12,7 @@ from session_memory.redact import mask, mask_cut
 from session_memory.redact.values import mask_lines
 from session_memory.search import Filters
 from session_memory.store import Store
-from session_memory.views.calls import Call, calls_of
+from session_memory.views.calls import ToolCall, calls_of
 from session_memory.views.changes import changes_asked
 from session_memory.views.lookup import short_names
 from session_memory.views.search import ShownHit, search
@@ -127,7 +127,7 @@ def _steps(store: Store, uid: str, wanted: tuple[str, ...]) -> Iterator[Step]:
             yield _step(call, bodies)
 
 
-def _step(call: Call, bodies: Bodies) -> Step:
+def _step(call: ToolCall, bodies: Bodies) -> Step:
     event = call.event
     body = bodies.of(event)
     changes = changes_asked(body.arguments, body.text, event.path) if event.is_a("edit") else []

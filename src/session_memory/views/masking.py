@@ -15,7 +15,7 @@ from session_memory.core.text import one_line
 from session_memory.core.validation import Record
 from session_memory.redact import mask_cut
 from session_memory.redact.values import is_lines, mask_lines
-from session_memory.views.transcript import Item, Piece
+from session_memory.views.transcript import TranscriptEvent, TranscriptItem
 
 Mask = Callable[[str], str]
 DEEPEST = 60
@@ -26,17 +26,17 @@ _SAID: dict[type[Record], tuple[str, ...]] = {
 }
 
 
-def masked(items: Iterable[Item], mask: Mask | None) -> Iterator[Item]:
+def masked(items: Iterable[TranscriptItem], mask: Mask | None) -> Iterator[TranscriptItem]:
     """The same items with ``mask`` over every text in them; unchanged without one."""
     for item in items:
         if mask is None:
             yield item
         else:
             hidden = _masked(item, mask, 0)
-            yield _retold(item, hidden) if isinstance(item, Piece) else hidden
+            yield _retold(item, hidden) if isinstance(item, TranscriptEvent) else hidden
 
 
-def _retold(piece: Piece, hidden: Piece) -> Piece:
+def _retold(piece: TranscriptEvent, hidden: TranscriptEvent) -> TranscriptEvent:
     """A summary is cut, and half a secret is not known for one: where the whole text had one, the
     summary is made anew from what is left of it."""
     if piece.text == hidden.text and piece.command == hidden.command:

@@ -14,7 +14,7 @@ from session_memory.store import Store
 from session_memory.views.payloads import Payload, Payloads
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which events, and how much of each. No ``kinds`` means every kind, no ``first`` and ``last``
     every place."""
 
@@ -86,7 +86,7 @@ class SessionView(msgspec.Struct, frozen=True):
         return (child for child in self.children if child.relation != "subagent")
 
 
-def show_session(store: Store, uid: str, wanted: Wanted) -> SessionView:
+def show_session(store: Store, uid: str, wanted: EventSelection) -> SessionView:
     """The session with the events ``wanted`` asks for; its children are named, not opened."""
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None:

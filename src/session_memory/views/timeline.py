@@ -15,7 +15,7 @@ GAP_MS = 5 * 60_000
 DEEPEST = 20
 
 
-class Moment(msgspec.Struct, kw_only=True):
+class TimelineEntry(msgspec.Struct, kw_only=True):
     """One line of a timeline. ``sort`` is ``prompt``, ``turn``, ``tool``, ``error``,
     ``decision``, ``compaction``, ``subagent`` or ``gap``; ``state`` is that of a tool."""
 
@@ -34,7 +34,7 @@ class Moment(msgspec.Struct, kw_only=True):
 
 class Timeline(msgspec.Struct, frozen=True):
     session: Session
-    moments: list[Moment]
+    moments: list[TimelineEntry]
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -57,22 +57,22 @@ class Timeline(msgspec.Struct, frozen=True):
 def timeline(store: Store, session: Session) -> Timeline:
     row = store.sessions.row(session.session_uid)
     events = store.events.each_of(row.id, session.session_uid) if row else iter(())
-    return Timeline(session, list(_Line(store, session).moments(events)))
+    return Timeline(session, list(_TimelineBuilder(store, session).moments(events)))
 
 
-class _Line:
+class _TimelineBuilder:
     def __init__(self, store: Store, session: Session) -> None:
         self._store = store
         self._uid = session.session_uid
-        self._turn: Moment | None = None
-        self._calls: dict[str, Moment] = {}
+        self._turn: TimelineEntry | None = None
+        self._calls: dict[str, TimelineEntry] = {}
         self._counts = [0, 0, 0]
         self._waiting = [c for c in children_of(store, self._uid) if c.relation == "subagent"]
         self._last: int | None = None
         self._number = 0
 
-    def moments(self, events: Iterator[SessionEvent]) -> list[Moment]:
-        found: list[Moment] = []
+    def moments(self, events: Iterator[SessionEvent]) -> list[TimelineEntry]:
+        found: list[TimelineEntry] = []
         for event in events:
             if event.is_a("user_msg"):
                 found += self._turn_ended()
@@ -86,7 +86,7 @@ class _Line:
             found += self._subagent(child, 1)
         return found
 
-    def _gap(self, event: SessionEvent) -> Iterator[Moment]:
+    def _gap(self, event: SessionEvent) -> Iterator[TimelineEntry]:
         if event.ts is None:
             return
         now = parse_time(event.ts)
@@ -99,7 +99,7 @@ class _Line:
         """A call that runs for an hour is no gap."""
         return any(call.state == "open" for call in self._calls.values())
 
-    def _moment(self, event: SessionEvent) -> Moment | None:
+    def _moment(self, event: SessionEvent) -> TimelineEntry | None:
         sort = sort_of(event)
         if sort == "call":
             call = self._of("tool", event, tool=event.tool, state="open")
@@ -114,7 +114,7 @@ class _Line:
             return self._of("compaction", event)
         return self._of("error", event) if event.kind in ("error", "retry") else None
 
-    def _result(self, event: SessionEvent) -> Moment | None:
+    def _result(self, event: SessionEvent) -> TimelineEntry | None:
         call = self._calls.pop(event.call_id or "", None)
         if call is None:
             return self._of("error", event) if event.is_error else None
@@ -137,7 +137,7 @@ class _Line:
         self._counts[0] += event.is_a("tool_call")
         self._counts[2] += event.tokens
 
-    def _turn_ended(self) -> Iterator[Moment]:
+    def _turn_ended(self) -> Iterator[TimelineEntry]:
         turn, self._turn = self._turn, None
         if turn is None:
             return
@@ -150,18 +150,18 @@ class _Line:
         turn.text = ", ".join(words)
         yield turn
 
-    def _started_by(self, event: SessionEvent) -> Iterator[Moment]:
+    def _started_by(self, event: SessionEvent) -> Iterator[TimelineEntry]:
         if not event.call_id or not event.is_a("tool_call"):
             return
         for child in [one for one in self._waiting if one.spawn_call_id == event.call_id]:
             self._waiting.remove(child)
             yield from self._subagent(child, 1)
 
-    def _subagent(self, child: Session, depth: int) -> Iterator[Moment]:
+    def _subagent(self, child: Session, depth: int) -> Iterator[TimelineEntry]:
         spent = None
         if child.started_at and child.ended_at:
             spent = max(parse_time(child.ended_at) - parse_time(child.started_at), 0)
-        yield Moment(
+        yield TimelineEntry(
             sort="subagent",
             at=child.started_at,
             session_uid=child.session_uid,
@@ -174,7 +174,7 @@ class _Line:
             if one.relation == "subagent":
                 yield from self._subagent(one, depth + 1)
 
-    def _of(self, sort: str, event: SessionEvent, **more: Any) -> Moment:
+    def _of(self, sort: str, event: SessionEvent, **more: Any) -> TimelineEntry:
         return self._new(
             sort,
             at=event.ts,
@@ -184,5 +184,5 @@ class _Line:
             **more,
         )
 
-    def _new(self, sort: str, **values: Any) -> Moment:
-        return Moment(sort=sort, session_uid=self._uid, **values)
+    def _new(self, sort: str, **values: Any) -> TimelineEntry:
+        return TimelineEntry(sort=sort, session_uid=self._uid, **values)

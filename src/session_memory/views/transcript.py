@@ -32,7 +32,7 @@ _PERSON = ("user_msg", "human_intervention", "decision")
 _TELLING = frozenset({"human_intervention", "decision", "retry", "test_run", "error"})
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How much of a session is wanted: ``level`` is one of ``LEVELS``, no ``kinds`` means all.
 
     ``first`` and ``last`` are places in the session asked for; its subagents have their own.
@@ -58,7 +58,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
+class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     """A session begins: the one asked for at depth 0, its subagents below it."""
 
     depth: int
@@ -71,7 +71,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     is_closed: bool = False
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
+class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
     """One event. ``sort`` is ``prompt``, ``answer``, ``thinking``, ``call``, ``result`` or
     ``note``; ``owner`` is set on what was inherited."""
 
@@ -91,7 +91,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
     payload: Payload | None = None
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):
+class TurnTotals(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):
     """What the answer to one prompt took, everything the model did until the next one.
 
     ``number`` is 0 where nobody wrote a prompt: in a subagent, or before the first.
@@ -104,32 +104,32 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):
     seconds: float | None = None
 
 
-class Closed(msgspec.Struct, frozen=True, kw_only=True, tag="closed"):
+class SessionEnd(msgspec.Struct, frozen=True, kw_only=True, tag="closed"):
     depth: int
     session: Session
 
 
-Item = Opened | Piece | Turn | Closed
+TranscriptItem = SessionStart | TranscriptEvent | TurnTotals | SessionEnd
 
 
 class Transcript:
     """Reads one session, and the subagents as they come."""
 
-    def __init__(self, store: Store, reading: Reading) -> None:
+    def __init__(self, store: Store, reading: TranscriptOptions) -> None:
         self._store = store
         self._reading = reading
         self._opened: set[str] = set()
         self.pieces = 0
         """How many were handed out so far."""
 
-    def items(self, uid: str, depth: int = 0) -> Iterator[Item]:
+    def items(self, uid: str, depth: int = 0) -> Iterator[TranscriptItem]:
         session, row = self._store.sessions.get(uid), self._store.sessions.row(uid)
         if session is None or row is None:
             raise UnknownSession(uid)
         # Logs may claim that two sessions started each other.
         self._opened.add(uid)
         children = tuple(children_of(self._store, uid))
-        yield Opened(
+        yield SessionStart(
             depth=depth,
             session=session,
             own=session_amounts(self._store, [uid])[uid],
@@ -140,13 +140,13 @@ class Transcript:
         )
         waiting = [child for child in children if child.relation == "subagent"]
         yield from self._body(session, row.id, waiting, depth)
-        yield Closed(depth=depth, session=session)
+        yield SessionEnd(depth=depth, session=session)
 
     def _body(
         self, session: Session, row_id: int, waiting: list[Session], depth: int
-    ) -> Iterator[Item]:
-        pieces = Pieces(self._store, session, self._reading, depth)
-        turns = Turns(self._store, session, depth)
+    ) -> Iterator[TranscriptItem]:
+        pieces = EventReader(self._store, session, self._reading, depth)
+        turns = TurnCounter(self._store, session, depth)
         first, last = (self._reading.first, self._reading.last) if not depth else (None, None)
         for seq, owner, event in self._events(session, row_id):
             if last is not None and seq > last:
@@ -180,7 +180,7 @@ class Transcript:
         others = ((seq, e.session_uid, e) for seq, e in events.each_inherited(row_id))
         return heapq.merge(own, others, key=lambda placed: placed[0])
 
-    def _child(self, child: Session, depth: int) -> Iterator[Item]:
+    def _child(self, child: Session, depth: int) -> Iterator[TranscriptItem]:
         uid = child.session_uid
         if not self._reading.children or depth > DEEPEST or uid in self._opened:
             if not self._reading.kinds:
@@ -188,7 +188,7 @@ class Transcript:
             return
         items = self.items(uid, depth)
         opened = next(items)
-        first = next((item for item in items if isinstance(item, Piece)), None)
+        first = next((item for item in items if isinstance(item, TranscriptEvent)), None)
         if first is None:
             # Nothing of it is wanted; where all is, that it ran is worth a line.
             if not self._reading.kinds and self._reading.level in ("tool", "full"):
@@ -196,10 +196,10 @@ class Transcript:
             return
         yield from chain((opened, first), items)
 
-    def _named(self, child: Session, depth: int) -> Opened:
+    def _named(self, child: Session, depth: int) -> SessionStart:
         uid = child.session_uid
         own, total = session_amounts(self._store, [uid]), tree_amounts(self._store, [uid])
-        return Opened(
+        return SessionStart(
             depth=depth,
             session=child,
             own=own[uid],
@@ -208,10 +208,12 @@ class Transcript:
         )
 
 
-class Pieces:
+class EventReader:
     """Turns the events of one session into pieces, each with what it says in full."""
 
-    def __init__(self, store: Store, session: Session, reading: Reading, depth: int) -> None:
+    def __init__(
+        self, store: Store, session: Session, reading: TranscriptOptions, depth: int
+    ) -> None:
         self._store = store
         self._session = session
         self._reading = reading
@@ -220,7 +222,7 @@ class Pieces:
         self._payloads: dict[str, Payloads] = {}
         self._called: dict[str, int] = {}
 
-    def of(self, seq: int, owner: str | None, event: SessionEvent) -> Piece:
+    def of(self, seq: int, owner: str | None, event: SessionEvent) -> TranscriptEvent:
         holder = owner or self._session.session_uid
         body = self._bodies.of(event)
         payloads = self._reader(holder)
@@ -233,7 +235,7 @@ class Pieces:
             command = command_of(event.tool or "", body.arguments)
             if event.is_a("edit"):
                 changes = tuple(changes_asked(body.arguments, body.text, event.path))
-        return Piece(
+        return TranscriptEvent(
             depth=self._depth,
             sort=sort,
             seq=seq,
@@ -286,7 +288,7 @@ def _unsaid(event: SessionEvent, sort: str) -> str:
     return f"({event.native_kind})" if event.native_kind and sort == "note" else ""
 
 
-class Turns:
+class TurnCounter:
     """Adds up what the model used between one prompt and the next."""
 
     def __init__(self, store: Store, session: Session, depth: int) -> None:
@@ -296,7 +298,7 @@ class Turns:
         self._began: int | None = None
         self._last: int | None = None
 
-    def before(self, seq: int, event: SessionEvent) -> Iterator[Turn]:
+    def before(self, seq: int, event: SessionEvent) -> Iterator[TurnTotals]:
         """The turn that ends where ``event`` stands, if it is a prompt."""
         if event.is_a("user_msg"):
             yield from self._ended(seq)
@@ -305,17 +307,17 @@ class Turns:
         elif event.ts:
             self._last = parse_time(event.ts)
 
-    def rest(self) -> Iterator[Turn]:
+    def rest(self) -> Iterator[TurnTotals]:
         yield from self._ended(None)
 
-    def _ended(self, seq: int | None) -> Iterator[Turn]:
+    def _ended(self, seq: int | None) -> Iterator[TurnTotals]:
         spent = self._spending.until(seq)
         if spent is None:
             return
         seconds = None
         if self._began is not None and self._last is not None and self._last >= self._began:
             seconds = (self._last - self._began) / 1000
-        yield Turn(
+        yield TurnTotals(
             depth=self._depth,
             number=self._number,
             cost=spent.cost,

@@ -15,7 +15,7 @@ from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:
     from session_memory.store import Store
-    from session_memory.views.transcript import Item, Reading
+    from session_memory.views.transcript import TranscriptItem, TranscriptOptions
 
 FORMATS = ("portable", "markdown", "html", "jsonl")
 LEVELS = ("user", "assistant", "tool", "full")
@@ -86,9 +86,9 @@ def command(
     if settings.as_json and output is None:
         raise click.UsageError(f"with --json, name the file to write the {kind} to: -o FILE")
     from session_memory.views.lookup import find_session
-    from session_memory.views.transcript import Reading
+    from session_memory.views.transcript import TranscriptOptions
 
-    reading = Reading(level=level, inherited=inherited, children=not no_children)
+    reading = TranscriptOptions(level=level, inherited=inherited, children=not no_children)
     with settings.opened() as store:
         uids = [find_session(store, word) for word in words]
         text = transcript_text(store, uids, kind, reading, redacted=not no_redact)
@@ -106,23 +106,23 @@ def command(
 
 
 def transcript_text(
-    store: "Store", uids: list[str], kind: str, reading: "Reading", *, redacted: bool
+    store: "Store", uids: list[str], kind: str, reading: "TranscriptOptions", *, redacted: bool
 ) -> Iterator[str]:
     """The file in pieces. Whatever it says has passed through `masked`."""
     from session_memory.render.html import html
     from session_memory.render.jsonl import jsonl
     from session_memory.render.markdown import markdown
     from session_memory.views.masking import masked
-    from session_memory.views.transcript import Reading, Transcript
+    from session_memory.views.transcript import Transcript, TranscriptOptions
 
     mask = _mask() if redacted else None
 
-    def items(uid: str, how: Reading) -> "Iterator[Item]":
+    def items(uid: str, how: TranscriptOptions) -> "Iterator[TranscriptItem]":
         return masked(Transcript(store, how).items(uid), mask)
 
     for uid in uids:
         if kind == "html":
-            prompts = Reading(level="user", inherited=reading.inherited, children=False)
+            prompts = TranscriptOptions(level="user", inherited=reading.inherited, children=False)
             yield from html(items(uid, reading), items(uid, prompts))
         elif kind == "markdown":
             yield from markdown(items(uid, reading))

@@ -80,7 +80,7 @@ def command(
     human_intervention, decision, lifecycle, completion. An event may be of several.
     """
     from session_memory.views.lookup import find_session
-    from session_memory.views.session import Wanted, show_session
+    from session_memory.views.session import EventSelection, show_session
 
     if around is not None and start is not None:
         raise click.UsageError("give --around or --from, not both")
@@ -89,15 +89,17 @@ def command(
     with settings.opened() as store:
         uid = find_session(store, session)
         if settings.as_json:
-            wanted = Wanted(kinds=kinds, inherited=inherited, full=full, first=first, last=last)
+            wanted = EventSelection(
+                kinds=kinds, inherited=inherited, full=full, first=first, last=last
+            )
             print_json(show_session(store, uid, wanted).to_dict())
             return
         from session_memory.cli.kit.pager import print_paged
-        from session_memory.cli.lines.transcript import Lines
+        from session_memory.cli.lines.transcript import TranscriptLines
         from session_memory.views.lookup import short_names
-        from session_memory.views.transcript import Reading, Transcript
+        from session_memory.views.transcript import Transcript, TranscriptOptions
 
-        reading = Reading(
+        reading = TranscriptOptions(
             level=level,
             kinds=kinds,
             inherited=inherited,
@@ -108,7 +110,7 @@ def command(
         )
         names = short_names(store.sessions.uids())
         transcript = Transcript(store, reading)
-        lines = Lines(
+        lines = TranscriptLines(
             lambda one: names.get(one, one),
             terminal_width(),
             unfolded=full or level == "full",

@@ -14,8 +14,8 @@ from session_memory.cli.kit.reader import reader_is_gone
 from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
-    from session_memory.cli.lines.analysis import Follower
-    from session_memory.cli.lines.watch_output import Teller
+    from session_memory.cli.lines.analysis import AnalysisFollower
+    from session_memory.cli.lines.watch_output import WatchOutput
     from session_memory.collect.stop import Stop
     from session_memory.collect.watch import Watch
     from session_memory.collect.watch_events import Happening
@@ -63,16 +63,16 @@ def command(
     beside it. Ctrl-C ends it; what it missed meanwhile, the next watch or sync collects.
     """
     from session_memory.cli.kit.progress import progress
-    from session_memory.cli.lines.analysis import Follower
+    from session_memory.cli.lines.analysis import AnalysisFollower
     from session_memory.cli.lines.retention import retain_beside
-    from session_memory.cli.lines.watch_output import teller
+    from session_memory.cli.lines.watch_output import watch_output
     from session_memory.collect.discover import roots as places
     from session_memory.collect.watch import Watch
     from session_memory.store import open_store
 
     config = settings.configuration()
     where = places(config, tuple(Path(root).expanduser() for root in roots), flavors)
-    follower = Follower(lambda: settings.opened(config)) if analyze else None
+    follower = AnalysisFollower(lambda: settings.opened(config)) if analyze else None
     with _stopped_by_signals() as stop, progress(settings, "Reading") as bar:
         watch = Watch(
             lambda: open_store(settings.where(config)),
@@ -83,15 +83,15 @@ def command(
             interval=interval,
             progress=bar,
         )
-        with teller(settings, bar) as tell:
+        with watch_output(settings, bar) as tell:
             _follow(watch, tell, stop, follower, partial(retain_beside, settings, config))
 
 
 def _follow(
     watch: "Watch",
-    tell: "Teller",
+    tell: "WatchOutput",
     stop: "Stop",
-    follower: "Follower | None" = None,
+    follower: "AnalysisFollower | None" = None,
     also: "Callable[[Happening], None]" = lambda happening: None,
 ) -> None:
     with closing(watch.run()) as happenings:

@@ -19,7 +19,7 @@ WORTH_A_BAR = 20_000
 EVERY_S = 60.0
 
 
-class _Bar:
+class _AnalysisBar:
     """Counts events, on a terminal alone, and only where there are many."""
 
     def __init__(self, is_wanted: bool) -> None:
@@ -51,14 +51,14 @@ def run_analysis(settings: Settings, store: "Store", uids: list[str] | None = No
     """Analyze what changed, or the sessions of ``uids``."""
     from session_memory.learn.analyze import analyze
 
-    bar = _Bar(settings.chatty and sys.stderr.isatty())
+    bar = _AnalysisBar(settings.chatty and sys.stderr.isatty())
     try:
         return analyze(store, uids, on_begin=bar.begin, on_session=bar.advance)
     finally:
         bar.end()
 
 
-class Follower:
+class AnalysisFollower:
     """Analyzes beside a watch: what it collected, when it has a moment, and not too often, since
     a session that grows is read as a whole."""
 

@@ -17,7 +17,7 @@ LEAST, MOST = 4, 40
 LEVELS = 4
 
 
-class Signs(NamedTuple):
+class ChartSigns(NamedTuple):
     """What to draw with, each from least to most; the first of ``shades`` is nothing at all."""
 
     parts: str
@@ -26,15 +26,15 @@ class Signs(NamedTuple):
     more: str
 
 
-BLOCKS = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·░▒▓█", "…")
-ASCII = Signs("#", "_.-=+*%#", ".:+*#", "~")
+BLOCKS = ChartSigns("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·░▒▓█", "…")
+ASCII = ChartSigns("#", "_.-=+*%#", ".:+*#", "~")
 _STYLES: tuple[dict[str, Any], ...] = (
     {"dim": True},
     *({"fg": green} for green in (22, 28, 34, 46)),
 )
 
 
-def signs(stream: IO[str] | None = None) -> Signs:
+def signs(stream: IO[str] | None = None) -> ChartSigns:
     """Blocks, or ASCII where the encoding of the output cannot hold them."""
     encoding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -53,7 +53,7 @@ def room(limit: int | None, taken: int, most: int = MOST) -> int:
     return left if left >= LEAST else 0
 
 
-def bar(value: float, largest: float, columns: int, using: Signs = BLOCKS) -> str:
+def bar(value: float, largest: float, columns: int, using: ChartSigns = BLOCKS) -> str:
     """``value`` as a part of ``columns``, which are ``largest``; what is not nothing is seen."""
     if value <= 0 or largest <= 0 or columns <= 0:
         return ""
@@ -63,7 +63,7 @@ def bar(value: float, largest: float, columns: int, using: Signs = BLOCKS) -> st
     return using.parts[-1] * whole + (using.parts[rest - 1] if rest else "")
 
 
-def spark(values: Sequence[float], columns: int | None = None, using: Signs = BLOCKS) -> str:
+def spark(values: Sequence[float], columns: int | None = None, using: ChartSigns = BLOCKS) -> str:
     """A sign for each value, nothing a blank; more values than ``columns`` are added up in groups.
 
     The groups are as equal as they can be, so a last one is not low for being short.
@@ -101,7 +101,7 @@ def cuts(values: Iterable[float]) -> list[float]:
     return [min(some[end], lesser) for end in ends]
 
 
-def shade(value: float | None, at: Sequence[float], using: Signs = BLOCKS) -> str:
+def shade(value: float | None, at: Sequence[float], using: ChartSigns = BLOCKS) -> str:
     """One styled sign for a value among `cuts`; ``None``, which has no place, is a blank."""
     if value is None:
         return " "
@@ -110,7 +110,7 @@ def shade(value: float | None, at: Sequence[float], using: Signs = BLOCKS) -> st
 
 
 def heatmap(
-    rows: Sequence[tuple[str, Sequence[float | None]]], *, wide: int = 1, using: Signs = BLOCKS
+    rows: Sequence[tuple[str, Sequence[float | None]]], *, wide: int = 1, using: ChartSigns = BLOCKS
 ) -> Iterator[str]:
     """Lines of labels and shades, each cell ``wide`` columns; one scale for all of them."""
     at = cuts(value for _, cells in rows for value in cells if value is not None)
@@ -120,7 +120,7 @@ def heatmap(
         yield f"{label}{' ' * (size - width(label))} {drawn}".rstrip()
 
 
-def legend(using: Signs = BLOCKS) -> str:
+def legend(using: ChartSigns = BLOCKS) -> str:
     """``less · ░ ▒ ▓ █ more``."""
     shades = (click.style(s, **_STYLES[n]) for n, s in enumerate(using.shades))
     return f"less {' '.join(shades)} more"

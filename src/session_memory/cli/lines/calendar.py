@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from session_memory.cli.lines.bars import Signs, heatmap, legend, spark
+from session_memory.cli.lines.bars import ChartSigns, heatmap, legend, spark
 from session_memory.views.figures import count
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ LONGEST = 366
 _SERIES = ("sessions", "turns", "calls", "events")
 
 
-def activity_lines(activity: "Activity", limit: int | None, using: Signs) -> Iterator[str]:
+def activity_lines(activity: "Activity", limit: int | None, using: ChartSigns) -> Iterator[str]:
     if not activity.days:
         return
     events = {date.fromisoformat(day.day): day.events for day in activity.days}
@@ -30,7 +30,7 @@ def activity_lines(activity: "Activity", limit: int | None, using: Signs) -> Ite
     yield from _series(activity.days, limit, using)
 
 
-def day_lines(amounts: Mapping[date, float], limit: int | None, using: Signs) -> Iterator[str]:
+def day_lines(amounts: Mapping[date, float], limit: int | None, using: ChartSigns) -> Iterator[str]:
     """A column for each week, the last ones if not all fit; a row for each weekday."""
     first, last = min(amounts), max(amounts)
     there = (_monday(last) - _monday(first)).days // 7 + 1
@@ -75,7 +75,7 @@ def _months(start: date, weeks: int, wide: int) -> str:
     return line.rstrip()
 
 
-def _hours(activity: "Activity", limit: int | None, using: Signs) -> Iterator[str]:
+def _hours(activity: "Activity", limit: int | None, using: ChartSigns) -> Iterator[str]:
     wide = 2 if limit is None or limit >= LABEL + 48 else 1
     marks = "".join(f"{hour:<{wide * 6}}" for hour in (0, 6, 12, 18))
     yield f"{' ' * LABEL}{marks}".rstrip()
@@ -83,7 +83,7 @@ def _hours(activity: "Activity", limit: int | None, using: Signs) -> Iterator[st
     yield from heatmap(rows, wide=wide, using=using)
 
 
-def _series(days: "list[Day]", limit: int | None, using: Signs) -> Iterator[str]:
+def _series(days: "list[Day]", limit: int | None, using: ChartSigns) -> Iterator[str]:
     """What happened each day: on average of the days with anything, at most, and over time."""
     for name in _SERIES:
         amounts = {date.fromisoformat(day.day): getattr(day, name) for day in days}

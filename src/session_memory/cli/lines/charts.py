@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from session_memory.cli.kit.output import GAP, NARROWEST, Cell, Column, table
-from session_memory.cli.lines.bars import ASCII, Signs, bar, room
+from session_memory.cli.lines.bars import ASCII, ChartSigns, bar, room
 from session_memory.render.text import safe, width
 
 COMFORTABLE = 40
@@ -14,7 +14,7 @@ def chart(
     columns: Sequence[Column],
     rows: Rows,
     limit: int | None,
-    using: Signs,
+    using: ChartSigns,
     *,
     amounts: Sequence[float] = (),
     largest: float | None = None,
@@ -55,7 +55,7 @@ def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int) -> int:
     return sum(held) + len(GAP) * (len(columns) - 1)
 
 
-def plain(line: str, using: Signs) -> str:
+def plain(line: str, using: ChartSigns) -> str:
     """With the ellipsis that the output can show."""
     return line.replace("…", using.more) if using is ASCII else line
 

@@ -10,7 +10,7 @@ from session_memory.render.text import cut, safe
 from session_memory.views.figures import duration, local, told
 
 if TYPE_CHECKING:
-    from session_memory.views.timeline import Moment, Timeline
+    from session_memory.views.timeline import Timeline, TimelineEntry
 
 BAR, SHORTEST_BAR = 24, 8
 # The clock, how long it took, and the blanks between.
@@ -55,7 +55,7 @@ def _columns(limit: int | None) -> int:
     return max(min(limit - AROUND_BAR - 2 * LEAST_WORDS, BAR), SHORTEST_BAR)
 
 
-def _line(moment: "Moment", scale: "_Scale", limit: int | None) -> str:
+def _line(moment: "TimelineEntry", scale: "_Scale", limit: int | None) -> str:
     style = _STYLES.get(moment.sort, {})
     if moment.state == "failed":
         style = {"fg": "red"}
@@ -72,7 +72,7 @@ def _line(moment: "Moment", scale: "_Scale", limit: int | None) -> str:
     return f"{front}  {bar}  {spent:>11}  {click.style(text, **style) if style else text}"
 
 
-def _words(moment: "Moment") -> str:
+def _words(moment: "TimelineEntry") -> str:
     match moment.sort:
         case "tool":
             failed = " failed" if moment.state == "failed" else ""
@@ -102,7 +102,7 @@ class _Scale:
         idle = sum(min(max(moment - at, 0), lasted) for at, lasted in self._gaps)
         return max(moment - start - idle, 0)
 
-    def bar(self, moment: "Moment") -> str:
+    def bar(self, moment: "TimelineEntry") -> str:
         if self._span is None or moment.at is None:
             return " " * self.columns
         at = parse_time(moment.at)

@@ -26,7 +26,13 @@ from session_memory.render.phrases import (
 from session_memory.render.text import cut, safe, safe_lines
 from session_memory.views.figures import duration, local, size
 from session_memory.views.files import shown_path
-from session_memory.views.transcript import Closed, Item, Opened, Piece, Turn
+from session_memory.views.transcript import (
+    SessionEnd,
+    SessionStart,
+    TranscriptEvent,
+    TranscriptItem,
+    TurnTotals,
+)
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
@@ -43,7 +49,7 @@ BAR = "│ "
 _DIM: dict[str, Any] = {"dim": True}
 
 
-class Lines:
+class TranscriptLines:
     """Turns items into lines, at most ``limit`` columns wide; ``unfolded`` leaves nothing out,
     and ``asked`` is the place that somebody looks for."""
 
@@ -68,39 +74,39 @@ class Lines:
         self._has_several_owners = False
         self._last_call: str | None = None
 
-    def of(self, items: Iterable[Item]) -> Iterator[str]:
-        before: Item | None = None
+    def of(self, items: Iterable[TranscriptItem]) -> Iterator[str]:
+        before: TranscriptItem | None = None
         for item in items:
-            if isinstance(before, Piece):
+            if isinstance(before, TranscriptEvent):
                 yield from self._native(before, item)
             yield from self._air(before, item)
             yield from self._item(item)
             before = item
-        if isinstance(before, Piece):
+        if isinstance(before, TranscriptEvent):
             yield from self._native(before, None)
 
-    def _item(self, item: Item) -> Iterator[str]:
+    def _item(self, item: TranscriptItem) -> Iterator[str]:
         match item:
-            case Opened():
+            case SessionStart():
                 yield from self._opened(item)
-            case Closed():
+            case SessionEnd():
                 self._sessions.pop()
                 if item.depth:
                     yield self._line(item.depth - 1, click.style("└─", **_DIM))
-            case Turn() if item.number or not item.depth:
+            case TurnTotals() if item.number or not item.depth:
                 yield self._line(item.depth, click.style(turn_words(item), fg="blue"))
-            case Piece():
+            case TranscriptEvent():
                 yield from self._piece(item)
 
-    def _air(self, before: Item | None, item: Item) -> Iterator[str]:
+    def _air(self, before: TranscriptItem | None, item: TranscriptItem) -> Iterator[str]:
         """A blank line before whatever somebody says."""
-        is_speech = isinstance(item, Piece) and item.sort in ("prompt", "answer")
-        if is_speech and not isinstance(before, Opened):
+        is_speech = isinstance(item, TranscriptEvent) and item.sort in ("prompt", "answer")
+        if is_speech and not isinstance(before, SessionStart):
             yield self._line(item.depth, "")
 
     # ------------------------------------------------------------ sessions
 
-    def _opened(self, item: Opened) -> Iterator[str]:
+    def _opened(self, item: SessionStart) -> Iterator[str]:
         self._has_several_owners |= len(item.inherits) > 1
         if not item.depth:
             self._sessions.append(item.session)
@@ -119,7 +125,7 @@ class Lines:
 
     # ------------------------------------------------------------ pieces
 
-    def _piece(self, piece: Piece) -> Iterator[str]:
+    def _piece(self, piece: TranscriptEvent) -> Iterator[str]:
         yield from self._new_day(piece)
         margin = self._margin(piece)
         blank = " " * MARGIN
@@ -127,7 +133,7 @@ class Lines:
             start = blank if place else margin
             yield f"{start}{self._nesting(piece.depth)}{line}".rstrip()
 
-    def _prompt(self, piece: Piece) -> Iterator[str]:
+    def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
         style: dict[str, Any] = {"fg": "green", "bold": True}
         if "human_intervention" in piece.marks or "decision" in piece.marks:
             style = {"fg": "yellow", "bold": True}
@@ -136,7 +142,7 @@ class Lines:
             yield click.style("▌ ", **style) + line
         yield from self._images(piece.images)
 
-    def _answer(self, piece: Piece) -> Iterator[str]:
+    def _answer(self, piece: TranscriptEvent) -> Iterator[str]:
         name = safe(self._flavor())
         yield f"{click.style(name, fg='magenta', bold=True)}{self._marked(piece)}"
         room = self._room(piece.depth, 2)
@@ -145,13 +151,13 @@ class Lines:
         for line in prose(piece.text, room, shorten=not self._unfolded):
             yield f"  {line}"
 
-    def _thinking(self, piece: Piece) -> Iterator[str]:
+    def _thinking(self, piece: TranscriptEvent) -> Iterator[str]:
         words = piece.text.strip("\n") or piece.title
         for place, line in enumerate(self._plain(words, piece.depth, 10)):
             start = "thinking  " if not place else " " * 10
             yield click.style(f"{start}{line}", dim=True, italic=True)
 
-    def _note(self, piece: Piece) -> Iterator[str]:
+    def _note(self, piece: TranscriptEvent) -> Iterator[str]:
         words = piece.text.strip("\n") or piece.title
         if not self._unfolded:
             words = safe(words[: 4 * WIDEST])
@@ -162,12 +168,12 @@ class Lines:
             start = f"{mark}{self._marked(piece, hide=('error',))} " if not place else "  "
             yield f"{start}{click.style(line, **style)}"
 
-    def _note_lines(self, words: str, piece: Piece) -> list[str]:
+    def _note_lines(self, words: str, piece: TranscriptEvent) -> list[str]:
         if self._unfolded:
             return whole(words) or [safe(piece.title)]
         return [self._fitted(words, piece.depth, 2 + self._marked_width(piece))]
 
-    def _call(self, piece: Piece) -> Iterator[str]:
+    def _call(self, piece: TranscriptEvent) -> Iterator[str]:
         self._last_call = piece.event.call_id
         start = f"{click.style(_tool(piece), fg='cyan', bold=True)}{self._marked(piece)}"
         if piece.changes:
@@ -183,12 +189,12 @@ class Lines:
                 given = piece.arguments if piece.arguments is not None else piece.text
                 yield from (click.style(f"  {line}", **_DIM) for line in outline(given))
 
-    def _call_title(self, piece: Piece) -> str:
+    def _call_title(self, piece: TranscriptEvent) -> str:
         if piece.event.path and piece.title == one_line(piece.event.path):
             return shown_path(piece.event.path, self._sessions[-1].cwd)
         return piece.title
 
-    def _edit(self, piece: Piece, start: str) -> Iterator[str]:
+    def _edit(self, piece: TranscriptEvent, start: str) -> Iterator[str]:
         cwd = self._sessions[-1].cwd if self._sessions else None
         for place, change in enumerate(piece.changes):
             used = 20 if place else len(_tool(piece)) + 20 + self._marked_width(piece)
@@ -199,14 +205,14 @@ class Lines:
             for line in diff_lines(change.lines, room, shorten=not self._unfolded):
                 yield f"  {click.style(BAR.rstrip(), **_DIM)} {line}"
 
-    def _command(self, piece: Piece, start: str) -> Iterator[str]:
+    def _command(self, piece: TranscriptEvent, start: str) -> Iterator[str]:
         used = len(_tool(piece)) + 3 + self._marked_width(piece)
         lines = self._plain(piece.command or "", piece.depth, used)
         sign = click.style("$", **_DIM)
         for place, line in enumerate(lines or [""]):
             yield f"{start} {sign} {line}" if not place else f"{' ' * used}{line}"
 
-    def _result(self, piece: Piece) -> Iterator[str]:
+    def _result(self, piece: TranscriptEvent) -> Iterator[str]:
         event = piece.event
         style: dict[str, Any] = {"fg": "red"} if event.is_error else {}
         is_said = event.call_id in self._edits and not event.is_error and not self._unfolded
@@ -221,7 +227,7 @@ class Lines:
         end = click.style(f"└ {words}", **(style or _DIM))
         yield f"  {end}{self._marked(piece, hide=('error',))}"
 
-    def _outcome(self, piece: Piece) -> Iterator[str]:
+    def _outcome(self, piece: TranscriptEvent) -> Iterator[str]:
         event = piece.event
         # Calls may run side by side: a result that does not follow its call says whose it is.
         name = "" if event.call_id == self._last_call else f"{_tool(piece)} "
@@ -231,7 +237,7 @@ class Lines:
         if piece.duration_ms is not None and piece.duration_ms >= 1000:
             yield duration(piece.duration_ms / 1000)
 
-    def _native(self, piece: Piece, follower: Item | None) -> Iterator[str]:
+    def _native(self, piece: TranscriptEvent, follower: TranscriptItem | None) -> Iterator[str]:
         """Blocks of one record share it; it is shown once, below the last of them."""
         if piece.payload is None or _same_record(piece, follower):
             return
@@ -245,7 +251,7 @@ class Lines:
 
     # ------------------------------------------------------------ parts of lines
 
-    def _said(self, piece: Piece) -> Iterator[str]:
+    def _said(self, piece: TranscriptEvent) -> Iterator[str]:
         words = piece.text.strip("\n") or piece.title
         return prose(words, self._room(piece.depth, 2), shorten=not self._unfolded)
 
@@ -258,7 +264,7 @@ class Lines:
         for image in images:
             yield click.style(f"[{image_words(image)}]", fg="yellow", dim=True)
 
-    def _marked(self, piece: Piece, hide: tuple[str, ...] = ()) -> str:
+    def _marked(self, piece: TranscriptEvent, hide: tuple[str, ...] = ()) -> str:
         marks = [mark for mark in piece.marks if mark not in hide]
         if piece.owner is not None and self._has_several_owners:
             marks = [
@@ -268,10 +274,10 @@ class Lines:
         words = safe(", ".join(marks))
         return click.style(f" [{words}]", fg="yellow") if words else ""
 
-    def _marked_width(self, piece: Piece) -> int:
+    def _marked_width(self, piece: TranscriptEvent) -> int:
         return len(click.unstyle(self._marked(piece)))
 
-    def _margin(self, piece: Piece) -> str:
+    def _margin(self, piece: TranscriptEvent) -> str:
         clock = local(piece.event.ts, "%H:%M:%S", self._tz) if piece.event.ts else ""
         told = "" if clock == self._clock else clock
         self._clock = clock or self._clock
@@ -279,7 +285,7 @@ class Lines:
             return click.style(f"{f'>{piece.seq}':>5}  {told:<8}  ", fg="yellow", bold=True)
         return click.style(f"{piece.seq:>5}  {told:<8}  ", **_DIM)
 
-    def _new_day(self, piece: Piece) -> Iterator[str]:
+    def _new_day(self, piece: TranscriptEvent) -> Iterator[str]:
         day = local(piece.event.ts, "%Y-%m-%d", self._tz) if piece.event.ts else self._day
         if day != self._day:
             self._day, self._clock = day, ""
@@ -306,7 +312,7 @@ class Lines:
         return text if room is None else cut(text, room)
 
 
-def header(item: Opened, names: Names, tz: tzinfo | None = None) -> Iterator[str]:
+def header(item: SessionStart, names: Names, tz: tzinfo | None = None) -> Iterator[str]:
     session, cost = item.session, item.session.cost
     yield click.style(safe(session.title or "(no title)"), bold=True)
     place = " ".join(filter(None, (session.repo, _in_brackets(session.cwd))))
@@ -343,12 +349,12 @@ def _evicted(session: "Session") -> str | None:
     return f"{day}; its events are back after: session-memory restore {session.session_uid}"
 
 
-def _tool(piece: Piece) -> str:
+def _tool(piece: TranscriptEvent) -> str:
     return cut(safe(piece.event.tool or "tool"), LONGEST_NAME)
 
 
-def _same_record(piece: Piece, follower: Item | None) -> bool:
-    if not isinstance(follower, Piece):
+def _same_record(piece: TranscriptEvent, follower: TranscriptItem | None) -> bool:
+    if not isinstance(follower, TranscriptEvent):
         return False
     ours, theirs = piece.event.payload_ref or "", follower.event.payload_ref or ""
     return ours.partition("#")[0] == theirs.partition("#")[0]

@@ -9,7 +9,7 @@ from session_memory.pricing import shown as money
 from session_memory.views.figures import count, local, plural
 
 if TYPE_CHECKING:
-    from session_memory.views.family import Branch, Family, Node
+    from session_memory.views.family import AbandonedBranch, FamilyNode, FamilyTree
 
 COLUMNS = (
     # Whole: subagents of one session differ at the end of their names.
@@ -30,7 +30,9 @@ _RELATIONS: dict[str, dict[str, Any]] = {
 Row = list[str | Cell]
 
 
-def family_lines(family: "Family", names: Callable[[str], str], limit: int | None) -> Iterator[str]:
+def family_lines(
+    family: "FamilyTree", names: Callable[[str], str], limit: int | None
+) -> Iterator[str]:
     rows = list(_rows(family.root, names, family.asked, "", ""))
     yield from table(COLUMNS, rows, limit)
     yield ""
@@ -41,7 +43,7 @@ def family_lines(family: "Family", names: Callable[[str], str], limit: int | Non
 
 
 def _rows(
-    node: "Node", names: Callable[[str], str], asked: str, start: str, below: str
+    node: "FamilyNode", names: Callable[[str], str], asked: str, start: str, below: str
 ) -> Iterator[Row]:
     session = node.session
     uid = session.session_uid
@@ -65,13 +67,13 @@ def _rows(
         yield from _rows(child, names, asked, below + mark, below + more)
 
 
-def _title(node: "Node") -> Cell:
+def _title(node: "FamilyNode") -> Cell:
     relation, title = node.session.relation, node.session.title or ""
     words = f"({relation}) {title}".rstrip() if relation else title
     return Cell(words, _RELATIONS.get(relation or "", {}))
 
 
-def _branch(branch: "Branch", start: str) -> Row:
+def _branch(branch: "AbandonedBranch", start: str) -> Row:
     what = f"(abandoned branch) {plural(branch.events, 'event')} from {branch.first_seq} on"
     style = {"dim": True}
     return [

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CLOCK = "%H:%M:%S"
 
 
-class Teller(AbstractContextManager["Teller"]):
+class WatchOutput(AbstractContextManager["WatchOutput"]):
     """Tells nothing but troubles, on stderr; the others tell more."""
 
     def about(self, happening: "Happening") -> None:
@@ -47,7 +47,7 @@ class Teller(AbstractContextManager["Teller"]):
         """Nothing to clean up here."""
 
 
-class JsonLines(Teller):
+class WatchJsonLines(WatchOutput):
     """One object per line, each written at once."""
 
     def about(self, happening: "Happening") -> None:
@@ -57,7 +57,7 @@ class JsonLines(Teller):
             click.echo(to_json(happening.to_dict()))
 
 
-class PlainLines(Teller):
+class WatchPlainLines(WatchOutput):
     """A line for each session of a batch, as a log file wants them."""
 
     def __init__(self) -> None:
@@ -89,17 +89,17 @@ class PlainLines(Teller):
         click.echo(summary(stopped))
 
 
-def teller(settings: Settings, bar: "Bar") -> Teller:
+def watch_output(settings: Settings, bar: "Bar") -> WatchOutput:
     """The way that suits whoever reads: a program, a person at a terminal, or a log file."""
     if settings.as_json:
-        return JsonLines()
+        return WatchJsonLines()
     if settings.quiet:
-        return Teller()
+        return WatchOutput()
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-        from session_memory.cli.lines.watch_screen import LiveView
+        from session_memory.cli.lines.watch_screen import WatchScreen
 
-        return LiveView(settings, bar)
-    return PlainLines()
+        return WatchScreen(settings, bar)
+    return WatchPlainLines()
 
 
 def session_line(session: "SessionChanged") -> str:

@@ -13,7 +13,7 @@ import click
 
 from session_memory.cli.kit.output import short_path
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.watch_output import CLOCK, Teller, summary
+from session_memory.cli.lines.watch_output import CLOCK, WatchOutput, summary
 from session_memory.render.text import safe
 from session_memory.views.figures import count, local, plural, size
 
@@ -36,7 +36,7 @@ DRAWN_EVERY_S = 0.25
 DRAWN_IDLE_S = 5.0
 
 
-class Active:
+class ActiveSession:
     """A session that was written to lately."""
 
     def __init__(self, session: "SessionChanged") -> None:
@@ -58,13 +58,13 @@ class Active:
             self._grown.popleft()
 
 
-class LiveView(Teller):
+class WatchScreen(WatchOutput):
     def __init__(self, settings: Settings, bar: "Bar") -> None:
         self._plain = settings.no_color
         self._bar = bar
         self._live: Any = None
         self._started: Started | None = None
-        self._active: dict[str, Active] = {}
+        self._active: dict[str, ActiveSession] = {}
         self._events = self._bytes = self._problems = 0
         self._last_trouble = ""
         self._drawn_at = 0.0
@@ -93,7 +93,7 @@ class LiveView(Teller):
     def session(self, session: "SessionChanged") -> None:
         if self._is_caught_up:
             uid = session.session_uid
-            active = self._active.pop(uid, None) or Active(session)
+            active = self._active.pop(uid, None) or ActiveSession(session)
             active.grew(session, time.monotonic())
             self._active[uid] = active
 
@@ -198,7 +198,7 @@ class LiveView(Teller):
             yield Text(safe(self._last_trouble), "yellow")
 
 
-def _cells(active: Active, now: float) -> tuple[str, ...]:
+def _cells(active: ActiveSession, now: float) -> tuple[str, ...]:
     session = active.session
     tokens = session.input_tokens
     return (

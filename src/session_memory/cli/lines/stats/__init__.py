@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.lines.bars import Signs
+from session_memory.cli.lines.bars import ChartSigns
 from session_memory.cli.lines.calendar import activity_lines
 from session_memory.cli.lines.stats.figures import Limit, share
 from session_memory.cli.lines.stats.tokens import cache_lines, context_lines, models_lines
@@ -42,7 +42,7 @@ TITLES = {
 }
 
 
-def report_lines(report: "Report", limit: Limit, using: Signs) -> Iterator[str]:
+def report_lines(report: "Report", limit: Limit, using: ChartSigns) -> Iterator[str]:
     """Each section that has anything to say, under its title."""
     is_first = True
     for name, section in report.sections.items():
@@ -65,7 +65,7 @@ def _title(name: str, section: Any) -> str:
     return TITLES[name] if zone == "local" else f"{TITLES[name]}, {zone}"
 
 
-def _summary(summary: "Summary", limit: Limit, using: Signs) -> Iterator[str]:
+def _summary(summary: "Summary", limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not summary.sessions and not summary.events:
         return
     days = f"on {plural(summary.active_days, 'day')}"
@@ -85,7 +85,7 @@ def _summary(summary: "Summary", limit: Limit, using: Signs) -> Iterator[str]:
         yield from wrapped(sentence).splitlines()
 
 
-_LINES: dict[str, Callable[[Any, Limit, Signs], Iterator[str]]] = {
+_LINES: dict[str, Callable[[Any, Limit, ChartSigns], Iterator[str]]] = {
     "summary": _summary,
     "activity": activity_lines,
     "agents": groups_lines("agent"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.output import Cell
-from session_memory.cli.lines.bars import Signs, spark
+from session_memory.cli.lines.bars import ChartSigns, spark
 from session_memory.cli.lines.charts import plain
 from session_memory.views.figures import count, duration
 
@@ -37,12 +37,12 @@ def spent(ms: int | None) -> str:
     return "-" if ms is None else duration(ms / 1000)
 
 
-def trend(name: str, values: Sequence[float], limit: Limit, using: Signs) -> str:
+def trend(name: str, values: Sequence[float], limit: Limit, using: ChartSigns) -> str:
     free = 60 if limit is None else max(limit - len(name) - 2, 8)
     return f"{name}  {spark(values, free, using)}".rstrip()
 
 
-def more(rows: "Rows[Any]", using: Signs) -> Iterator[str]:
+def more(rows: "Rows[Any]", using: ChartSigns) -> Iterator[str]:
     left = rows.total - len(rows.rows)
     if left > 0:
         yield click.style(plain(f"… and {left:,} more", using), dim=True)

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.cli.kit.output import Column
-from session_memory.cli.lines.bars import Signs
+from session_memory.cli.lines.bars import ChartSigns
 from session_memory.cli.lines.charts import chart
 from session_memory.cli.lines.stats.figures import Limit, more, numbers, share, sizes, trend
 from session_memory.cli.lines.sync_summary import wrapped
 from session_memory.views.figures import count, plural
 
 
-def models_lines(models: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def models_lines(models: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     columns = (
         Column("model", flexible=True),
         Column("responses", right=True),
@@ -41,7 +41,7 @@ def models_lines(models: Any, limit: Limit, using: Signs) -> Iterator[str]:
     yield from more(models, using)
 
 
-def cache_lines(cache: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def cache_lines(cache: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not cache.sent_tokens:
         return
     told = (
@@ -53,7 +53,7 @@ def cache_lines(cache: Any, limit: Limit, using: Signs) -> Iterator[str]:
         yield trend("day by day", [day.hit_rate or 0 for day in cache.days], limit, using)
 
 
-def context_lines(context: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def context_lines(context: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not context.bands:
         return
     columns = (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from session_memory.cli.kit.output import Cell, Column, short_path
-from session_memory.cli.lines.bars import Signs
+from session_memory.cli.lines.bars import ChartSigns
 from session_memory.cli.lines.charts import chart, tail
 from session_memory.cli.lines.stats.figures import Limit, bad, good, more, share, spent, trend
 from session_memory.cli.lines.sync_summary import wrapped
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from session_memory.views.stats.values import Group, Rows
 
 
-def groups_lines(title: str) -> Callable[["Rows[Group]", Limit, Signs], Iterator[str]]:
+def groups_lines(title: str) -> Callable[["Rows[Group]", Limit, ChartSigns], Iterator[str]]:
     columns = (
         Column(title, flexible=True),
         Column("events", right=True),
@@ -35,7 +35,7 @@ def groups_lines(title: str) -> Callable[["Rows[Group]", Limit, Signs], Iterator
         Column("tools", right=True),
     )
 
-    def lines(groups: "Rows[Group]", limit: Limit, using: Signs) -> Iterator[str]:
+    def lines(groups: "Rows[Group]", limit: Limit, using: ChartSigns) -> Iterator[str]:
         rows: list[list[str | Cell]] = [
             [
                 row.name or "-",
@@ -62,7 +62,7 @@ def groups_lines(title: str) -> Callable[["Rows[Group]", Limit, Signs], Iterator
     return lines
 
 
-def tools_lines(tools: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def tools_lines(tools: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     columns = (
         Column("tool", flexible=True),
         Column("calls", right=True),
@@ -86,7 +86,7 @@ def tools_lines(tools: Any, limit: Limit, using: Signs) -> Iterator[str]:
     yield from more(tools, using)
 
 
-def retries_lines(retries: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def retries_lines(retries: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not retries.retries:
         return
     told = f"{plural(retries.calls, 'call')} and {plural(retries.api, 'request')} to the API"
@@ -104,7 +104,7 @@ def retries_lines(retries: Any, limit: Limit, using: Signs) -> Iterator[str]:
     yield from more(retries.tools, using)
 
 
-def tests_lines(tests: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def tests_lines(tests: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not tests.runs:
         return
     told = f"{plural(tests.runs, 'run')}, {share(tests.pass_rate)} passed"
@@ -135,7 +135,7 @@ def tests_lines(tests: Any, limit: Limit, using: Signs) -> Iterator[str]:
     yield from more(tests.repos, using)
 
 
-def files_lines(files: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def files_lines(files: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     columns = (
         Column("file", flexible=True),
         Column("edits", right=True),
@@ -158,7 +158,7 @@ def files_lines(files: Any, limit: Limit, using: Signs) -> Iterator[str]:
     yield from more(files, using)
 
 
-def time_lines(time: Any, limit: Limit, using: Signs) -> Iterator[str]:
+def time_lines(time: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not time.ms:
         return
     columns = (
@@ -191,7 +191,9 @@ def time_lines(time: Any, limit: Limit, using: Signs) -> Iterator[str]:
         yield from wrapped(away).splitlines()
 
 
-def sessions_lines(longest: Any, report: "Report", limit: Limit, using: Signs) -> Iterator[str]:
+def sessions_lines(
+    longest: Any, report: "Report", limit: Limit, using: ChartSigns
+) -> Iterator[str]:
     read = clock(report.wanted.tz)
     columns = (
         Column("session"),
