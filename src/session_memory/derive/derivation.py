@@ -17,7 +17,7 @@ from session_memory.core.roles import LOGS
 from session_memory.derive.facts import base_of, is_told, told_parent
 from session_memory.derive.ingest import DomainOf, Ingest, name_parent
 from session_memory.derive.raw_source import stored_records
-from session_memory.derive.settle import State
+from session_memory.derive.settle import SettleState
 from session_memory.derive.writing import SessionWriting, key_of, usage_in
 from session_memory.store.events import record_key
 from session_memory.store.sessions import SessionRow
@@ -423,7 +423,7 @@ def _batches(
 
 def _reset(row: SessionRow) -> None:
     """Back to what a session is before its first record; watermarks and documents stay."""
-    row.state = msgspec.msgpack.encode(State())
+    row.state = msgspec.msgpack.encode(SettleState())
     row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0
     row.started_at = row.ended_at = None
     for name in BUCKETS:

@@ -15,9 +15,7 @@ from session_memory.core.roles import DOCUMENT, TIMELINE
 from session_memory.core.text import escaped, one_line
 from session_memory.derive import inclusive
 from session_memory.derive.facts import base_of, facts_of, is_told, note_facts
-from session_memory.derive.settle import (
-    State,
-)
+from session_memory.derive.settle import SettleState
 from session_memory.derive.writing import (
     Entangled,
     Known,
@@ -139,7 +137,7 @@ class Ingest:
                 native_id=native,
                 host=source.host or None,
                 discovered_at=self._now,
-                state=encode_state(State()),
+                state=encode_state(SettleState()),
             )
         self.counts.setdefault(uid, row.event_count)
         return row
@@ -222,7 +220,7 @@ class Ingest:
             note_facts(row, "a log", said)
         self.place(row, told.parent_session)
 
-    def _show(self, row: SessionRow, state: State) -> None:
+    def _show(self, row: SessionRow, state: SettleState) -> None:
         """The session's own facts: the log's word first, then the documents'."""
         facts = facts_of(row)
         row.cwd = state.cwd or facts.get("cwd")
@@ -251,7 +249,7 @@ class Ingest:
 
     def finish(self, row: SessionRow, writing: SessionWriting) -> None:
         """Carry the settled state over to the session's row, and store both."""
-        state = writing.settling.settled_state()
+        state = writing.settling.state_to_save()
         self._show(row, state)
         if state.first_ts is not None:
             row.started_at, row.ended_at = state.first_ts, state.last_ts
@@ -263,7 +261,7 @@ class Ingest:
         row.state = encode_state(state)
         row.revision += 1
         row.ingested_at = self._now
-        row.stale |= writing.settling.is_upset
+        row.stale |= writing.settling.settled.needs_derivation
         writing.count_usage()
         self.save(row)
         writing.flush()

@@ -1,7 +1,6 @@
 """One session being written: its records settled, stored, and what they used counted."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
 from hashlib import blake2b
 from operator import add, sub
 
@@ -13,15 +12,14 @@ from session_memory.derive import inclusive
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.identity import key_in, stem_of
 from session_memory.derive.settle import (
-    Prompt,
+    SettleState,
     Settling,
-    State,
-    StoredResult,
-    branches,
-    left_behind,
+    abandoned_by_head,
+    abandoned_by_prompts,
 )
+from session_memory.derive.stored_events import StoredEvents
 from session_memory.store.database import Row
-from session_memory.store.events import EventRow, record_key
+from session_memory.store.events import EventRow
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -31,7 +29,7 @@ KNOWN_IN_MEMORY = 300_000
 NEVER = 1 << 62
 
 encode_state = msgspec.msgpack.Encoder().encode
-decode_state = msgspec.msgpack.Decoder(State).decode
+decode_state = msgspec.msgpack.Decoder(SettleState).decode
 
 
 class Entangled(Exception):
@@ -75,17 +73,11 @@ class SessionWriting:
         self._source = source
         self._stem = stem_of(source)
         self._flavor = source.flavor
-        # Not methods of ours: with the collector off, a cycle would keep all we ever held.
-        self._results = _Results(store, row)
+        self._stored_events = StoredEvents(store, row)
         self.settling = Settling(
-            decode_state(row.state),
-            partial(_seq_of, store, row),
-            partial(_is_left, store, row),
-            self._results,
-            partial(_prompts_of, store, row),
-            is_subagent=row.relation == "subagent",
+            decode_state(row.state), self._stored_events, is_subagent=row.relation == "subagent"
         )
-        self.settling.reads_timeline = source.role == TIMELINE
+        self.settling.read_timeline(source.role == TIMELINE)
         self.links: list[tuple[str, str]] = []
         self._stored: set[bytes] = set()
         self.foreign: set[bytes] = set()
@@ -112,7 +104,7 @@ class SessionWriting:
     def read_from(self, source: SourceRow) -> None:
         """Go on with another source of the same session."""
         self._source, self._stem = source, stem_of(source)
-        self.settling.reads_timeline = source.role == TIMELINE
+        self.settling.read_timeline(source.role == TIMELINE)
 
     def identify(self, records: Iterable[Record]) -> None:
         """Name each record for ever: its native id, else its file, place and content."""
@@ -181,7 +173,7 @@ class SessionWriting:
         """Settle records; what is not ``owned`` becomes a copy of the owner's event."""
         settling, stored, source_id = self.settling, self._stored, self._source.id
         usage, native = self._usage, self._row.native_id
-        self._results.want({told.call_id for record in records for told in record.outcomes})
+        self._stored_events.expect_outcomes(records)
         for record in records:
             named = record.native_id and record.events
             mine = record.session == native and (not owned or not named or owned(record.key))
@@ -202,7 +194,7 @@ class SessionWriting:
                     self.held_from = min(self.held_from or record.ts, record.ts)
                     self.held_to = max(self.held_to or record.ts, record.ts)
             for used in usage_in(record):
-                known, seq = usage.get(used.usage_id), settling.answered
+                known, seq = usage.get(used.usage_id), settling.usage_seq
                 if known is None or used.output_tokens >= known[0].output_tokens:
                     usage[used.usage_id] = (used, record.ts, seq)
                 else:
@@ -238,10 +230,10 @@ class SessionWriting:
 
     def flush(self) -> None:
         """Store what was settled since the last time."""
-        store, row, settling = self._store, self._row, self.settling
-        store.events.add(row.id, list(settling.rows.values()))
-        store.events.amend(row.id, settling.amended)
-        self._reword(settling.reworded)
+        store, row, settled = self._store, self._row, self.settling.settled
+        store.events.add(row.id, list(settled.rows.values()))
+        store.events.amend(row.id, settled.amended)
+        self._reword(settled.extended)
         if self._copies:
             store.events.add_copies(row.id, self._copies, placed=True)
         if self._repeats:
@@ -253,11 +245,10 @@ class SessionWriting:
         for row_id, seq in self._moved_usage:
             store.usage.move(row_id, seq)
         self.has_turns |= inclusive.note(store, row, self._turns)
-        store.events.undo(row.id, settling.undone)
-        if settling.turned_back:
+        store.events.undo(row.id, settled.undone)
+        if settled.branches_changed:
             self.mark_branches()
-        settling.rows, settling.amended, settling.turned_back = {}, {}, False
-        settling.undone, settling.reworded = [], set()
+        settled.clear()
         self._begin()
 
     def _reword(self, seqs: set[int]) -> None:
@@ -298,48 +289,16 @@ class SessionWriting:
     def mark_branches(self) -> None:
         """Find the abandoned branches of the whole session again; store what changed."""
         state = self.settling.state
-        if state.is_told:
+        if state.head_is_logged:
             chain = self._store.events.tree(self._row.id)
-            found = left_behind([link[:4] for link in chain], state.head)
+            found = abandoned_by_head([link[:4] for link in chain], state.head)
         else:
             chain = self._store.events.chain(self._row.id)
-            found = branches([link[:4] for link in chain])
+            found = abandoned_by_prompts([link[:4] for link in chain])
         changed = {
             seq: found.get(seq) for seq, _, _, _, stored in chain if stored != found.get(seq)
         }
         self._store.events.set_branches(self._row.id, changed)
-
-
-def _seq_of(store: Store, row: SessionRow, native_id: str) -> int | None:
-    return store.events.seq_of(row.id, record_key(native_id))
-
-
-def _is_left(store: Store, row: SessionRow, seq: int) -> bool:
-    return store.events.branch_of(row.id, seq) is not None
-
-
-class _Results:
-    """The stored results of the calls that a batch of records says something about."""
-
-    def __init__(self, store: Store, row: SessionRow) -> None:
-        self._store = store
-        self._row = row
-        self._wanted: set[str] = set()
-        self._found: dict[str, StoredResult] | None = {}
-
-    def want(self, call_ids: set[str]) -> None:
-        self._wanted, self._found = call_ids, None
-
-    def __call__(self, call_id: str) -> StoredResult | None:
-        if self._found is None:
-            events, session = self._store.events, self._row.id
-            found = events.results_of(session, self._wanted) if session else {}
-            self._found = {call: StoredResult(*told) for call, told in found.items()}
-        return self._found.get(call_id)
-
-
-def _prompts_of(store: Store, row: SessionRow) -> list[Prompt]:
-    return [Prompt(*told) for told in store.events.prompts_of(row.id)] if row.id else []
 
 
 def _places(record: Record, source_id: int) -> list[EventRow]:

@@ -1,0 +1,55 @@
+"""Facts about the session as a whole: working directory, titles, times."""
+
+from session_memory.adapters.base import Record
+from session_memory.core.text import one_line
+from session_memory.derive.settle.chain import ParentChain
+from session_memory.derive.settle.state import SettleState
+
+PENDING_SUMMARIES = 32
+# A longer break between two records is not counted as work.
+IDLE_MS = 30 * 60 * 1000
+
+
+def note_session(state: SettleState, record: Record) -> None:
+    """The first working directory, the last branch and version, and a summary that waited."""
+    if state.cwd is None:
+        state.cwd = record.cwd
+    if record.git_branch:
+        state.git_branch = record.git_branch
+    if record.agent_version:
+        state.agent_version = record.agent_version
+    if state.summaries and record.native_id:
+        for leaf, summary in state.summaries:
+            if leaf == record.native_id:
+                state.summary = summary
+
+
+def note_titles(state: SettleState, record: Record, chain: ParentChain) -> None:
+    """Titles, and a summary when it is of this session.
+
+    Claude Code writes summaries of other sessions into a log. A summary counts when its ``leaf``
+    is a record of this session; one whose leaf is not read yet waits.
+    """
+    facts = record.facts or {}
+    for name in ("custom_title", "ai_title", "agent_name"):
+        if facts.get(name):
+            setattr(state, name, one_line(facts[name]))
+    if facts.get("summary") and facts.get("leaf"):
+        leaf, summary = facts["leaf"], one_line(facts["summary"])
+        if chain.knows(leaf):
+            state.summary = summary
+        else:
+            state.summaries = [*state.summaries, (leaf, summary)][-PENDING_SUMMARIES:]
+
+
+def note_time(state: SettleState, ts: int) -> None:
+    """First and last time, and the time between records without long breaks."""
+    if state.first_ts is None or ts < state.first_ts:
+        state.first_ts = ts
+    if state.last_ts is None:
+        state.last_ts = ts
+    elif ts > state.last_ts:
+        gap = ts - state.last_ts
+        if gap <= IDLE_MS:
+            state.active_ms += gap
+        state.last_ts = ts

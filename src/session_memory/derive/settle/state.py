@@ -1,0 +1,128 @@
+"""The values that settling a session saves between two syncs.
+
+The structs are stored as arrays: fields may be added at the end, and never moved or removed.
+"""
+
+from typing import TypeVar
+
+import msgspec
+
+from session_memory.adapters.base import CallOutcome
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class OpenCall(msgspec.Struct, array_like=True, gc=False):
+    """A call whose result has not been read. ``key`` is a hash of the tool and its arguments."""
+
+    tool: str | None
+    key: int | None
+    ts: int | None
+    is_shell: bool
+    is_test: bool
+    is_edit: bool
+    seq: int = 0
+
+
+class Response(msgspec.Struct, array_like=True, gc=False):
+    """A recent model response: the seq of its last block, and its output tokens."""
+
+    id: str
+    seq: int
+    output: int
+
+
+class PathPrompt(msgspec.Struct, array_like=True, gc=False):
+    """A prompt on the session's path. ``parent`` is the seq of the event before it."""
+
+    seq: int
+    parent: int | None
+    uid: str
+    ordinal: int | None = None
+
+
+class OpenMessage(msgspec.Struct, array_like=True, gc=False):
+    """The last event and the byte where its record ends; the next record may continue it."""
+
+    seq: int
+    source_id: int
+    place: int
+    end: int
+    text: str
+
+
+class Completion(msgspec.Struct, array_like=True, gc=False):
+    """An answer that ends its turn unless the agent goes on. ``marks`` are its other marks."""
+
+    seq: int
+    marks: str
+
+
+class SettleState(msgspec.Struct, array_like=True):
+    """All that the next record of a session needs to know about the records before it.
+
+    ``head`` is the seq of the event that the next one follows. ``failed`` holds, for each tool,
+    the keys of calls that failed and whether each was a test run. ``completions`` and ``modes``
+    are explained in `turns`; ``hidden`` holds records without events that others hang on.
+    ``head_is_logged`` says that the log itself names the head.
+    """
+
+    next_seq: int = 0
+    head: int | None = None
+    open_calls: dict[str, OpenCall] = {}
+    failed: dict[str, dict[int, bool]] = {}
+    responses: list[Response] = []
+    completions: dict[bool, Completion] = {}
+    after_interrupt: bool = False
+    modes: dict[str, str] = {}
+    hidden: list[tuple[str, int | None]] = []
+    custom_title: str | None = None
+    ai_title: str | None = None
+    agent_name: str | None = None
+    summary: str | None = None
+    summaries: list[tuple[str, str]] = []
+    first_prompt: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    agent_version: str | None = None
+    model: str | None = None
+    first_ts: int | None = None
+    last_ts: int | None = None
+    turn_ms: int = 0
+    active_ms: int = 0
+    turns: int = 0
+    retries: int = 0
+    event_count: int = 0
+    branched: bool = False
+    side_responses: list[Response] = []
+    last_prompt: int = 0
+    prompts: list[PathPrompt] = []
+    prompts_forgotten: int = 0
+    answers: list[int] = []
+    outcomes: dict[str, CallOutcome] = {}
+    message: OpenMessage | None = None
+    head_is_logged: bool = False
+
+    def title(self, from_documents: str | None) -> str | None:
+        """The title a person gave, else the agent's, else the first prompt."""
+        return (
+            self.custom_title
+            or self.ai_title
+            or self.agent_name
+            or from_documents
+            or self.summary
+            or self.first_prompt
+        )
+
+    @property
+    def wall_clock_ms(self) -> int:
+        """The turns' own durations where the agent logs them, else the time between records."""
+        return self.turn_ms or self.active_ms
+
+
+def with_room(entries: dict[Key, Value], limit: int) -> dict[Key, Value]:
+    """``entries``, without the oldest entry when there are ``limit`` of them already."""
+    if len(entries) >= limit:
+        del entries[next(iter(entries))]
+    return entries

@@ -1,0 +1,128 @@
+"""Prompts, answers, and where a turn ends."""
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.core.text import SUMMARY, one_line
+from session_memory.derive.settle.settled_rows import SettledRows
+from session_memory.derive.settle.state import Completion, OpenMessage, Response, SettleState
+from session_memory.store.events import EventRow
+
+RECENT_RESPONSES = 3
+PARALLEL_RESPONSES = 8
+ANSWERS = 64
+TITLE = 80
+
+
+class TurnSettling:
+    """Follows the turns of a session.
+
+    ``usage_seq`` is the seq of the event that the usage of the last record belongs to. In the
+    session of a subagent no person prompts: its prompts come from its parent.
+    """
+
+    def __init__(self, state: SettleState, settled: SettledRows, *, is_subagent: bool) -> None:
+        self.usage_seq = 0
+        self._state = state
+        self._settled = settled
+        self._is_subagent = is_subagent
+
+    def settle_prompt(self, event: NativeEvent, owned: bool) -> None:
+        """Begin a turn. A prompt while the agent works, or after an interrupt, intervenes."""
+        state = self._state
+        state.answers = []
+        if state.first_prompt is None and event.text:
+            state.first_prompt = one_line(event.text, TITLE)
+        if self._is_subagent:
+            event.kind, event.marks, event.is_prompt = "lifecycle", (), False
+            return
+        working = any(call.seq >= state.last_prompt for call in state.open_calls.values())
+        if (state.after_interrupt or working) and event.kind == "user_msg":
+            event.kind, event.marks = "human_intervention", ("user_msg", *event.marks)
+        state.after_interrupt = False
+        state.last_prompt = state.next_seq
+        if owned:
+            state.turns += 1
+
+    # ------------------------------------------------------------ tokens
+
+    def add_tokens(self, row: EventRow, usage: NativeUsage | None) -> None:
+        """Put a response's output tokens on its last block, and take them off the one before."""
+        output = usage.output_tokens if usage is not None else 0
+        # The session itself has one response at a time; its sidechains answer in parallel.
+        if row.is_sidechain:
+            responses, limit = self._state.side_responses, PARALLEL_RESPONSES
+        else:
+            responses, limit = self._state.responses, RECENT_RESPONSES
+        for response in responses:
+            if response.id == row.response_id:
+                output = max(output, response.output)
+                self._settled.amend(response.seq, "tokens", 0)
+                response.seq, response.output = row.seq, output
+                break
+        else:
+            responses.append(Response(row.response_id or "", row.seq, output))
+            if len(responses) > limit:
+                del responses[0]
+        row.tokens = output
+
+    def add_answer(self, seq: int) -> None:
+        """Note an answer without a response id: a later record may say what it used."""
+        self._state.answers = [*self._state.answers, seq][-ANSWERS:]
+
+    def settle_usage(self, record: Record, usage: NativeUsage) -> None:
+        """Find the event that a usage belongs to.
+
+        A record without an answer gives the usage of the answers since the last such record.
+        """
+        events, answers = record.events, self._state.answers
+        self.usage_seq = max(self._state.next_seq + len(events) - 1, 0)
+        if (events and events[0].kind != "completion") or not answers:
+            return
+        for seq in answers:
+            self._settled.amend(seq, "response_id", usage.usage_id)
+        self._settled.amend(answers[-1], "tokens", usage.output_tokens)
+        self.usage_seq, self._state.answers = answers[-1], []
+
+    # ------------------------------------------------------------ the end of a turn
+
+    def complete(self, row: EventRow) -> None:
+        """Mark an answer as the end of its turn, until the agent goes on."""
+        self._state.completions[row.is_sidechain] = Completion(row.seq, row.marks)
+        row.marks = f"{row.marks},completion" if row.marks else "completion"
+
+    def reopen(self, record: Record, event: NativeEvent) -> None:
+        """Take the mark away again when the agent goes on, or logs the end of the turn itself."""
+        completions = self._state.completions
+        if (event.role in ("assistant", "tool") and event.kind != "lifecycle") or (
+            event.kind == "completion"
+        ):
+            completion = completions.pop(record.is_sidechain, None)
+            if completion is not None:
+                self._settled.amend(completion.seq, "marks", completion.marks)
+        elif event.is_prompt:
+            completions.pop(record.is_sidechain, None)
+
+    # ------------------------------------------------------------ messages in chunks
+
+    def open_message(self, record: Record, row: EventRow, owned: bool) -> None:
+        """Note the last message of a log that writes messages in chunks."""
+        end = record.offset + record.length
+        self._state.message = (
+            OpenMessage(row.seq, row.source_id, record.offset, end, row.summary) if owned else None
+        )
+
+    def extend_message(self, record: Record, source_id: int) -> None:
+        """Add a chunk to the last message: its event reaches to the end of this record."""
+        message = self._state.message
+        if message is None or (message.source_id, message.end) != (source_id, record.offset):
+            return
+        settled = self._settled
+        message.end = record.offset + record.length
+        row = settled.rows.get(message.seq)
+        if row is None:
+            settled.extended.add(message.seq)
+        else:
+            row.words += record.text
+        settled.amend(message.seq, "length", message.end - message.place)
+        if len(message.text) < SUMMARY:
+            message.text = one_line(message.text + record.text)
+            settled.amend(message.seq, "summary", message.text)

@@ -1,0 +1,44 @@
+"""The stored events of one session, as settling asks for them."""
+
+from session_memory.adapters.base import Record
+from session_memory.derive.settle import PathPrompt, StoredResult
+from session_memory.store.events import record_key
+from session_memory.store.sessions import SessionRow
+from session_memory.store.store import Store
+
+
+class StoredEvents:
+    """Look-ups for `Settling`, in the store.
+
+    It holds no reference to what settles: the garbage collector is off during a sync, so a cycle
+    would keep every row in memory.
+    """
+
+    def __init__(self, store: Store, row: SessionRow) -> None:
+        self._store = store
+        self._row = row
+        self._call_ids: set[str] = set()
+        self._results: dict[str, StoredResult] | None = {}
+
+    def last_seq(self, native_id: str) -> int | None:
+        return self._store.events.seq_of(self._row.id, record_key(native_id))
+
+    def is_abandoned(self, seq: int) -> bool:
+        return self._store.events.branch_of(self._row.id, seq) is not None
+
+    def expect_outcomes(self, records: list[Record]) -> None:
+        """Prepare for the outcomes in a batch: their calls are looked up together."""
+        self._call_ids = {outcome.call_id for record in records for outcome in record.outcomes}
+        self._results = None
+
+    def result_of(self, call_id: str) -> StoredResult | None:
+        if self._results is None:
+            events, session = self._store.events, self._row.id
+            found = events.results_of(session, self._call_ids) if session else {}
+            self._results = {call: StoredResult(*result) for call, result in found.items()}
+        return self._results.get(call_id)
+
+    def prompts(self) -> list[PathPrompt]:
+        if not self._row.id:
+            return []
+        return [PathPrompt(*prompt) for prompt in self._store.events.prompts_of(self._row.id)]
