@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.redact import finding, hide_lines, secrets
+from session_memory.redact import detection, hide_lines, secrets
 from session_memory.redact.scan import Scan, at_once, one_by_one
 
 
@@ -55,7 +55,7 @@ def hidden(piece: bytes) -> int:
 
 
 def use(scan: Scan) -> None:
-    finding._scan = lambda: scan  # type: ignore[assignment]
+    detection._scan = lambda: scan  # type: ignore[assignment]
 
 
 def main() -> None:
@@ -67,11 +67,13 @@ def main() -> None:
     print(f"{sum(map(len, data)) / 1e6:,.0f} MB in {len(data):,} logs")
     print(f"floor, every line decoded: {measured(decoded, data)[0]:,.0f} MB/s")
     ways = {
-        "one word after the other": one_by_one(finding._IN_RUN, finding._EXACT, finding._ANY_CASE)
+        "one word after the other": one_by_one(
+            detection._IN_RUN, detection._EXACT, detection._ANY_CASE
+        )
     }
     try:
         ways["all at once (hyperscan)"] = at_once(
-            (*finding._IN_RUN, *finding._EXACT), finding._ANY_CASE
+            (*detection._IN_RUN, *detection._EXACT), detection._ANY_CASE
         )
         import hyperscan  # noqa: F401, PLC0415
     except ImportError:

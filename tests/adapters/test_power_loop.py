@@ -13,7 +13,7 @@ import pytest
 from session_memory.adapters import power_loop as adapter
 from session_memory.collect.native import copied_database, database_stat
 from session_memory.core.errors import UnsafePath
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
 from session_memory.testing.adapters import AdapterContract
 from session_memory.testing.collecting import (
     check_sound,

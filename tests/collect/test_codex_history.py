@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.core.schema import Cost, Session, SessionEvent
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.store.zstandard import zstd
 from session_memory.testing.codex import LEGACY, PAGINATED, CodexHome, Rollout, ran

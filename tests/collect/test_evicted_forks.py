@@ -13,7 +13,7 @@ from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config, RetentionConfig
 from session_memory.retain.restore import restore
-from session_memory.retain.run import retain
+from session_memory.retain.retention_run import retain
 from session_memory.retain.units import units
 from session_memory.store import Store
 from session_memory.testing.collecting import (

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from session_memory.config import Config
-from session_memory.retain.portable import export_store, import_store
+from session_memory.retain.portable_file import export_store, import_store
 from session_memory.testing.collecting import collect, new_store
 
 LINE = (

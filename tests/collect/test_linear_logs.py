@@ -11,7 +11,7 @@ import toy
 from toy import ToyLog, answer, called, prompt, resulted, went_back
 
 from session_memory.adapters import registry
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.store.zstandard import zstd
 from session_memory.testing.collecting import (

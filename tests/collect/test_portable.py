@@ -10,7 +10,7 @@ import pytest
 
 from session_memory.config import Config
 from session_memory.core.errors import SessionMemoryError, UnknownSession, UnsafePath
-from session_memory.retain.portable import FORMAT_VERSION, export_store, import_store
+from session_memory.retain.portable_file import FORMAT_VERSION, export_store, import_store
 from session_memory.store import Store
 from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import ClaudeHome, call, usage
@@ -106,7 +106,7 @@ def test_a_log_goes_on_growing_after_it_was_taken_in(logs: ClaudeHome, exported:
 def test_a_log_longer_than_a_piece_goes_on_growing_after_it_was_taken_in(
     claude: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.retain.portable.PIECE", 100)
+    monkeypatch.setattr("session_memory.retain.portable_file.PIECE", 100)
     log = claude.session()
     log.prompt("one")
     log.answer("two")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.core.errors import UnknownSession, UnsafePath
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import check_restores, collect, collected

@@ -13,7 +13,7 @@ import pytest
 
 from session_memory.core.errors import NewerSchema, StoreError, StoreNotFound, UnsafePath
 from session_memory.derive.reindex import ensure_index
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.store.database import connect
 from session_memory.store.migrations import NEWEST, STEPS, migrate, version

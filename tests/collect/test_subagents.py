@@ -3,7 +3,7 @@
 import pytest
 
 from session_memory.core.schema import Session
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, Log, call, usage
 from session_memory.testing.collecting import (

@@ -10,7 +10,7 @@ from session_memory.adapters.registry import adapter, flavors
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config, Exclusions
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.testing.collecting import (
     check_sound,
     collect,

@@ -29,7 +29,7 @@ from session_memory.core.schema import (
     Usage,
 )
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
-from session_memory.core.validation import MAX_INT, Record
+from session_memory.core.validation import MAX_INT, ValidatedRecord
 
 TEN = "2026-07-01T10:00:00.000Z"
 
@@ -184,14 +184,14 @@ records = st.one_of(costs, sessions(), events, usages, attempts, entries)
 
 
 @given(records)
-def test_a_record_is_what_is_read_back_from_its_dict_and_its_json(record: Record) -> None:
+def test_a_record_is_what_is_read_back_from_its_dict_and_its_json(record: ValidatedRecord) -> None:
     assert type(record).from_dict(record.to_dict()) == record
     assert type(record).from_json(record.to_json()) == record
     assert type(record).from_json(record.to_json().encode()) == record
 
 
 @given(records)
-def test_json_has_sorted_keys_and_nothing_that_json_lacks(record: Record) -> None:
+def test_json_has_sorted_keys_and_nothing_that_json_lacks(record: ValidatedRecord) -> None:
     def refuse(constant: str) -> None:
         pytest.fail(f"{constant} is not JSON")
 
@@ -201,7 +201,7 @@ def test_json_has_sorted_keys_and_nothing_that_json_lacks(record: Record) -> Non
 
 
 @given(records)
-def test_a_copy_is_equal_and_keeps_the_fields_of_a_newer_writer(record: Record) -> None:
+def test_a_copy_is_equal_and_keeps_the_fields_of_a_newer_writer(record: ValidatedRecord) -> None:
     assert copy.copy(record) == record
     assert copy.deepcopy(record) == record
     assert pickle.loads(pickle.dumps(record)) == record
@@ -213,7 +213,7 @@ junk = st.one_of(json_values, times, uids, st.floats(), st.just(object()), st.bi
 
 @given(records, st.data())
 def test_whatever_is_assigned_the_record_can_still_be_read_back(
-    record: Record, data: st.DataObject
+    record: ValidatedRecord, data: st.DataObject
 ) -> None:
     before = record.to_dict()
     name = data.draw(st.sampled_from([f.name for f in dataclasses.fields(record)]))
@@ -271,7 +271,7 @@ def test_the_fields_stand_in_the_order_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("record", [a_session(), an_event(), a_usage(), Cost()])
-def test_a_dict_holds_every_field_in_order(record: Record) -> None:
+def test_a_dict_holds_every_field_in_order(record: ValidatedRecord) -> None:
     assert " ".join(record.to_dict()) == names(type(record))
 
 
@@ -444,7 +444,7 @@ def test_what_is_no_record_is_refused_as_one(text: str | bytes) -> None:
 
 # What is refused, on each of the three ways in.
 
-REFUSED: list[tuple[Record, str, Any]] = [
+REFUSED: list[tuple[ValidatedRecord, str, Any]] = [
     (an_event(), "session_uid", "abc"),
     (an_event(), "session_uid", "claude:"),
     (an_event(), "session_uid", "claude:../x"),
@@ -520,7 +520,7 @@ each_refusal = pytest.mark.parametrize(
 
 @each_refusal
 def test_a_bad_value_is_refused_on_assignment_and_changes_nothing(
-    record: Record, name: str, value: Any
+    record: ValidatedRecord, name: str, value: Any
 ) -> None:
     before = copy.deepcopy(record)
     with pytest.raises(InvalidRecord, match=name):
@@ -530,7 +530,7 @@ def test_a_bad_value_is_refused_on_assignment_and_changes_nothing(
 
 @each_refusal
 def test_a_bad_value_is_refused_on_construction_and_on_reading(
-    record: Record, name: str, value: Any
+    record: ValidatedRecord, name: str, value: Any
 ) -> None:
     with pytest.raises(InvalidRecord, match=name):
         dataclasses.replace(record, **{name: value})
@@ -695,7 +695,7 @@ def test_a_session_is_not_evictable_before_its_analysis_or_twice() -> None:
 
 
 @pytest.mark.parametrize("record", [a_session(), an_event(), a_usage(), an_entry(), Cost()])
-def test_a_field_of_a_newer_schema_survives_a_round_trip(record: Record) -> None:
+def test_a_field_of_a_newer_schema_survives_a_round_trip(record: ValidatedRecord) -> None:
     newer = {**record.to_dict(), "mood": {"level": [1, 2.5, None]}}
     assert type(record).from_dict(newer).to_dict() == newer
     assert json.loads(type(record).from_json(json.dumps(newer)).to_json()) == newer

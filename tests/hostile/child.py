@@ -18,7 +18,7 @@ import session_memory.collect.sync as syncing
 from session_memory.collect.discover import roots
 from session_memory.config import Config
 from session_memory.core.errors import SessionMemoryError
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
 

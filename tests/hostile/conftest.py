@@ -16,8 +16,8 @@ from session_memory.collect.sync import Outcome, sync
 from session_memory.config import Config
 from session_memory.core.time import now_ms
 from session_memory.derive.derivation import rebuild
-from session_memory.retain.check import verify
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
+from session_memory.retain.verification import verify
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
 from session_memory.testing.stores import Stores

@@ -17,7 +17,7 @@ import pytest
 from session_memory.collect import sync as syncing
 from session_memory.collect.discover import roots
 from session_memory.collect.native import Piece, pieces
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
 
 from .conftest import Memory, assert_sound, collect, fresh_fingerprint, run_child
 from .logs import (

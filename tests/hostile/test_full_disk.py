@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.core.errors import StoreError
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 
 from .conftest import Memory, collect, fresh_fingerprint, run_child

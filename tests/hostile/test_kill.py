@@ -20,7 +20,7 @@ import pytest
 from session_memory.collect import batches
 from session_memory.collect import sync as syncing
 from session_memory.derive import derivation as derive
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.copying import copy_everything
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from session_memory.core.errors import NewerSchema, StoreDamaged, StoreError, StoreNotFound
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 
 from .conftest import Memory, fresh_fingerprint

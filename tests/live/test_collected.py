@@ -13,8 +13,8 @@ from session_memory.core.errors import SessionMemoryError, UnsafePath
 from session_memory.core.roles import TABLE
 from session_memory.derive.reindex import ensure_index
 from session_memory.live.store import SessionStore
-from session_memory.retain.restore_native import restore_native
-from session_memory.store.live_rows import FOLD, MESSAGE, MOVE, USAGE, Item, in_order
+from session_memory.retain.native_files import restore_native
+from session_memory.store.live_rows import FOLD, MESSAGE, MOVE, USAGE, LiveItem, in_order
 from session_memory.store.store import open_store
 from session_memory.testing.collecting import (
     check_same,
@@ -411,14 +411,24 @@ def test_a_move_stands_behind_what_it_left_whatever_the_clocks_say() -> None:
     messages = [(1, 7, 100), (2, 7, 100), (3, 8, 100)]
     moves = [(2, 8, 1, 100, "rewind")]
     found = in_order(7, messages, [], moves, [])
-    assert found == [Item(MESSAGE, 1), Item(MESSAGE, 2), Item(MOVE, 1), Item(MESSAGE, 3)]
+    assert found == [
+        LiveItem(MESSAGE, 1),
+        LiveItem(MESSAGE, 2),
+        LiveItem(MOVE, 1),
+        LiveItem(MESSAGE, 3),
+    ]
 
 
 def test_back_and_forth_without_a_word_between_stays_in_order() -> None:
     messages = [(1, 7, 100), (2, 7, 100)]
     moves = [(1, 8, 0, 100, "rewind"), (0, 7, 1, 100, "undo")]
     found = in_order(7, messages, [], moves, [])
-    assert found == [Item(MESSAGE, 1), Item(MOVE, 1), Item(MOVE, 2), Item(MESSAGE, 2)]
+    assert found == [
+        LiveItem(MESSAGE, 1),
+        LiveItem(MOVE, 1),
+        LiveItem(MOVE, 2),
+        LiveItem(MESSAGE, 2),
+    ]
 
 
 def test_a_fold_before_a_message_of_its_lane_comes_before_the_move_away() -> None:
@@ -432,8 +442,8 @@ def test_usage_stands_behind_everything_that_is_not_later() -> None:
     messages = [(1, 7, 100), (2, 7, 200), (3, 7, 150)]
     found = in_order(7, messages, [], [], [100, 200, 120])
     assert found == [
-        *(Item(MESSAGE, 1), Item(USAGE, 1), Item(MESSAGE, 2), Item(MESSAGE, 3)),
-        *(Item(USAGE, 2), Item(USAGE, 3)),
+        *(LiveItem(MESSAGE, 1), LiveItem(USAGE, 1), LiveItem(MESSAGE, 2), LiveItem(MESSAGE, 3)),
+        *(LiveItem(USAGE, 2), LiveItem(USAGE, 3)),
     ]
 
 

@@ -23,7 +23,7 @@ import pytest
 
 import session_memory
 from session_memory.live.store import SessionStore
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
 

@@ -14,7 +14,7 @@ import pytest
 from session_memory.core import time
 from session_memory.core.errors import LeaseHeld, LeaseLost, StoreError, StoreFull
 from session_memory.live.store import SessionStore
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
 

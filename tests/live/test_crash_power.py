@@ -16,7 +16,7 @@ import pytest
 
 from session_memory.core.errors import UnknownLiveSession
 from session_memory.live.store import SessionStore
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 
 from .disk import Change, Disk, NoCompiler, changes, compiled, in_memory, under

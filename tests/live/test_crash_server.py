@@ -11,7 +11,7 @@ import pytest
 
 from session_memory.core.errors import SessionMemoryError
 from session_memory.live.store import SessionStore
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store.postgres import Postgres
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores

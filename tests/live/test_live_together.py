@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.live import SessionStore
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store import open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.live_check import live_findings

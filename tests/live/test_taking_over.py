@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from session_memory.cli import main
 from session_memory.collect.live_histories import collected_history, history_at
 from session_memory.core.errors import AmbiguousSession, SessionExists, SourceUnreadable
-from session_memory.core.history import Folded, History, Said, WentBack
+from session_memory.core.history import FoldStep, History, MessageStep, RewindStep
 from session_memory.live.store import SessionStore
 from session_memory.live.taking_over import take_over
 from session_memory.testing.collecting import check_sound, collect, collected, events_of
@@ -118,7 +118,9 @@ def test_a_session_is_taken_over_once(stores: Stores) -> None:
 
 
 def test_half_a_session_is_never_there(stores: Stores) -> None:
-    history = History("x:y", "torn", [Said(1, {"role": "user", "content": "one"}), WentBack(7)])
+    history = History(
+        "x:y", "torn", [MessageStep(1, {"role": "user", "content": "one"}), RewindStep(7)]
+    )
     with SessionStore.open(stores.place("live"), durability="normal") as live:
         with pytest.raises(KeyError):
             take_over(live, history)
@@ -127,15 +129,18 @@ def test_half_a_session_is_never_there(stores: Stores) -> None:
 
 
 def test_going_back_before_a_summary_shows_what_it_stood_for(stores: Stores) -> None:
-    said = [Said(n, {"role": "user", "content": str(n)}) for n in (1, 2)]
-    steps = [*said, Folded(3, "both"), WentBack(2, (3,))]
+    said = [MessageStep(n, {"role": "user", "content": str(n)}) for n in (1, 2)]
+    steps = [*said, FoldStep(3, "both"), RewindStep(2, (3,))]
     with SessionStore.open(stores.place("live"), durability="normal") as live:
         take_over(live, History("x:y", "back", steps))
         assert texts(live, "back") == ["1", "2"]
 
 
 def test_a_summary_of_what_is_gone_stands_for_itself(stores: Stores) -> None:
-    steps = [Said(1, {"role": "user", "content": "1"}), Folded(2, "of nothing", members=(9,))]
+    steps = [
+        MessageStep(1, {"role": "user", "content": "1"}),
+        FoldStep(2, "of nothing", members=(9,)),
+    ]
     with SessionStore.open(stores.place("live"), durability="normal") as live:
         done = take_over(live, History("x:y", "plain", steps))
         assert (done.plain_notes, texts(live, "plain")) == (1, ["1", "of nothing"])

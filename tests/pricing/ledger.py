@@ -5,7 +5,7 @@ from itertools import count
 from session_memory.core.time import parse_time
 from session_memory.store import Store
 from session_memory.store.sessions import EMPTY_STATE, SessionRow
-from session_memory.store.usage import UsageRow
+from session_memory.store.usage import ResponseUsage
 
 
 class Ledger:
@@ -35,7 +35,7 @@ class Ledger:
         **buckets: int,
     ) -> str:
         number = next(self._numbers)
-        row = UsageRow(
+        row = ResponseUsage(
             usage_key=number,
             usage_id=f"msg_{number}",
             seq=number,

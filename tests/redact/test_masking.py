@@ -22,8 +22,8 @@ from session_memory.redact import (
     mask_values,
     secrets,
 )
-from session_memory.redact.finding import _ANY_CASE, _EXACT, _IN_RUN
-from session_memory.redact.judging import ends_in_checksum, entropy
+from session_memory.redact.detection import _ANY_CASE, _EXACT, _IN_RUN
+from session_memory.redact.plausibility import ends_in_checksum, entropy
 from session_memory.redact.scan import at_once, one_by_one
 from session_memory.testing.secrets import Planted, _Maker, lookalikes, planted_secrets
 
@@ -379,7 +379,7 @@ def test_whichever_scanner_is_there_finds_the_same_secrets(
         pytest.importorskip("hyperscan")
     assert callable(scan)
     chosen = scan(_IN_RUN, _EXACT, _ANY_CASE)
-    monkeypatch.setattr("session_memory.redact.finding._scan", lambda: chosen)
+    monkeypatch.setattr("session_memory.redact.detection._scan", lambda: chosen)
     for planted in planted_secrets(77):
         assert planted.kind in {secret.kind for secret in secrets(planted.text)}
 

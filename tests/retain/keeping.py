@@ -6,8 +6,8 @@ from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
-from session_memory.retain.restore import Restored, restore
-from session_memory.retain.run import Outcome, retain
+from session_memory.retain.restore import RestoredSessions, restore
+from session_memory.retain.retention_run import RetentionOutcome, retain
 from session_memory.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, Log, usage
 
@@ -55,12 +55,12 @@ class Keeper:
         self.claude.write()
         sync(self.store, self.config, roots(self.config, (self.claude.path,)), host="here")
 
-    def retain(self, **how: object) -> Outcome:
+    def retain(self, **how: object) -> RetentionOutcome:
         return retain(
             self.store, self.config, LATER, lambda uids: analyzed(self.store, *uids), **how
         )  # type: ignore[arg-type]
 
-    def evict(self, *uids: str) -> Outcome:
+    def evict(self, *uids: str) -> RetentionOutcome:
         """Only these, whatever their age."""
         analyzed(self.store, *uids)
         others = [uid for uid in self.store.sessions.uids() if uid not in uids]
@@ -73,7 +73,7 @@ class Keeper:
                 self.store.retention.unpin(uid)
         return outcome
 
-    def restore(self, *uids: str) -> list[Restored]:
+    def restore(self, *uids: str) -> list[RestoredSessions]:
         return restore(self.store, self.config, list(uids) or None, LATER)
 
     def close(self) -> None:

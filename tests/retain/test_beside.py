@@ -24,11 +24,11 @@ from session_memory.live import SessionStore
 from session_memory.retain import lake
 from session_memory.retain.forget import forget
 from session_memory.retain.lake import export as export_lake
-from session_memory.retain.portable import export_store, import_store
+from session_memory.retain.portable_file import export_store, import_store
 from session_memory.retain.proof import Samples, prove
 from session_memory.retain.restore import restore
-from session_memory.retain.run import retain
-from session_memory.store import Store, occupancy, open_store
+from session_memory.retain.retention_run import retain
+from session_memory.store import Store, open_store, operation_lock
 from session_memory.store.digests import Digests
 from session_memory.store.retention_archive import Archive
 from session_memory.testing.collecting import (
@@ -46,7 +46,7 @@ SECRET = "xylophone-quartet-zanzibar"
 @pytest.fixture
 def other(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """The store as another process has it open; nobody waits for anybody."""
-    monkeypatch.setattr(occupancy, "BUSY_S", 0)
+    monkeypatch.setattr(operation_lock, "BUSY_S", 0)
     with open_store(keeper.place, durability="normal") as opened:
         yield opened
 
@@ -82,16 +82,16 @@ def calls(hook: Callable[..., None]) -> int:
 def test_who_is_alone_keeps_everybody_out_and_those_who_share_only_him(
     keeper: Keeper, other: Store
 ) -> None:
-    with keeper.store.db.occupied(shared=False):
+    with keeper.store.db.operation_lock(shared=False):
         for shared in (True, False):
-            with pytest.raises(StoreBusy), other.db.occupied(shared=shared):
+            with pytest.raises(StoreBusy), other.db.operation_lock(shared=shared):
                 pass
-    with keeper.store.db.occupied(shared=True):
-        with other.db.occupied(shared=True):
+    with keeper.store.db.operation_lock(shared=True):
+        with other.db.operation_lock(shared=True):
             pass
-        with pytest.raises(StoreBusy), other.db.occupied(shared=False):
+        with pytest.raises(StoreBusy), other.db.operation_lock(shared=False):
             pass
-    with other.db.occupied(shared=False):
+    with other.db.operation_lock(shared=False):
         pass
 
 
@@ -99,30 +99,34 @@ def test_a_hold_inside_another_joins_it_but_who_shares_cannot_be_alone(
     keeper: Keeper, other: Store
 ) -> None:
     db = keeper.store.db
-    with db.occupied(shared=False):
-        with db.occupied(shared=True), db.occupied(shared=False):
+    with db.operation_lock(shared=False):
+        with db.operation_lock(shared=True), db.operation_lock(shared=False):
             pass
-        with pytest.raises(StoreBusy), other.db.occupied(shared=True):
+        with pytest.raises(StoreBusy), other.db.operation_lock(shared=True):
             pass
-    with db.occupied(shared=True), pytest.raises(RuntimeError), db.occupied(shared=False):
+    with (
+        db.operation_lock(shared=True),
+        pytest.raises(RuntimeError),
+        db.operation_lock(shared=False),
+    ):
         pass
-    with other.db.occupied(shared=False):
+    with other.db.operation_lock(shared=False):
         pass
 
 
 def test_whatever_goes_wrong_lets_go(keeper: Keeper, other: Store) -> None:
-    with pytest.raises(ZeroDivisionError), keeper.store.db.occupied(shared=False):
+    with pytest.raises(ZeroDivisionError), keeper.store.db.operation_lock(shared=False):
         raise ZeroDivisionError
-    with other.db.occupied(shared=False):
+    with other.db.operation_lock(shared=False):
         pass
-    with keeper.store.db.occupied(shared=False):
+    with keeper.store.db.operation_lock(shared=False):
         pass
 
 
 _CHILD = """
 import sys
 from session_memory.store import open_store
-with open_store({place!r}) as store, store.db.occupied(shared=False):
+with open_store({place!r}) as store, store.db.operation_lock(shared=False):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -137,28 +141,28 @@ def test_who_is_killed_lets_go(keeper: Keeper, other: Store) -> None:
     with child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"
-        with pytest.raises(StoreBusy), other.db.occupied(shared=True):
+        with pytest.raises(StoreBusy), other.db.operation_lock(shared=True):
             pass
         child.send_signal(signal.SIGKILL)
         child.wait()
     # A server notices a moment later that nobody is at the other end.
     with pytest.MonkeyPatch.context() as patient:
-        patient.setattr(occupancy, "BUSY_S", 30)
-        with other.db.occupied(shared=False):
+        patient.setattr(operation_lock, "BUSY_S", 30)
+        with other.db.operation_lock(shared=False):
             pass
 
 
 def test_its_file_holds_nothing_is_private_and_there_is_none_in_memory(tmp_path: Path) -> None:
     place = tmp_path / "memory.db"
-    with open_store(place) as store, store.db.occupied(shared=True):
+    with open_store(place) as store, store.db.operation_lock(shared=True):
         lock = Path(f"{place}.lock")
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
         assert lock.read_bytes() == b""
     with (
         open_store(":memory:") as one,
         open_store(":memory:") as other,
-        one.db.occupied(shared=False),
-        other.db.occupied(shared=False),
+        one.db.operation_lock(shared=False),
+        other.db.operation_lock(shared=False),
     ):
         pass
     assert {file.name for file in tmp_path.iterdir()} == {"memory.db", "memory.db.lock"}
@@ -167,7 +171,7 @@ def test_its_file_holds_nothing_is_private_and_there_is_none_in_memory(tmp_path:
 def test_live_sessions_go_on_whoever_has_the_store_alone(keeper: Keeper, other: Store) -> None:
     with SessionStore.open(keeper.place) as live:
         session = live.create_session(session_id="sess_one")
-        with other.db.occupied(shared=False):
+        with other.db.operation_lock(shared=False):
             live.append_message(session, role="user", content="hello")
         assert [row.content for row in live.load_all_messages(session)] == ["hello"]
 
@@ -191,10 +195,10 @@ def test_everything_long_waits_for_who_is_alone(
         "forget": lambda: forget(keeper.store, keeper.config, [ALPHA], LATER),
         "lake export": lambda: export_lake(keeper.store, tmp_path / "lake"),
     }
-    with other.db.occupied(shared=False):
+    with other.db.operation_lock(shared=False):
         for action in long.values():
             busy(action)()
-    with other.db.occupied(shared=True):
+    with other.db.operation_lock(shared=True):
         for name in ("retain", "restore", "forget", "lake export"):
             busy(long[name])()
         for name in long.keys() - {"retain", "restore", "forget", "lake export"}:
@@ -207,7 +211,7 @@ def test_who_searches_meanwhile_asks_the_index_there_is(
     talk(keeper.claude.session("alpha"), "one")
     keeper.collect()
     monkeypatch.setattr(type(keeper.store.index), "is_complete", False)
-    with other.db.occupied(shared=False):
+    with other.db.operation_lock(shared=False):
         assert not ensure_index(keeper.store)
 
 
@@ -295,7 +299,7 @@ def test_the_digest_of_what_was_evicted_meanwhile_stays(keeper: Keeper, other: S
     talk(keeper.claude.session("alpha"), "one")
     keeper.collect()
     analyze(keeper.store)
-    waiting = Digests(keeper.store.db).unread_of([ALPHA])
+    waiting = Digests(keeper.store.db).readable([ALPHA])
     assert waiting
     assert evicted_by(keeper, other) == 1
     assert list(analysis._read(keeper.store, waiting, lambda events: None)) == []

@@ -9,13 +9,13 @@ from keeping import LATER, Keeper, analyzed, talk
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
-from session_memory.retain.check import verify
 from session_memory.retain.evict import evict
+from session_memory.retain.native_files import restore_native
 from session_memory.retain.passes import plan
-from session_memory.retain.portable import export_store
-from session_memory.retain.restore_native import restore_native
-from session_memory.retain.run import retain
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.retention_run import retain
 from session_memory.retain.units import units
+from session_memory.retain.verification import verify
 from session_memory.store import open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.retention_archive import Archive

@@ -15,9 +15,16 @@ from keeping import LATER, Keeper, talk
 from session_memory.core.errors import CannotForget, UnknownSession
 from session_memory.learn.analyze import analyze
 from session_memory.live import SessionStore
-from session_memory.retain.forget import Done, forget, lift, plan_of, sweep, with_relatives
+from session_memory.retain.forget import (
+    ForgetResult,
+    allow_again,
+    forget,
+    plan_of,
+    sweep,
+    with_relatives,
+)
 from session_memory.retain.lake import export as export_lake
-from session_memory.retain.portable import export_store, import_store
+from session_memory.retain.portable_file import export_store, import_store
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.migrations import TABLES
@@ -58,7 +65,7 @@ def _everything(keeper: Keeper) -> Iterator[tuple[str, bytes]]:
         for _, body in Archive(keeper.archive).dictionaries(file).values():
             yield f"{file} dictionary", zstd.decompress(body)
     for table in ("words", "title_words"):
-        terms = store.db.words(table).terms(like="%")
+        terms = store.db.word_engine(table).terms(like="%")
         yield table, " ".join(term for term, _ in terms).encode()
 
 
@@ -69,7 +76,7 @@ def _unpacked(value: bytes) -> bytes:
         return b""
 
 
-def forgotten(keeper: Keeper, *uids: str, **how: bool) -> Done:
+def forgotten(keeper: Keeper, *uids: str, **how: bool) -> ForgetResult:
     chosen = with_relatives(keeper.store, uids, **how)
     return forget(keeper.store, keeper.config, chosen, LATER)
 
@@ -114,8 +121,8 @@ def test_it_may_come_back_once_that_is_allowed(keeper: Keeper) -> None:
     keeper.collect()
     before = keeper.store.fingerprint()
     forgotten(keeper, ALPHA)
-    assert lift(keeper.store, ALPHA)
-    assert not lift(keeper.store, ALPHA)
+    assert allow_again(keeper.store, ALPHA)
+    assert not allow_again(keeper.store, ALPHA)
     keeper.collect()
     assert keeper.store.fingerprint() == before
 
@@ -303,7 +310,7 @@ def test_tombstones_hold_no_word_of_what_they_are_for(keeper: Keeper) -> None:
     keeper.collect()
     (uid,) = keeper.store.sessions.uids()
     forgotten(keeper, uid)
-    assert keeper.store.retention.buried()
+    assert keeper.store.retention.tombstones()
     assert traces(keeper) == []
 
 
@@ -314,7 +321,7 @@ def test_a_store_that_was_copied_keeps_it_out_as_well(keeper: Keeper, tmp_path: 
     with open_store(tmp_path / "copy.db") as copy:
         copy_everything(keeper.store, copy)
         assert isinstance(copy, Store)
-        assert copy.retention.buried() == keeper.store.retention.buried()
+        assert copy.retention.tombstones() == keeper.store.retention.tombstones()
 
 
 # ---------------------------------------------------------------- what nobody can read any more
@@ -431,9 +438,9 @@ def test_a_live_session_with_a_log_of_its_own_is_forgotten_and_let_in_again(
         keeper.store.sources.save(row)
     forget(keeper.store, keeper.config, [uid], LATER)
     key = source_key("there", "/elsewhere/sess_one.jsonl")
-    assert key in keeper.store.retention.buried()[SOURCE]
-    lift(keeper.store, uid)
-    assert key not in keeper.store.retention.buried().get(SOURCE, set())
+    assert key in keeper.store.retention.tombstones()[SOURCE]
+    allow_again(keeper.store, uid)
+    assert key not in keeper.store.retention.tombstones().get(SOURCE, set())
 
 
 # ---------------------------------------------------------------- whose file it is

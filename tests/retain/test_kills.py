@@ -9,8 +9,8 @@ import pytest
 from keeping import LATER, Keeper, analyzed, talk
 
 from session_memory.core.errors import UnknownSession
-from session_memory.retain.check import verify
 from session_memory.retain.forget import forget, sweep
+from session_memory.retain.verification import verify
 from session_memory.store.retention_archive import Archive
 from session_memory.testing.collecting import check_same, check_sound, contents
 

@@ -9,8 +9,8 @@ import pytest
 from keeping import Keeper, talk
 
 from session_memory.core.errors import LakeError
-from session_memory.retain.lake import Exported, export
-from session_memory.retain.sql import ask
+from session_memory.retain.lake import LakeExport, export
+from session_memory.retain.lake_query import ask
 from session_memory.testing.claude import Clock
 from session_memory.testing.collecting import events_of, every_usage
 
@@ -33,7 +33,7 @@ def filled(keeper: Keeper) -> None:
     keeper.collect()
 
 
-def exported(keeper: Keeper, lake: Path) -> Exported:
+def exported(keeper: Keeper, lake: Path) -> LakeExport:
     return export(keeper.store, lake)
 
 

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.config import RetentionConfig
-from session_memory.retain.passes import AGE, DATA_LOSS, DAY_MS, HARD_CAP, SOFT_CAP, Step, plan
+from session_memory.retain.passes import (
+    AGE,
+    DATA_LOSS,
+    DAY_MS,
+    HARD_CAP,
+    SOFT_CAP,
+    PlannedEviction,
+    plan,
+)
 from session_memory.retain.units import Unit
 
 NOW = 1000 * DAY_MS
@@ -58,7 +66,7 @@ class Analysis:
 
 def planned(
     units: list[Unit], caps: RetentionConfig, able: set[int]
-) -> tuple[list[Step], Analysis]:
+) -> tuple[list[PlannedEviction], Analysis]:
     analysis = Analysis(able)
     used = sum(unit.bytes for unit in units)
     return plan(units, used, caps, NOW, analysis), analysis

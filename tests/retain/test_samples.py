@@ -9,7 +9,7 @@ from keeping import LATER, analyzed
 from session_memory.config import Config, RetentionConfig
 from session_memory.retain.forget import forget, with_relatives
 from session_memory.retain.restore import restore
-from session_memory.retain.run import retain
+from session_memory.retain.retention_run import retain
 from session_memory.retain.units import units
 from session_memory.store import Store, open_store
 from session_memory.testing.collecting import (

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from session_memory.cli import main
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.claude import ClaudeHome, call
 from session_memory.testing.collecting import check_index, collected, new_store
 from session_memory.testing.stores import Stores
@@ -99,11 +99,11 @@ def test_a_million_words_of_one_text_are_all_in_the_index(database: str) -> None
         with store.transaction():
             store.index.add([(4, " ".join(f"word{n}" for n in range(count)))])
             store.index.add([(8, "word1 other")])
-        both = Asked(((Word("word1"),), (Word(f"word{count - 1}"),)))
+        both = WordQuery(((QueryWord("word1"),), (QueryWord(f"word{count - 1}"),)))
         assert store.index.find(both) == [4]
         assert store.index.count(both) == 1
-        assert store.index.count(Asked(((Word("word", is_prefix=True),),))) == 2
-        without = Asked(((Word("word1"),),), (Word(f"word{count - 1}"),))
+        assert store.index.count(WordQuery(((QueryWord("word", is_prefix=True),),))) == 2
+        without = WordQuery(((QueryWord("word1"),),), (QueryWord(f"word{count - 1}"),))
         assert store.index.find(without) == [8]
         store.index.drop([4])
         assert dict(store.index.terms_from("")) == {"word1": 1, "other": 1}

@@ -24,13 +24,13 @@ from session_memory.derive import reindex as reindexing
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.derivation import rebuild
 from session_memory.derive.reindex import docs_of, ensure_index, reindex
-from session_memory.retain.check import verify
-from session_memory.retain.portable import export_store, import_store
+from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.hits import Hits
 from session_memory.store.index import WordIndex, event_of
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import (
     check_index,
     check_sound,
@@ -350,7 +350,7 @@ def test_one_process_builds_while_another_collects(tmp_path: Path, stores: Store
             until.touch()
             assert process.wait(60) == 0
             check_sound(store)
-            assert store.index.count(Asked(((Word("appended"),),))) == number - 80
+            assert store.index.count(WordQuery(((QueryWord("appended"),),))) == number - 80
     finally:
         process.kill()
         process.wait()

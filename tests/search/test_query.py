@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.search.query import MOST_TERMS, parse
-from session_memory.store.words import Word
+from session_memory.store.word_query import QueryWord
 
 pytestmark = pytest.mark.only("sqlite")
 
@@ -17,8 +17,8 @@ def words(text: str) -> list[list[str]]:
 def test_words_stand_for_themselves() -> None:
     query = parse("Webhook sign*")
     assert [term.words for term in query.terms] == [
-        (Word("webhook"),),
-        (Word("sign", is_prefix=True),),
+        (QueryWord("webhook"),),
+        (QueryWord("sign", is_prefix=True),),
     ]
     assert not any(term.needs_text for term in query.terms)
 
@@ -46,7 +46,7 @@ def test_what_is_in_pieces_stands_there_so(text: str) -> None:
 def test_a_part_may_begin_anywhere() -> None:
     (term,) = parse("*ignat*").terms
     assert term.is_part
-    assert term.words == (Word("ignat", is_prefix=True),)
+    assert term.words == (QueryWord("ignat", is_prefix=True),)
 
 
 def test_what_is_not_wanted_has_a_minus() -> None:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core import words
-from session_memory.core.words import LONGEST, indexable, words_in
+from session_memory.core.index_words import LONGEST, indexable, words_in
 from session_memory.store.store import Store
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import new_store
 
 EXAMPLES = {
@@ -88,7 +88,7 @@ def test_the_index_has_the_words_of_any_text_and_no_others(database: str) -> Non
             words = set(words_in(text))
             assert {word for word, _ in store.index.terms_from("")} == words
             for word in words:
-                assert store.index.find(Asked(((Word(word),),))) == [7], unicodedata.name(
+                assert store.index.find(WordQuery(((QueryWord(word),),))) == [7], unicodedata.name(
                     word[0], ""
                 )
 
@@ -101,9 +101,9 @@ def test_a_word_of_any_length_is_found_by_itself_and_by_its_beginning(size: int)
     with one_doc(f"before {word} after") as store:
         for asked in (word, word[:150], word[:198]):
             (plain,) = words_in(asked)
-            assert store.index.find(Asked(((Word(plain, is_prefix=True),),))) == [7]
+            assert store.index.find(WordQuery(((QueryWord(plain, is_prefix=True),),))) == [7]
         (plain,) = words_in(word)
-        assert store.index.find(Asked(((Word(plain),),))) == [7]
+        assert store.index.find(WordQuery(((QueryWord(plain),),))) == [7]
         assert [told for told, _ in store.index.terms_with("eee")] == [plain]
 
 
@@ -122,7 +122,7 @@ def test_what_a_failed_transaction_gathered_is_not_there() -> None:
     with one_doc("kept") as store:
         with pytest.raises(RuntimeError), store.transaction():
             store.index.add([(11, "lost")])
-            store.index.name(3, "lost title")
+            store.index.set_title(3, "lost title")
             store.index.drop([7])
             raise RuntimeError
         assert dict(store.index.terms_from("")) == {"kept": 1}

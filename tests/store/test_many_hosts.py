@@ -13,7 +13,7 @@ import pytest
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config
-from session_memory.retain.check import verify
+from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import check_same, check_sound, contents

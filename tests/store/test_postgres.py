@@ -26,7 +26,7 @@ from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
 from session_memory.store.migrations import NEWEST, TABLES
 from session_memory.store.postgres import Postgres, _styled
-from session_memory.store.refusals import refused
+from session_memory.store.postgres_errors import to_store_error
 from session_memory.testing.collecting import check_sound, collect
 from session_memory.testing.postgres import Server
 from session_memory.testing.stores import PostgresStores
@@ -190,7 +190,7 @@ def test_a_file_is_opened_without_the_driver_of_the_server() -> None:
     ],
 )
 def test_what_the_driver_raises_becomes_an_error_of_ours(error: psycopg.Error, kind: type) -> None:
-    ours = refused(error, "postgresql://me:hunter2@db/team")
+    ours = to_store_error(error, "postgresql://me:hunter2@db/team")
     assert type(ours) is kind and ours.hint
     assert "hunter2" not in str(ours)
 

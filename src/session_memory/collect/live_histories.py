@@ -17,7 +17,7 @@ from session_memory.adapters.mycode.visible import Visible
 from session_memory.adapters.registry import adapter
 from session_memory.collect.native import copied_database, dump_of, opened
 from session_memory.core.errors import AmbiguousSession, SourceUnreadable, UnknownSession
-from session_memory.core.history import Folded, History, Said, Step, WentBack
+from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
 from session_memory.core.ids import split_uid
 from session_memory.core.roles import DOCUMENT, LOG
 from session_memory.core.text import escaped
@@ -124,7 +124,7 @@ class _Replay:
     """What mycode would show, line by line, with what each line does to it."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[HistoryStep] = []
         self._visible = Visible()
         self._folds: list[int] = []
 
@@ -137,7 +137,7 @@ class _Replay:
             case "rewind":
                 self._rewind(told.get("rewind_to", 0))
             case "compact":
-                self.steps.append(Folded(number, text_of(record.get("content"))))
+                self.steps.append(FoldStep(number, text_of(record.get("content"))))
                 self._folds.append(number)
                 if "compacted_count" in told:
                     self._visible.runs = [(number, number)] * 2
@@ -145,7 +145,7 @@ class _Replay:
                     self._visible.add(number)
             case str(role):
                 message = {"role": role, "content": record.get("content"), "meta": told}
-                self.steps.append(Said(number, message))
+                self.steps.append(MessageStep(number, message))
                 self._visible.add(number)
 
     def _rewind(self, to: Any) -> None:
@@ -155,7 +155,7 @@ class _Replay:
         shown = self._visible.runs
         gone = [n for n in self._folds if not any(a <= n <= b for a, b in shown)]
         self._folds = [number for number in self._folds if number not in gone]
-        self.steps.append(WentBack(self._visible.last, tuple(gone)))
+        self.steps.append(RewindStep(self._visible.last, tuple(gone)))
 
 
 # ---------------------------------------------------------------- power-loop
@@ -173,11 +173,11 @@ def _power_loop(
     known["metadata"] = metadata if isinstance(metadata, dict) else {}
     notes = {row["seq"]: row for row in log if _is_note(row)}
     dropped = set().union(*(seqs for state, seqs in out.items() if state != _OUT))
-    steps: list[Step] = []
+    steps: list[HistoryStep] = []
     for row in log:
         match row.get("table"):
             case "messages" if row["seq"] not in notes and row["seq"] not in dropped:
-                steps.append(Said(row["seq"], _message(row)))
+                steps.append(MessageStep(row["seq"], _message(row)))
             case "compactions":
                 steps.append(_compaction(row, notes, out.get(_OUT, set())))
     left_out = {state: len(seqs) for state, seqs in out.items() if state != _OUT}
@@ -201,12 +201,12 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
     return {**message, "content": content, "tool_calls": calls or None, "meta": told}
 
 
-def _compaction(row: dict[str, Any], notes: dict[int, dict[str, Any]], out: set[int]) -> Folded:
+def _compaction(row: dict[str, Any], notes: dict[int, dict[str, Any]], out: set[int]) -> FoldStep:
     """Exactly those between its ends that it took out of sight."""
     first, last, note = row.get("from_seq", 0), row.get("to_seq", 0), row.get("note_seq", 0)
     members = tuple(seq for seq in sorted(out) if first <= seq <= last and seq < note)
     text = str(notes.get(note, {}).get("content") or "")
-    return Folded(note, text, members, row.get("before_tokens"), row.get("after_tokens"))
+    return FoldStep(note, text, members, row.get("before_tokens"), row.get("after_tokens"))
 
 
 def _seqs(runs: Any) -> set[int]:

@@ -17,7 +17,7 @@ from session_memory.derive.derivation import Tally
 from session_memory.derive.facts import base_of
 from session_memory.derive.ingest import DomainOf, Ingest
 from session_memory.derive.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
-from session_memory.store.live_rows import Head, Item, LiveRows, digest_of
+from session_memory.store.live_rows import LiveHead, LiveItem, LiveRows, digest_of
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -41,7 +41,7 @@ class LiveSync:
         self.touched: dict[str, int] = {}
         self.discovered = self.ingested = self.bytes = 0
 
-    def changed(self) -> list[Head]:
+    def changed(self) -> list[LiveHead]:
         """The sessions that were written to since they were last collected."""
         heads = self._rows.heads()
         self.discovered = len(heads)
@@ -50,7 +50,7 @@ class LiveSync:
         known = self._store.sources.known(NOWHERE)
         return [head for head in heads if not _is_current(head, known)]
 
-    def read(self, heads: list[Head]) -> None:
+    def read(self, heads: list[LiveHead]) -> None:
         known = self._store.sources.known(NOWHERE) if heads else {}
         for head in heads:
             about, rows = refs_of(head.session_id)
@@ -71,7 +71,7 @@ class LiveSync:
             discovered_at=self._now,
         )
 
-    def _read_about(self, row: SourceRow, head: Head) -> None:
+    def _read_about(self, row: SourceRow, head: LiveHead) -> None:
         told = self._rows.about(head.session_id)
         if told is None:
             return
@@ -84,7 +84,7 @@ class LiveSync:
             if not self._is_claimed(row):
                 self._write(row, head, self._translated(row, [body], Cursor())[0])
 
-    def _read_rows(self, row: SourceRow, head: Head) -> None:
+    def _read_rows(self, row: SourceRow, head: LiveHead) -> None:
         order = self._rows.order(head.session_id)
         is_grown = digest_of(order[: row.read_to]) == row.tail_hash or not row.read_to
         if is_grown:
@@ -92,7 +92,7 @@ class LiveSync:
         else:
             self._begin_anew(row, head, order)
 
-    def _append(self, row: SourceRow, head: Head, order: list[Item]) -> None:
+    def _append(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
         cursor = Cursor(row.read_to, row.cursor_state)
         for first in range(row.read_to, len(order), AT_ONCE):
             items = order[first : first + AT_ONCE]
@@ -110,7 +110,7 @@ class LiveSync:
             with self._store.transaction():
                 self._write(row, head, [])
 
-    def _begin_anew(self, row: SourceRow, head: Head, order: list[Item]) -> None:
+    def _begin_anew(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
         """The rows are in another order than they were read in: all of it from the beginning."""
         with self._store.transaction():
             if self._is_claimed(row):
@@ -135,9 +135,9 @@ class LiveSync:
         sources = self._store.sources
         if not row.id:
             return sources.exists(row.host, row.path, 0)
-        return row.role != DOCUMENT and sources.moved_on(row)
+        return row.role != DOCUMENT and sources.was_read_by_others(row)
 
-    def _write(self, row: SourceRow, head: Head | None, records: list[Record]) -> None:
+    def _write(self, row: SourceRow, head: LiveHead | None, records: list[Record]) -> None:
         """Inside a transaction: the records, and how far they reach."""
         if row.starts_at is None and row.role != DOCUMENT:
             row.starts_at = next((r.ts for r in records if r.ts is not None), None)
@@ -175,7 +175,7 @@ class _Given:
         return io.BytesIO(b"".join(self._lines))
 
 
-def _is_current(head: Head, known: dict[str, SourceRow]) -> bool:
+def _is_current(head: LiveHead, known: dict[str, SourceRow]) -> bool:
     seen = [known.get(str(ref.path)) for ref in refs_of(head.session_id)]
     now = (head.revision, head.last_usage)
     return all(row is not None and (row.size, row.mtime_ns) == now for row in seen)

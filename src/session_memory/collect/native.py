@@ -323,7 +323,7 @@ def _begins_with_both(
     store: Store, row: SourceRow, placed: Iterator[tuple[int, bytes]], archived: str
 ) -> bool:
     """What is away, known by its hash, and then what came since and waits for it."""
-    masks, first = store.retention.masks(row.id), store.retention.away_to(row.id, row.kept)
+    masks, first = store.retention.masks(row.id), store.retention.evicted_up_to(row.id, row.kept)
     away, here = sha256(), sha256()
     for start, data in placed:
         now = blanked(data, start, masks)

@@ -123,7 +123,7 @@ def sync(
     with (
         _collector_off(),
         # What is evicted or forgotten meanwhile would be written again.
-        nullcontext() if dry_run else store.db.occupied(shared=True),
+        nullcontext() if dry_run else store.db.operation_lock(shared=True),
     ):
         run = Sync(store, config, host or this_host(config), progress or Progress())
         run.look(where)
@@ -152,7 +152,7 @@ def sync_paths(
     started = time.perf_counter()
     named = {escaped(str(path)): path for path in paths}
     host = host or this_host(config)
-    with _collector_off(), store.db.occupied(shared=True):
+    with _collector_off(), store.db.operation_lock(shared=True):
         run = Sync(store, config, host, Progress(), list(named))
         strange = run.look_at(named, {root.flavor for root in where})
         run.read()
@@ -184,7 +184,7 @@ class Sync:
         )
         self._live = LiveSync(store, self._now, config.domain_of)
         self._live_changed = self._live.changed() if config.source(LIVE).enabled else []
-        self._first_load = store.sources.none() and not self._live.discovered
+        self._first_load = store.sources.is_empty() and not self._live.discovered
         self._forgotten = Forgotten(store)
         self._known_all: Known | None = None
         self._wrote = False
@@ -314,7 +314,7 @@ class Sync:
         store, report = self._store, self.outcome.report
         size = sum(max(task.stat.size - task.row.read_to, 0) for task in self._tasks)
         self._progress.begin(len(self._tasks), size)
-        events_before, problems_before = store.events.gained, store.problems.gained
+        events_before, problems_before = store.events.gained, store.problems.added
         with store.db.loading() if self._first_load and self._tasks else nullcontext():
             with Batches(self._write, self._first_load, store) as writing:
                 for task in self._tasks:
@@ -333,7 +333,7 @@ class Sync:
         ensure_index(store)
         report.events = store.events.gained - events_before
         report.sessions = len(self.outcome.touched)
-        self.outcome.new_problems = store.problems.gained - problems_before
+        self.outcome.new_problems = store.problems.added - problems_before
         if self._is_whole:
             report.problems = store.problems.count()
 
@@ -438,7 +438,7 @@ class Sync:
                 store.raw.replace_from(row.id, 0, [])
                 store.sources.save(row)
             for session_id in kin:
-                store.retention.wake(session_id)
+                store.retention.unfreeze(session_id)
         for row in others:
             ref = SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
             stat = Stat.of(ref.place.stat())
@@ -488,7 +488,7 @@ class Sync:
         row, packer = task.row, self._packer(task.flavor)
         cursor, kept = Cursor(row.read_to, row.cursor_state), row.kept
         masking = begin_hiding(row, self._config.redact, cursor.offset)
-        away = self._store.retention.away_to(row.id, kept) if task.is_away else 0
+        away = self._store.retention.evicted_up_to(row.id, kept) if task.is_away else 0
         for found in pieces(file, cursor.offset, size):
             piece = hidden_piece(found) if masking else found
             records, cursor = self._translate(task, piece, cursor)
@@ -603,7 +603,7 @@ class Sync:
             # Forgetting a session takes words along that nobody else used.
             self._store.names.forget()
             self._forgotten = Forgotten(self._store)
-        if not self._wrote and self._store.sources.none():
+        if not self._wrote and self._store.sources.is_empty():
             self._known_all = Known()
         elif others_wrote or (self._known_all is not None and self._known_all.is_full):
             self._known_all = None
@@ -619,7 +619,9 @@ class Sync:
             if self._store.sources.exists(row.host, row.path, row.generation):
                 row.superseded = 1
                 return False
-        elif self._store.sources.moved_on(row) or self._is_away(row) != chunk.task.is_away:
+        elif (
+            self._store.sources.was_read_by_others(row) or self._is_away(row) != chunk.task.is_away
+        ):
             row.superseded = 1
             return False
         if self._forgotten and self._was_forgotten(chunk):
@@ -663,7 +665,7 @@ class Sync:
             store.retention.add_masks(row.id, chunk.masks)
             self._forgotten.bury_orphans(self._now)
         if is_known:
-            store.problems.file_is_well(row.id)
+            store.problems.clear_unreadable(row.id)
         if is_known and row.role not in LOGS:
             store.problems.forget(row.id)
         self._note_problems(row, Tally.problems_of(records))
@@ -699,7 +701,7 @@ class Sync:
         """The file is gone, its session stays."""
         for row in self._gone:
             self._store.sources.mark_vanished(row.id)
-            self._store.problems.file_is_well(row.id)
+            self._store.problems.clear_unreadable(row.id)
 
 
 def _is_gone(path: str) -> bool:

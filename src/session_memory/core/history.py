@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 
-class Said(msgspec.Struct, frozen=True):
+class MessageStep(msgspec.Struct, frozen=True):
     """A message, with the fields that a live session appends."""
 
     number: int
     message: dict[str, Any]
 
 
-class Folded(msgspec.Struct, frozen=True):
+class FoldStep(msgspec.Struct, frozen=True):
     """A summary in the place of messages: of all that were seen, unless ``members`` names them."""
 
     number: int
@@ -26,14 +26,14 @@ class Folded(msgspec.Struct, frozen=True):
     after_tokens: int | None = None
 
 
-class WentBack(msgspec.Struct, frozen=True):
+class RewindStep(msgspec.Struct, frozen=True):
     """Back to a message or a fold, or to the beginning. ``unfolds`` are taken back as well."""
 
     to: int | None
     unfolds: tuple[int, ...] = ()
 
 
-Step = Said | Folded | WentBack
+HistoryStep = MessageStep | FoldStep | RewindStep
 
 
 class History(msgspec.Struct):
@@ -41,6 +41,6 @@ class History(msgspec.Struct):
 
     origin: str
     native_id: str
-    steps: list[Step]
+    steps: list[HistoryStep]
     about: dict[str, Any] = {}
     left_out: dict[str, int] = {}

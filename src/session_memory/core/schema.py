@@ -24,11 +24,11 @@ from session_memory.core.validation import (
     MaybeUid,
     NativeId,
     Positive,
-    Record,
     Seconds,
     Text,
     Timestamp,
     Uid,
+    ValidatedRecord,
     Word,
     Words,
     check_count,
@@ -91,7 +91,7 @@ OUTCOMES = frozenset({"success", "fail", "abandoned", "unknown"})
 RELATIONS = frozenset({"subagent", "fork", "resume", "handoff"})
 
 
-class _Buckets(Record):
+class _Buckets(ValidatedRecord):
     """The tokens of `Cost` and of `Usage`: the sum of the cached ones follows its two parts."""
 
     cache_tokens: int
@@ -157,7 +157,7 @@ class Cost(_Buckets):
 
 
 @dataclass(eq=False)
-class Session(Record):
+class Session(ValidatedRecord):
     """One bounded run of an agent."""
 
     session_uid: Uid
@@ -218,7 +218,7 @@ class Session(Record):
 
 @quick
 @dataclass(eq=False)
-class SessionEvent(Record, required=("kind",)):
+class SessionEvent(ValidatedRecord, required=("kind",)):
     """One atomic record of a session, in the order of reading."""
 
     session_uid: Uid
@@ -297,7 +297,7 @@ _SomeText = Annotated[str | None, _check_some_text]
 
 
 @dataclass(eq=False)
-class Attempt(Record):
+class Attempt(ValidatedRecord):
     """One try at a skill call. ``verified`` may come only from an exit code."""
 
     attempt: Count = 0
@@ -317,7 +317,7 @@ class Attempt(Record):
 
 
 @dataclass(eq=False)
-class Entry(Record):
+class Entry(ValidatedRecord):
     """One skill call. Time, input and status are kept as they were written."""
 
     session_id: NativeId

@@ -1,8 +1,8 @@
 """What makes a record a record: each field has a check, and nothing gets past it.
 
-The check of a field stands in its annotation (``seq: Count``), and runs on construction, on
-`Record.from_dict` and on assignment alike, so that a record which exists is a record which can be
-written and read back.
+The annotation of a field holds its check (``seq: Count``). The check runs on construction, in
+`ValidatedRecord.from_dict` and on every assignment. So every record that exists can be written and
+read back.
 """
 
 import json
@@ -144,7 +144,7 @@ MaybeUid = Annotated[str | None, optional(check_uid)]
 
 
 @dataclass(eq=False)
-class Record:
+class ValidatedRecord:
     """The base of all records: validated fields, and the unknown ones of a newer writer beside.
 
     Two records are equal when all their fields are, the unknown ones included.
@@ -231,7 +231,7 @@ class Record:
         return cls.from_dict(data)
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ValidatedRecord)
 
 
 def quick(cls: type[R]) -> type[R]:
@@ -260,10 +260,10 @@ def quick(cls: type[R]) -> type[R]:
     return cls
 
 
-def nested(record: type[Record]) -> Check:
+def nested(record: type[ValidatedRecord]) -> Check:
     """A ``record``, or the mapping it was written as."""
 
-    def check(name: str, value: Any) -> Record:
+    def check(name: str, value: Any) -> ValidatedRecord:
         if isinstance(value, record):
             return value
         if not isinstance(value, Mapping):
@@ -289,7 +289,7 @@ def each(check: Check) -> Check:
 
 def _plain(value: Any) -> Any:
     match value:
-        case Record():
+        case ValidatedRecord():
             return value.to_dict()
         case tuple() | list():
             return [_plain(item) for item in value]

@@ -330,7 +330,7 @@ def rebuild(
     store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
 ) -> int:
     """Drop everything derived and make it again from the raw, in one transaction."""
-    with store.db.occupied(shared=True), store.transaction():
+    with store.db.operation_lock(shared=True), store.transaction():
         sources = store.sources.every()
         store.drop_all_derived()
         ingest = Ingest(store, now, domain_of)

@@ -86,7 +86,7 @@ def bring_back(store: Store, archive: Archive | None, session_ids: list[int]) ->
     for name, sources in sorted(by_file.items()):
         size += _put_back(store, archive, name, sources)
     for session_id in session_ids:
-        store.retention.wake(session_id)
+        store.retention.unfreeze(session_id)
     return size
 
 
@@ -103,7 +103,7 @@ def _put_back(
     flavors = {uid: store.sources.get(source.source_id).flavor for uid, source in rows.items()}
     kept = {uid: store.sources.get(source.source_id).kept for uid, source in rows.items()}
     # What came since is here, and was not written before all that is away.
-    first = {uid: store.retention.away_to(s.source_id, kept[uid]) for uid, s in rows.items()}
+    first = {uid: store.retention.evicted_up_to(s.source_id, kept[uid]) for uid, s in rows.items()}
     size, seen = 0, dict.fromkeys(rows, 0)
     for uid, pack, dictionary in archive.read(archive.path(name), set(rows)):
         if pack.start >= first[uid]:

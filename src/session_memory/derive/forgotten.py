@@ -27,7 +27,7 @@ class Forgotten:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._orphans: dict[str, str] = {}
-        buried = store.retention.buried()
+        buried = store.retention.tombstones()
         self._sessions = buried.get(SESSION, set())
         self._sources = buried.get(SOURCE, set())
 
@@ -68,7 +68,7 @@ class Forgotten:
     def bury_orphans(self, now: int) -> None:
         """Not every record of theirs says whose they are; inside a transaction."""
         for child, parent in self._orphans.items():
-            self._store.retention.bury(SESSION, child, now, parent)
+            self._store.retention.add_tombstone(SESSION, child, now, parent)
 
 
 def blanked(data: bytes, start: int, masks: Iterable[Mask]) -> bytes:

@@ -245,7 +245,7 @@ class Ingest:
         self._store.sessions.save(row)
         if row.uid in self._renamed:
             self._renamed.discard(row.uid)
-            self._store.index.name(row.id, row.title)
+            self._store.index.set_title(row.id, row.title)
 
     def finish(self, row: SessionRow, writing: SessionWriting) -> None:
         """Carry the settled state over to the session's row, and store both."""

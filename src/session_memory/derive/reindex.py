@@ -43,7 +43,7 @@ def ensure_index(store: Store, on_session: Callable[[int, int], None] = nothing)
 
 def reindex(store: Store, on_session: Callable[[int, int], None] = nothing) -> int:
     """Read everything again; the number of sessions. ``on_session`` hears how far it is."""
-    with store.db.occupied(shared=True):
+    with store.db.operation_lock(shared=True):
         return _reindex(store, on_session)
 
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from session_memory.adapters.base import SourceRef
 from session_memory.core.roles import DOCUMENT, TABLE
-from session_memory.store.live_rows import Item, LiveRows, digest_of
+from session_memory.store.live_rows import LiveItem, LiveRows, digest_of
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -51,7 +51,7 @@ def is_reordered(store: Store, row: SourceRow) -> bool:
     return digest_of(LiveRows(store.db).order(row.session)[: row.read_to]) != row.tail_hash
 
 
-def table_lines(rows: LiveRows, session_id: str, items: list[Item]) -> Iterator[bytes]:
+def table_lines(rows: LiveRows, session_id: str, items: list[LiveItem]) -> Iterator[bytes]:
     """Some at a time: a session may hold more than fits in memory."""
     for first in range(0, len(items), AT_ONCE):
         for _, line in rows.lines(session_id, items[first : first + AT_ONCE]):

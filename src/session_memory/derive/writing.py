@@ -23,7 +23,7 @@ from session_memory.store.events import EventRow
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS, UsageRow
+from session_memory.store.usage import BUCKETS, ResponseUsage
 
 KNOWN_IN_MEMORY = 300_000
 NEVER = 1 << 62
@@ -95,9 +95,9 @@ class SessionWriting:
         self._copies: list[EventRow] = []
         self._repeats: list[EventRow] = []
         self._usage: dict[str, tuple[NativeUsage, int | None, int]] = {}
-        self._new_usage: list[UsageRow] = []
-        self._shared_usage: list[UsageRow] = []
-        self._better_usage: list[tuple[int, UsageRow]] = []
+        self._new_usage: list[ResponseUsage] = []
+        self._shared_usage: list[ResponseUsage] = []
+        self._better_usage: list[tuple[int, ResponseUsage]] = []
         self._moved_usage: list[tuple[int, int]] = []
         self._turns: list[tuple[int, NativeUsage]] = []
 
@@ -210,8 +210,8 @@ class SessionWriting:
                 self._counted_elsewhere.add(usage_id)
                 self.counts_for = session_id
 
-    def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> UsageRow:
-        return UsageRow(
+    def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> ResponseUsage:
+        return ResponseUsage(
             key_of(self._flavor, native.usage_id),
             native.usage_id,
             seq,

@@ -23,7 +23,7 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.table import price_table
 from session_memory.store.brief_events import brief_events
-from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, Unread
+from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, UnanalyzedSession
 from session_memory.store.store import Store
 
 BATCH = 100
@@ -54,7 +54,7 @@ def analyze(
     ``on_begin`` hears how many sessions and events there are to read, ``on_session`` of each that
     was read.
     """
-    with store.db.occupied(shared=True):
+    with store.db.operation_lock(shared=True):
         return _analyze(store, uids, now, on_session, on_begin)
 
 
@@ -66,7 +66,7 @@ def _analyze(
     on_begin: Callable[[int, int], None],
 ) -> Analyzed:
     digests, prices = Digests(store.db), prices_id(store)
-    waiting = digests.unread(DIGEST_VERSION, prices) if uids is None else digests.unread_of(uids)
+    waiting = digests.unanalyzed(DIGEST_VERSION, prices) if uids is None else digests.readable(uids)
     on_begin(len(waiting), sum(unread.events for unread in waiting))
     done = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
     for batch in _batches(waiting):
@@ -84,14 +84,14 @@ def prices_id(store: Store) -> str:
     return blake2b(told, digest_size=8).hexdigest()
 
 
-def _batches(waiting: list[Unread]) -> Iterator[list[Unread]]:
+def _batches(waiting: list[UnanalyzedSession]) -> Iterator[list[UnanalyzedSession]]:
     for start in range(0, len(waiting), BATCH):
         yield waiting[start : start + BATCH]
 
 
 def _read(
-    store: Store, batch: list[Unread], on_session: Callable[[int], None]
-) -> Iterator[tuple[Unread, Digest]]:
+    store: Store, batch: list[UnanalyzedSession], on_session: Callable[[int], None]
+) -> Iterator[tuple[UnanalyzedSession, Digest]]:
     amounts = session_amounts(store, [unread.uid for unread in batch])
     for unread in batch:
         with store.db.snapshot():
@@ -138,7 +138,12 @@ def _cost(session: Session, used: Used, amount: Amount) -> Spent:
 
 
 def _save(
-    digests: Digests, unread: Unread, digest: Digest, prices: str, now: int, done: Analyzed
+    digests: Digests,
+    unread: UnanalyzedSession,
+    digest: Digest,
+    prices: str,
+    now: int,
+    done: Analyzed,
 ) -> None:
     row, errors = _row(unread, digest, prices), list(_errors(digest))
     signals = [_signal(place, signal) for place, signal in enumerate(signals_in(digest))]
@@ -151,7 +156,7 @@ def _save(
     done.outcomes[row.outcome] = done.outcomes.get(row.outcome, 0) + 1
 
 
-def _row(unread: Unread, digest: Digest, prices: str) -> DigestRow:
+def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
     told = [(said.event_uid, said.text) for said in digest.prompts if is_directive(said.text)]
     return DigestRow(
         session_uid=digest.session_uid,

@@ -25,7 +25,7 @@ from session_memory.learn.curate import Word
 from session_memory.learn.files import Journal, read_file, replace_file, sweep
 from session_memory.learn.proposals import MOST_BYTES, Proposal
 from session_memory.learn.targets import reads
-from session_memory.store.private import make_private
+from session_memory.store.private_files import make_private
 
 APPLY, REVERT, DONE, DROPPED = "apply", "revert", "done", "dropped"
 AS_WRITTEN, CHANGED, GONE = "as written", "changed", "gone"

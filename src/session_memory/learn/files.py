@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.errors import LessonError, UnsafePath
-from session_memory.store.private import keep_names, make_private
+from session_memory.store.private_files import make_private, sync_directory
 
 _UNFINISHED = ".session-memory-new"
 
@@ -75,7 +75,7 @@ def replace_file(
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    keep_names(path.parent)
+    sync_directory(path.parent)
 
 
 def _make_like(descriptor: int, like: os.stat_result) -> None:
@@ -124,7 +124,7 @@ class Journal:
             raise _refusal(self.path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            keep_names(self.path.parent)
+            sync_directory(self.path.parent)
             yield
         finally:
             os.close(descriptor)

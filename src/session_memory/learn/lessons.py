@@ -26,7 +26,7 @@ from session_memory.learn.lesson import (
     is_lesson_id,
     to_text,
 )
-from session_memory.store.private import make_private
+from session_memory.store.private_files import make_private
 
 MOST_BYTES = 1 << 20
 BY_HAND = "edited by hand"

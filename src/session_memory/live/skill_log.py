@@ -24,7 +24,7 @@ from session_memory.core.errors import (
 )
 from session_memory.core.ids import NATIVE_ID, check_native_id
 from session_memory.core.schema import Entry
-from session_memory.store.private import keep_names, make_private
+from session_memory.store.private_files import make_private, sync_directory
 
 ENDING = ".jsonl"
 # One call of ``write`` takes no more than 2 GiB.
@@ -120,7 +120,7 @@ class _Tail:
         status = os.fstat(self._file)
         if not status.st_size:
             # Before the first byte: whoever finds one may rely on the file's name being on disk.
-            keep_names(self._path.parent)
+            sync_directory(self._path.parent)
         elif os.pread(self._file, 1, status.st_size - 1) != b"\n":
             line = b"\n" + line
         written = os.write(self._file, line)

@@ -3,7 +3,7 @@
 import msgspec
 
 from session_memory.core.errors import CannotFold, CannotUnfold
-from session_memory.core.history import Folded, History, Said, Step, WentBack
+from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
 from session_memory.live.store import SessionStore
 
 
@@ -44,17 +44,17 @@ class _Taking:
         self._folds: dict[int, tuple[int, int]] = {}
         self.done = TakenOver(session_id=session_id)
 
-    def take(self, step: Step) -> None:
+    def take(self, step: HistoryStep) -> None:
         match step:
-            case Said(number, message):
+            case MessageStep(number, message):
                 self._seqs[number] = self._live.append_message(self._id, **message)
                 self.done.messages += 1
-            case Folded():
+            case FoldStep():
                 self._fold(step)
-            case WentBack(to, unfolds):
+            case RewindStep(to, unfolds):
                 self._go_back(to, unfolds)
 
-    def _fold(self, step: Folded) -> None:
+    def _fold(self, step: FoldStep) -> None:
         seen = [message.seq for message in self._live.load_active_messages(self._id)]
         members = seen
         if step.members is not None:

@@ -3,10 +3,10 @@
 ``mask`` and ``secrets`` are all that most callers need; nothing here reads or writes anything.
 """
 
-from session_memory.redact.finding import KINDS, Secret
+from session_memory.redact.detection import KINDS, Secret
 from session_memory.redact.masking import Masker, hide, hide_lines, mask, secrets
+from session_memory.redact.nested_values import mask_cut, mask_values
 from session_memory.redact.rules import VERSION
-from session_memory.redact.values import mask_cut, mask_values
 
 __all__ = [
     "KINDS",

@@ -8,7 +8,7 @@ A quoted name needs a quoted value: anything else is no secret in JSON, and must
 import re
 from typing import NamedTuple
 
-from session_memory.redact.judging import entropy, is_placeholder, is_uuid
+from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
 
 # Looked for in lower-case text.
 WORDS = (
@@ -94,13 +94,13 @@ _ISSUERS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
 KINDS = (*(issuer[0] for issuer in _ISSUERS), "password", "secret", "api-key", "token")
 
 
-class Assigned(NamedTuple):
+class AssignedSecret(NamedTuple):
     kind: str
     start: int
     end: int
 
 
-def assigned(text: str, lowered: str, place: int, word: str) -> Assigned | None:
+def assigned_secret(text: str, lowered: str, place: int, word: str) -> AssignedSecret | None:
     """The secret that the name around ``word`` at ``place`` is given, if it is given one."""
     rest = _REST.match(text, place + len(word))
     if rest is None or (rest["close"] and not rest["open"]):
@@ -117,7 +117,7 @@ def assigned(text: str, lowered: str, place: int, word: str) -> Assigned | None:
     literal = shouted and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
     if kind is None or not _looks_secret(kind, name, value[0], literal):
         return None
-    return Assigned(_issuer(name, value[0]) or kind, *value.span())
+    return AssignedSecret(_issuer(name, value[0]) or kind, *value.span())
 
 
 def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]) -> bool:

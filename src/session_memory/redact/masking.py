@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import overload
 
-from session_memory.redact.finding import MASK, Secret, found
+from session_memory.redact.detection import MASK, Secret, find_secrets
 
 # A mask may free what stood pressed against the secret; so few rounds always were enough.
 _MOST_ROUNDS = 8
@@ -21,13 +21,13 @@ Replacement = Callable[[str, str], str]
 def secrets(text: str | bytes) -> Iterator[Secret]:
     """Where the secrets of ``text`` are, in order: characters of a text, bytes of bytes."""
     if isinstance(text, bytes):
-        yield from found(text.decode("latin-1"))
+        yield from find_secrets(text.decode("latin-1"))
     elif text.isascii():
-        yield from found(text)
+        yield from find_secrets(text)
     else:
         data = text.encode("utf-8", "surrogatepass")
         characters = bytes_seen = 0
-        for secret in found(data.decode("latin-1")):
+        for secret in find_secrets(data.decode("latin-1")):
             characters += _characters(data[bytes_seen : secret.start])
             start = characters
             characters += _characters(data[secret.start : secret.end])
@@ -120,7 +120,7 @@ def _replaced(text: str | bytes, replacement: Replacement) -> str | bytes:
 
 def _until_none(text: str, replacement: Replacement) -> str:
     for _ in range(_MOST_ROUNDS):
-        spans = found(text)
+        spans = find_secrets(text)
         if not spans:
             break
         parts: list[str] = []

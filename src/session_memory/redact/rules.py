@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from session_memory.redact.judging import ends_in_checksum
+from session_memory.redact.plausibility import ends_in_checksum
 
 # Raised whenever a rule changes: what was masked when it was collected says by which rules.
 VERSION = 2

@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from threading import local
 from typing import Any
 
-Found = tuple[int, int]
+WordPlace = tuple[int, int]
 """The place of a word and its number."""
 
-Scan = Callable[[str, str], Iterable[Found]]
+Scan = Callable[[str, str], Iterable[WordPlace]]
 
 
 # A token known by its beginning is at least as long as the shortest of them, an AWS key's id; what
@@ -34,7 +34,7 @@ def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str
 
 
 def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    def scan(text: str, lowered: str) -> Iterator[Found]:
+    def scan(text: str, lowered: str) -> Iterator[WordPlace]:
         yield from _in_runs(text, in_run)
         for number, word in enumerate(exact, len(in_run)):
             yield from _places(text, word, number)
@@ -44,7 +44,7 @@ def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[
     return scan
 
 
-def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[Found]:
+def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlace]:
     """Looks for words in the long runs alone, laid end to end: a small part of most text."""
     starts, firsts, parts, size = [], [], [], 0
     for start, end in _runs(text):
@@ -72,7 +72,7 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
         place = classes.find(wanted, end)
 
 
-def _places(text: str, word: str, number: int) -> Iterator[Found]:
+def _places(text: str, word: str, number: int) -> Iterator[WordPlace]:
     place = text.find(word)
     while place >= 0:
         yield place, number
@@ -84,10 +84,10 @@ def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     # A compiled database has scratch space of its own, which no two threads may use at once.
     own = local()
 
-    def scan(text: str, lowered: str) -> list[Found]:
+    def scan(text: str, lowered: str) -> list[WordPlace]:
         if not hasattr(own, "database"):
             own.database = _compiled(exact, any_case)
-        found: list[Found] = []
+        found: list[WordPlace] = []
 
         def note(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
             found.append((end - len(words[number]), number))

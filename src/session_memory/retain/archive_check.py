@@ -4,19 +4,19 @@ import msgspec
 
 from session_memory.config import Config
 from session_memory.derive.evicted import archive_of
-from session_memory.retain.evict import required
+from session_memory.retain.evict import require_archive
 from session_memory.store.store import Store
 
 
-class Checked(msgspec.Struct, kw_only=True):
+class ArchiveCheck(msgspec.Struct, kw_only=True):
     files: int = 0
     sources: int = 0
     findings: list[str] = []
 
 
-def check_archive(store: Store, config: Config) -> Checked:
+def check_archive(store: Store, config: Config) -> ArchiveCheck:
     """Every file read back, and every evicted source looked for; what was lost is no finding."""
-    archive, found = required(archive_of(store, config)), Checked()
+    archive, found = require_archive(archive_of(store, config)), ArchiveCheck()
     held: dict[str, set[tuple[str, str]]] = {}
     for file in archive.files():
         found.files += 1

@@ -13,9 +13,9 @@ import msgspec
 from session_memory.store.raw import Pack, compressor, packed
 from session_memory.store.retention_archive import (
     Archive,
+    ArchiveContents,
     ArchivedPack,
     ArchivedSource,
-    Contents,
     unpacked,
 )
 from session_memory.store.store import Store
@@ -78,7 +78,7 @@ def rewrite(
 
 def _contents(
     archive: Archive, file: Path, rest: list[ArchivedSource], tainted: set[str]
-) -> Contents:
+) -> ArchiveContents:
     uids = {held.source.uid for held in rest}
     named = {(held.source.uid, pack.start): pack.dictionary for held in rest for pack in held.packs}
 
@@ -95,7 +95,7 @@ def _contents(
     sources = [msgspec.structs.replace(held, packs=anew[held.source.uid]) for held in rest]
     used = {pack.dictionary for held in sources for pack in held.packs}
     dictionaries = {name: told for name, told in archive.dictionaries(file).items() if name in used}
-    return Contents(sources, dictionaries, lambda: (body for _, _, body in packs()))
+    return ArchiveContents(sources, dictionaries, lambda: (body for _, _, body in packs()))
 
 
 def _without(

@@ -11,21 +11,21 @@ import msgspec
 from session_memory.core.errors import ArchiveError
 from session_memory.derive.derivation import derive_closure, derive_stale
 from session_memory.derive.ingest import DomainOf
-from session_memory.retain.passes import DATA_LOSS, Step
+from session_memory.retain.passes import DATA_LOSS, PlannedEviction
 from session_memory.retain.units import Unit, is_analyzed
 from session_memory.store.retention import EvictedSource
 from session_memory.store.retention_archive import (
     Archive,
+    ArchiveContents,
     ArchivedPack,
     ArchivedSource,
-    Contents,
 )
 from session_memory.store.store import Store
 
 FILE_BYTES = 256 * 1024 * 1024
 
 
-class Safe(msgspec.Struct, frozen=True):
+class SafeCopy(msgspec.Struct, frozen=True):
     """Where the raw of a source is safe: a file of the archive, or nowhere if it need not be."""
 
     file: str | None
@@ -34,8 +34,12 @@ class Safe(msgspec.Struct, frozen=True):
 
 
 def evict(
-    store: Store, archive: Archive | None, steps: list[Step], now: int, domain_of: DomainOf
-) -> Iterator[tuple[Step, int]]:
+    store: Store,
+    archive: Archive | None,
+    steps: list[PlannedEviction],
+    now: int,
+    domain_of: DomainOf,
+) -> Iterator[tuple[PlannedEviction, int]]:
     """Evict one unit after the other: each with the bytes that became free.
 
     Without an ``archive`` the raw is gone for good. What changed since it was planned stays, and
@@ -49,9 +53,9 @@ def evict(
             yield from gone
 
 
-def _batches(steps: list[Step]) -> Iterator[list[Step]]:
+def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
     """As much as goes into one file of the archive."""
-    batch: list[Step] = []
+    batch: list[PlannedEviction] = []
     size = 0
     for step in steps:
         batch.append(step)
@@ -63,10 +67,10 @@ def _batches(steps: list[Step]) -> Iterator[list[Step]]:
         yield batch
 
 
-def _sharing(store: Store, steps: list[Step]) -> list[list[Step]]:
+def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEviction]]:
     """Units that hold records of each other go in one transaction: what one of them leaves to
     another need not be derived for one that goes as well."""
-    groups: list[tuple[set[int], list[Step]]] = []
+    groups: list[tuple[set[int], list[PlannedEviction]]] = []
     for step in steps:
         near = {other for one in step.unit.sessions for other in derive_closure(store, one)}
         same = [group for group in groups if not near.isdisjoint(group[0])]
@@ -78,24 +82,24 @@ def _sharing(store: Store, steps: list[Step]) -> list[list[Step]]:
 
 def _archived(
     store: Store, archive: Archive | None, units: list[Unit], now: int
-) -> dict[int, Safe]:
+) -> dict[int, SafeCopy]:
     """Every source of the units in a file that was read back and holds just what the store has."""
     held = {source: _described(store, source) for unit in units for source in unit.sources}
     if archive is None:
-        return {source: Safe(None, one.digest, one.places) for source, one in held.items()}
+        return {source: SafeCopy(None, one.digest, one.places) for source, one in held.items()}
     with archive.writing():
         safe = _in_earlier_files(archive, held)
         new = {source: one for source, one in held.items() if source not in safe}
         if new:
             file = archive.write(_contents(store, new), now)
             for source, one in new.items():
-                safe[source] = Safe(file.name, one.digest, one.places)
+                safe[source] = SafeCopy(file.name, one.digest, one.places)
     return safe
 
 
-def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict[int, Safe]:
+def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict[int, SafeCopy]:
     """What a run that was killed, or an eviction before a restore, has archived already."""
-    found: dict[int, Safe] = {}
+    found: dict[int, SafeCopy] = {}
     known, sound = archive.holding(), {}
     for source, one in held.items():
         for file, before in known.get(one.source.uid, ()):
@@ -103,7 +107,7 @@ def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict
                 if file not in sound:
                     sound[file] = not archive.check(file)
                 if sound[file]:
-                    found[source] = Safe(file.name, one.digest, one.places)
+                    found[source] = SafeCopy(file.name, one.digest, one.places)
     return found
 
 
@@ -127,7 +131,7 @@ def _dictionary(store: Store, number: int) -> tuple[str, bytes]:
     return known[number]
 
 
-def _contents(store: Store, held: dict[int, ArchivedSource]) -> Contents:
+def _contents(store: Store, held: dict[int, ArchivedSource]) -> ArchiveContents:
     wanted = {pack.dictionary for one in held.values() for pack in one.packs}
     dictionaries = {
         name: (flavor, body)
@@ -138,12 +142,16 @@ def _contents(store: Store, held: dict[int, ArchivedSource]) -> Contents:
     def bodies() -> Iterator[bytes]:
         return (bytes(pack.body) for source in held for pack in store.raw.packs(source))
 
-    return Contents(list(held.values()), dictionaries, bodies)
+    return ArchiveContents(list(held.values()), dictionaries, bodies)
 
 
 def _drop(
-    store: Store, steps: list[Step], safe: dict[int, Safe], now: int, domain_of: DomainOf
-) -> list[tuple[Step, int]]:
+    store: Store,
+    steps: list[PlannedEviction],
+    safe: dict[int, SafeCopy],
+    now: int,
+    domain_of: DomainOf,
+) -> list[tuple[PlannedEviction, int]]:
     """Units out of the store, inside a transaction; what is no longer as planned stays."""
     steps = [step for step in steps if _is_as_planned(store, step, safe, now)]
     sessions = {one for step in steps for one in step.unit.sessions}
@@ -165,7 +173,9 @@ def _drop(
     return gone
 
 
-def _is_as_planned(store: Store, step: Step, safe: dict[int, Safe], now: int) -> bool:
+def _is_as_planned(
+    store: Store, step: PlannedEviction, safe: dict[int, SafeCopy], now: int
+) -> bool:
     unit, pinned = step.unit, store.retention.pins(now)
     if any(safe[one].places != store.retention.places(one) for one in unit.sources):
         return False
@@ -185,7 +195,7 @@ def _size(store: Store, source_id: int) -> int:
     return sum(len(pack.body) for pack in store.raw.packs(source_id))
 
 
-def required(archive: Archive | None) -> Archive:
+def require_archive(archive: Archive | None) -> Archive:
     """The archive, where there must be one."""
     if archive is None:
         hint = 'Name one in the configuration: [retention] archive_dir = "/some/directory"'

@@ -44,7 +44,7 @@ UNSWEPT = "unswept"
 _WORDS = ("text", "sample", "title", "command")
 
 
-class Plan(msgspec.Struct, kw_only=True):
+class ForgetPlan(msgspec.Struct, kw_only=True):
     """What will be forgotten. ``shared`` are sources that other sessions are read from too: the
     records in them become blanks. ``keep`` are sessions that hold copies and keep them."""
 
@@ -56,8 +56,8 @@ class Plan(msgspec.Struct, kw_only=True):
     unreachable: list[str] = []
 
 
-class Done(msgspec.Struct, kw_only=True):
-    plan: Plan
+class ForgetResult(msgspec.Struct, kw_only=True):
+    plan: ForgetPlan
     proof: Proof
 
 
@@ -89,18 +89,18 @@ def with_relatives(
     return found
 
 
-def plan_of(store: Store, config: Config, uids: list[str]) -> Plan:
+def plan_of(store: Store, config: Config, uids: list[str]) -> ForgetPlan:
     """What forgetting these would do; nothing is changed."""
     return _told(store, config, _choose(store, uids), uids)
 
 
-def forget(store: Store, config: Config, uids: list[str], now: int) -> Done:
+def forget(store: Store, config: Config, uids: list[str], now: int) -> ForgetResult:
     """Forget sessions for good. What kept sessions hold of them stays theirs."""
-    with store.db.occupied(shared=False):
+    with store.db.operation_lock(shared=False):
         return _forget(store, config, uids, now)
 
 
-def _forget(store: Store, config: Config, uids: list[str], now: int) -> Done:
+def _forget(store: Store, config: Config, uids: list[str], now: int) -> ForgetResult:
     _bring_back_shared(store, config, uids)
     chosen = _choose(store, uids)
     told = _told(store, config, chosen, uids)
@@ -113,20 +113,20 @@ def _forget(store: Store, config: Config, uids: list[str], now: int) -> Done:
         _out_of_store(store, config, chosen, is_tainted, now)
     sweep(store)
     proof = prove(store, archive, lake.place(store, config), samples)
-    return Done(plan=told, proof=proof)
+    return ForgetResult(plan=told, proof=proof)
 
 
 def sweep(store: Store) -> bool:
     """Free pages and the log hold what was deleted until they are written anew."""
-    if not store.retention.buried().get(UNSWEPT):
+    if not store.retention.tombstones().get(UNSWEPT):
         return False
-    with store.db.occupied(shared=False):
+    with store.db.operation_lock(shared=False):
         with store.transaction():
             store.index.purge()
         store.db.vacuum()
         if not _has_log(store):
             with store.transaction():
-                store.retention.lift(UNSWEPT)
+                store.retention.remove_tombstones(UNSWEPT)
     return True
 
 
@@ -136,12 +136,12 @@ def _has_log(store: Store) -> bool:
     return not is_postgres(store.db.name) and log.exists() and log.stat().st_size > 0
 
 
-def lift(store: Store, uid: str) -> bool:
+def allow_again(store: Store, uid: str) -> bool:
     """Let a forgotten session come back with the next sync; says whether it was forgotten."""
-    buried = store.retention.buried().get(SESSION, set())
+    buried = store.retention.tombstones().get(SESSION, set())
     known = session_key(uid) in buried
     with store.transaction():
-        store.retention.lift(session_key(uid))
+        store.retention.remove_tombstones(session_key(uid))
     return known
 
 
@@ -209,7 +209,7 @@ def _bring_back_shared(store: Store, config: Config, uids: list[str]) -> None:
         derive_stale(store, 0, config.domain_of)
 
 
-def _told(store: Store, config: Config, chosen: _Chosen, uids: list[str]) -> Plan:
+def _told(store: Store, config: Config, chosen: _Chosen, uids: list[str]) -> ForgetPlan:
     archive = archive_of(store, config)
     sources = [row.uid for row in (*chosen.whole, *chosen.shared)]
     files = (
@@ -217,7 +217,7 @@ def _told(store: Store, config: Config, chosen: _Chosen, uids: list[str]) -> Pla
         if archive is None
         else archive_edit.files_to_change(archive, sources, uids, lambda dictionary: False)
     )
-    return Plan(
+    return ForgetPlan(
         uids=list(uids),
         sources=[row.path for row in chosen.whole],
         shared=[row.path for row in chosen.shared],
@@ -404,10 +404,10 @@ def _bury(store: Store, chosen: _Chosen, now: int) -> None:
     # One that was live alone has no tombstone, but what went with it is lifted by its name.
     first = next(iter(keys), session_key(next(iter((*chosen.sessions.values(), *sorted(live))))))
     for key in keys:
-        store.retention.bury(SESSION, key, now)
+        store.retention.add_tombstone(SESSION, key, now)
     for row in chosen.whole:
         if row.path not in ours:
             named = session_key(make_uid(row.flavor, row.session)) if row.session else ""
             with_key = named if named in keys else first
-            store.retention.bury(SOURCE, source_key(row.host, row.path), now, with_key)
-    store.retention.bury(UNSWEPT, UNSWEPT, now)
+            store.retention.add_tombstone(SOURCE, source_key(row.host, row.path), now, with_key)
+    store.retention.add_tombstone(UNSWEPT, UNSWEPT, now)

@@ -20,7 +20,7 @@ from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.core.time import parse_time
 from session_memory.derive.derivation import derive_closure
 from session_memory.derive.evicted import archive_of
-from session_memory.store.private import make_private
+from session_memory.store.private_files import make_private
 from session_memory.store.store import Store
 
 BATCH = 5000
@@ -58,7 +58,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 
 
-class Exported(msgspec.Struct, kw_only=True):
+class LakeExport(msgspec.Struct, kw_only=True):
     """What an export wrote; ``without_events`` were evicted before they could be exported."""
 
     sessions: int = 0
@@ -94,11 +94,11 @@ def is_there(directory: Path | None) -> bool:
     return directory is not None and (directory / "sessions").is_dir()
 
 
-def export(store: Store, directory: Path) -> Exported:
+def export(store: Store, directory: Path) -> LakeExport:
     """Bring the lake up to date with the store; what did not change is not written."""
     pa = arrow()
     make_private(directory)
-    with store.db.occupied(shared=False), store.db.snapshot():
+    with store.db.operation_lock(shared=False), store.db.snapshot():
         known = _known(pa, directory)
         return _Export(pa, store, directory, known).run()
 
@@ -134,9 +134,9 @@ class _Export:
         self._directory = directory
         self._known = known
         self._evicted = store.retention.evicted_sessions()
-        self.done = Exported(directory=str(directory))
+        self.done = LakeExport(directory=str(directory))
 
-    def run(self) -> Exported:
+    def run(self) -> LakeExport:
         now = {one.session_uid: one for one in self._store.sessions.every()}
         rows = {uid: session_row(one) for uid, one in now.items()}
         changed: dict[Partition, set[str]] = {}

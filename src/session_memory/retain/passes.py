@@ -21,7 +21,7 @@ Analyze = Callable[[Unit], Unit]
 """Have a unit analyzed; the unit as it is afterwards, still not analyzed where that failed."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class PlannedEviction(msgspec.Struct, frozen=True):
     """One unit to evict, and which pass said so."""
 
     unit: Unit
@@ -30,13 +30,13 @@ class Step(msgspec.Struct, frozen=True):
 
 def plan(
     units: Iterable[Unit], used: int, limits: RetentionConfig, now: int, analyze: Analyze
-) -> list[Step]:
+) -> list[PlannedEviction]:
     """What to evict, in order, of units given from the oldest to the newest."""
     rest, steps = list(units), []
 
     def take(unit: Unit, why: str) -> None:
         nonlocal used
-        steps.append(Step(unit, why))
+        steps.append(PlannedEviction(unit, why))
         used -= unit.bytes
 
     oldest = now - limits.raw_max_age_days * DAY_MS
@@ -55,6 +55,6 @@ def plan(
     return steps
 
 
-def _without(units: list[Unit], steps: list[Step]) -> list[Unit]:
+def _without(units: list[Unit], steps: list[PlannedEviction]) -> list[Unit]:
     taken = {step.unit.uids for step in steps}
     return [unit for unit in units if unit.uids not in taken]

@@ -12,21 +12,25 @@ from session_memory.store.store import Store
 AT_ONCE = 50
 
 
-class Restored(msgspec.Struct, frozen=True):
+class RestoredSessions(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...]
     bytes: int
 
 
-def restore(store: Store, config: Config, uids: list[str] | None, now: int) -> list[Restored]:
+def restore(
+    store: Store, config: Config, uids: list[str] | None, now: int
+) -> list[RestoredSessions]:
     """Bring sessions back, with all that went together with them; all when ``uids`` is None.
 
     They stay for as long as a new session would: else the next run would evict them again.
     """
-    with store.db.occupied(shared=False):
+    with store.db.operation_lock(shared=False):
         return _restore(store, config, uids, now)
 
 
-def _restore(store: Store, config: Config, uids: list[str] | None, now: int) -> list[Restored]:
+def _restore(
+    store: Store, config: Config, uids: list[str] | None, now: int
+) -> list[RestoredSessions]:
     if uids is None:
         candidates = store.retention.candidates()
         uids = [one.uid for one in candidates if one.evicted_at is not None]
@@ -40,7 +44,7 @@ def _restore(store: Store, config: Config, uids: list[str] | None, now: int) -> 
             size = bring_back(store, archive_of(store, config), some)
             derive_stale(store, now, config.domain_of)
             _let_stay(store, names, now, config.retention.raw_max_age_days)
-        restored.append(Restored(tuple(names), size))
+        restored.append(RestoredSessions(tuple(names), size))
     return restored
 
 

@@ -13,11 +13,11 @@ from session_memory.search.filters import Filters
 from session_memory.search.query import Query, Term
 from session_memory.search.scores import Found, Scoring, best_first
 from session_memory.search.widening import Widened, with_likely, with_parts
-from session_memory.store.hits import Held, Hit, Hits
+from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import ALL as NEWEST
-from session_memory.store.index import CLASSES, event_of, shelf_in, shelf_of
+from session_memory.store.index import CLASSES, event_of, text_class_in, text_class_of
 from session_memory.store.store import Store
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 
 ALL = 0
 # So many pages of the newest of each class are weighed; of a common word there are far more.
@@ -59,7 +59,7 @@ def ask(
     """
     for _ in range(ATTEMPTS):
         asking = _Asking(store, filters, text_of, now, limit)
-        with store.index.still():
+        with store.index.stable_docs():
             answer = asking.answer(query, expand=expand)
         if not asking.was_overtaken:
             break
@@ -77,7 +77,7 @@ class _Asking:
         self._text_of = text_of
         self._now = now
         self._limit = limit
-        self._sessions: dict[int, Held] = {}
+        self._sessions: dict[int, HitSession] = {}
         self.was_overtaken = False
         """Another process derived a session anew between two looks."""
 
@@ -113,29 +113,31 @@ class _Asking:
         some = found if self._limit == ALL else found[: self._limit]
         return Answer(some, total, exact and not widened.is_cut, terms, widened.words)
 
-    def _newest(self, asked: Asked) -> tuple[list[int], bool]:
+    def _newest(self, asked: WordQuery) -> tuple[list[int], bool]:
         """The newest docs of each class; whether these are all of them."""
-        shelves = self._filters.shelves
+        text_classes = self._filters.text_classes
         if self._limit == ALL:
-            return [doc for doc in self._index.find(asked) if shelf_in(doc) in shelves], True
+            return [
+                doc for doc in self._index.find(asked) if text_class_in(doc) in text_classes
+            ], True
         most, docs, is_all = self._limit * PAGES, [], True
-        for shelf in shelves:
-            some = self._index.find(asked, shelf=shelf, limit=most)
+        for text_class in text_classes:
+            some = self._index.find(asked, text_class=text_class, limit=most)
             is_all = is_all and len(some) < most
             docs += some
         return docs, is_all
 
-    def _count(self, asked: Asked) -> int:
-        shelves = self._filters.shelves
-        if len(shelves) == len(CLASSES):
+    def _count(self, asked: WordQuery) -> int:
+        text_classes = self._filters.text_classes
+        if len(text_classes) == len(CLASSES):
             return self._index.count(asked)
-        return sum(self._index.count(asked, shelf=shelf) for shelf in shelves)
+        return sum(self._index.count(asked, text_class=text_class) for text_class in text_classes)
 
-    def _titles(self, asked: Asked, terms: Sequence[Term], scoring: Scoring) -> Iterator[Found]:
+    def _titles(self, asked: WordQuery, terms: Sequence[Term], scoring: Scoring) -> Iterator[Found]:
         """Titles are few: those that the index names are looked at themselves."""
         if not self._filters.with_titles:
             return
-        numbers = self._index.titled(asked)
+        numbers = self._index.sessions_titled(asked)
         known, titles = self._known(numbers), self._titles_of(numbers)
         for number in numbers:
             session, title = known.get(number), titles.get(number)
@@ -145,14 +147,14 @@ class _Asking:
                 yield scoring.title(session)
 
     def _sifted(
-        self, asked: Asked, compared: Sequence[Term], scoring: Scoring
+        self, asked: WordQuery, compared: Sequence[Term], scoring: Scoring
     ) -> tuple[list[Found], bool]:
         """Hits that hold after a second look; whether every doc had one."""
         found: list[Found] = []
         is_all = True
-        for shelf in self._filters.shelves:
+        for text_class in self._filters.text_classes:
             here, looked = 0, 0
-            for docs in self._pages(asked, shelf, COMPARED if compared else AT_ONCE):
+            for docs in self._pages(asked, text_class, COMPARED if compared else AT_ONCE):
                 if looked and self._is_enough(here, looked, len(found), compared):
                     is_all = False
                     break
@@ -170,9 +172,9 @@ class _Asking:
             return found >= self._limit or (found > 0 and looked >= LOOKED_AT)
         return here >= self._limit * PAGES and looked >= LOOKED_AT
 
-    def _pages(self, asked: Asked, shelf: int, size: int) -> Iterator[list[int]]:
+    def _pages(self, asked: WordQuery, text_class: int, size: int) -> Iterator[list[int]]:
         before = NEWEST
-        while docs := self._index.find(asked, shelf=shelf, limit=size, before=before):
+        while docs := self._index.find(asked, text_class=text_class, limit=size, before=before):
             yield docs
             before = docs[-1]
 
@@ -193,7 +195,7 @@ class _Asking:
             if hit is None or hit.session_id not in known:
                 self.was_overtaken = True
             else:
-                yield scoring.event(hit, known[hit.session_id], CLASSES[shelf_in(doc)])
+                yield scoring.event(hit, known[hit.session_id], CLASSES[text_class_in(doc)])
 
     def _held(self, found: Iterable[Found], compared: Sequence[Term]) -> list[Found]:
         held = [one for one in found if self._holds(one)]
@@ -211,7 +213,7 @@ class _Asking:
         hit = one.hit
         return hit is not None and _stand_in(self._text_of(hit) or hit.summary, terms)
 
-    def _known(self, numbers: Iterable[int]) -> dict[int, Held]:
+    def _known(self, numbers: Iterable[int]) -> dict[int, HitSession]:
         missing = [number for number in set(numbers) if number not in self._sessions]
         if missing:
             self._sessions.update(self._hits.sessions_of(missing))
@@ -228,10 +230,10 @@ class _Asking:
         known = self._hits.sessions()
         for hit in self._hits.newest():
             session = known.get(hit.session_id)
-            shelf = shelf_of(hit.kinds[0], hit.role, hit.call_id)
-            if session is None or shelf not in self._filters.shelves:
+            text_class = text_class_of(hit.kinds[0], hit.role, hit.call_id)
+            if session is None or text_class not in self._filters.text_classes:
                 continue
-            one = scoring.event(hit, session, CLASSES[shelf])
+            one = scoring.event(hit, session, CLASSES[text_class])
             if self._holds(one) and (not query.unwanted or self._says(one, query.unwanted)):
                 if self._limit != ALL and len(found) == self._limit:
                     return Answer(found, len(found) + 1, False, query.terms)
@@ -243,9 +245,9 @@ def _stand_in(text: str, terms: Sequence[Term]) -> bool:
     return all(term.stands_in(text) != term.is_negative for term in terms)
 
 
-def _asked(terms: Sequence[Term]) -> Asked:
-    clauses: dict[tuple[Word, ...], None] = {}
-    without: list[Word] = []
+def _asked(terms: Sequence[Term]) -> WordQuery:
+    clauses: dict[tuple[QueryWord, ...], None] = {}
+    without: list[QueryWord] = []
     for term in terms:
         if term.is_negative:
             without += () if term.needs_text else term.words
@@ -253,4 +255,4 @@ def _asked(terms: Sequence[Term]) -> Asked:
             clauses[term.words] = None
         else:
             clauses.update(((word,), None) for word in term.words)
-    return Asked(tuple(clauses)[:MOST_CLAUSES], tuple(without))
+    return WordQuery(tuple(clauses)[:MOST_CLAUSES], tuple(without))

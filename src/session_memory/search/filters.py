@@ -4,7 +4,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from session_memory.store.hits import Held, Hit
+from session_memory.store.hits import Hit, HitSession
 from session_memory.store.index import CLASSES
 
 TITLE = "title"
@@ -45,16 +45,18 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         return times or bool(self.models) or self.is_about_events or self.is_about_sessions
 
     @property
-    def shelves(self) -> list[int]:
+    def text_classes(self) -> list[int]:
         return [
-            shelf for shelf, name in enumerate(CLASSES) if not self.classes or name in self.classes
+            text_class
+            for text_class, name in enumerate(CLASSES)
+            if not self.classes or name in self.classes
         ]
 
     @property
     def with_titles(self) -> bool:
         return not self.is_about_events and (not self.classes or TITLE in self.classes)
 
-    def holds_for_session(self, session: Held) -> bool:
+    def holds_for_session(self, session: HitSession) -> bool:
         return (
             _among(session.flavor, self.flavors)
             and _among(session.repo, self.repos)
@@ -63,7 +65,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and (not self.sessions or session.uid in self.sessions)
         )
 
-    def holds_for_title(self, session: Held) -> bool:
+    def holds_for_title(self, session: HitSession) -> bool:
         """A session's time and model stand for its title's."""
         return (
             self.holds_for_session(session)
@@ -71,7 +73,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and self._in_time(session.ended_at or session.started_at)
         )
 
-    def holds_for_event(self, hit: Hit, session: Held) -> bool:
+    def holds_for_event(self, hit: Hit, session: HitSession) -> bool:
         return (
             (not self.kinds or any(kind in hit.kinds for kind in self.kinds))
             and _among(hit.tool, self.tools)

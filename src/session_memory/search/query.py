@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from session_memory.core.words import LONGEST, folded, words_in
-from session_memory.store.words import Word
+from session_memory.core.index_words import LONGEST, folded, words_in
+from session_memory.store.word_query import QueryWord
 
 FIELDS = (
     *("flavor", "repo", "model", "kind", "tool", "file", "outcome", "since", "until", "branch"),
@@ -25,7 +25,7 @@ class Term(msgspec.Struct, frozen=True):
     ``phrase`` what must stand there as whole words side by side, where words alone do not tell."""
 
     shown: str
-    words: tuple[Word, ...]
+    words: tuple[QueryWord, ...]
     literal: str | None = None
     phrase: tuple[str, ...] | None = None
     is_part: bool = False
@@ -85,7 +85,7 @@ def _phrase(text: str) -> Term | None:
     words = words_in(text)
     if not words:
         return None
-    asked = tuple(Word(word) for word in words)
+    asked = tuple(QueryWord(word) for word in words)
     return Term(f'"{text}"', asked, phrase=tuple(words) if len(words) > 1 else None)
 
 
@@ -97,12 +97,12 @@ def _bare(text: str) -> Term | None:
         return None
     if len(words) > 1:
         # In pieces, as an identifier or a path: the last piece may go on, and it stands there so.
-        pieces = (*(Word(word) for word in words[:-1]), Word(words[-1], is_prefix=True))
+        pieces = (*(QueryWord(word) for word in words[:-1]), QueryWord(words[-1], is_prefix=True))
         return Term(text, pieces, literal=folded(core), is_part=begins)
-    return Term(text, (Word(words[0], is_prefix=ends),), is_part=begins)
+    return Term(text, (QueryWord(words[0], is_prefix=ends),), is_part=begins)
 
 
-def _is_among(wanted: Word, words: list[str]) -> bool:
+def _is_among(wanted: QueryWord, words: list[str]) -> bool:
     if wanted.is_prefix or len(wanted.text) >= LONGEST:
         return any(word.startswith(wanted.text) for word in words)
     return wanted.text in words

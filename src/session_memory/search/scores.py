@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.search.filters import TITLE
 from session_memory.search.query import Term
-from session_memory.store.hits import Held, Hit
+from session_memory.store.hits import Hit, HitSession
 
 WEIGHTS = {TITLE: 1.2, "message": 1.0, "summary": 0.9, "call": 0.8, "output": 0.6}
 PROMPT = 1.05
@@ -26,7 +26,7 @@ Expanded = Mapping[str, tuple[str, ...]]
 class Found(msgspec.Struct, frozen=True):
     """A hit. A title has no event."""
 
-    session: Held
+    session: HitSession
     hit: Hit | None
     score: float
     name: str
@@ -41,11 +41,11 @@ class Scoring:
         self._said = f" has {', '.join(said)}" if said else ""
         self._now = now
 
-    def title(self, session: Held) -> Found:
+    def title(self, session: HitSession) -> Found:
         score = round(WEIGHTS[TITLE] * self._fresh(session.ended_at), 4)
         return Found(session, None, score, TITLE, f"the title{self._said}")
 
-    def event(self, hit: Hit, session: Held, name: str) -> Found:
+    def event(self, hit: Hit, session: HitSession, name: str) -> Found:
         score = WEIGHTS[name] * self._fresh(hit.ts or session.ended_at)
         if "user_msg" in hit.kinds:
             score *= PROMPT

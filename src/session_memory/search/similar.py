@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from session_memory.core.words import words_in
-from session_memory.store.hits import Held, Hits
+from session_memory.core.index_words import words_in
+from session_memory.store.hits import Hits, HitSession
 from session_memory.store.index import event_of
 from session_memory.store.store import Store
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 
 LOOKED_AT = 80
 TERMS = 24
@@ -32,7 +32,7 @@ FILE_WEIGHT = 3.0
 class Alike(msgspec.Struct, frozen=True):
     """``likeness`` is between 0 and 1: how much of what tells the session is in the other one."""
 
-    session: Held
+    session: HitSession
     likeness: float
     words: list[str]
     files: list[str]
@@ -49,7 +49,7 @@ def telling_words(store: Store, texts: Mapping[str, float]) -> dict[str, float]:
     most = max(events * EVERYBODYS, min(events * EVERYBODYS_OF_FEW, FEW))
     found: dict[str, float] = {}
     for word, weight in counts.most_common(LOOKED_AT * 4):
-        used = store.index.count(Asked(((Word(word),),)))
+        used = store.index.count(WordQuery(((QueryWord(word),),)))
         if 0 < used <= most:
             found[word] = weight * math.log(1 + events / used)
         if len(found) >= LOOKED_AT:
@@ -96,7 +96,7 @@ def _sharing(store: Store, hits: Hits, words: Mapping[str, float]) -> dict[int, 
     """Number of each session to the words it has; of a frequent word the newest events count."""
     shared: dict[int, set[str]] = {}
     for word in words:
-        docs = store.index.find(Asked(((Word(word),),)), limit=EVENTS_OF_A_TERM)
+        docs = store.index.find(WordQuery(((QueryWord(word),),)), limit=EVENTS_OF_A_TERM)
         for session_id in set(hits.sessions_at([event_of(doc) for doc in docs]).values()):
             shared.setdefault(session_id, set()).add(word)
     return shared

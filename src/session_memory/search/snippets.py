@@ -7,7 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from session_memory.core.words import folded
+from session_memory.core.index_words import folded
 from session_memory.search.query import Term
 
 LENGTH = 200

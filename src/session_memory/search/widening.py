@@ -6,7 +6,7 @@ import msgspec
 
 from session_memory.search.query import Term
 from session_memory.store.index import WordIndex
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 
 MOST_WORDS = 1000
 """So many words that contain a part are asked for; the most frequent ones."""
@@ -33,7 +33,7 @@ def with_likely(index: WordIndex, terms: Sequence[Term]) -> Widened:
             return True
         if term.is_negative or term.phrase or len(term.words[0].text) < 2:
             return False
-        return term.literal is not None or not index.count(Asked((term.words[:1],)))
+        return term.literal is not None or not index.count(WordQuery((term.words[:1],)))
 
     return _widened(index, terms, is_unknown)
 
@@ -57,7 +57,7 @@ def _widened(index: WordIndex, terms: Sequence[Term], is_wide: Callable[[Term], 
 
 def _any_of(term: Term, words: Sequence[str], too_many: bool) -> Term:
     """Any of ``words`` instead of the first word of the term."""
-    one_of = tuple(Word(word) for word in words)
+    one_of = tuple(QueryWord(word) for word in words)
     # What must not be there is looked for in the texts, where a list of words would miss some.
     literal = term.words[0].text if term.is_negative and too_many else None
     return msgspec.structs.replace(

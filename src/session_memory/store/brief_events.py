@@ -11,7 +11,7 @@ from session_memory.core.text import one_line
 from session_memory.core.time import format_time
 from session_memory.store.database import Database
 from session_memory.store.events import event_uid
-from session_memory.store.names import Names
+from session_memory.store.name_table import NameTable
 
 PAGE = 1000
 _PAGE = f"""
@@ -58,7 +58,7 @@ class BriefEvent(msgspec.Struct, gc=False):
         return None if self.at is None else format_time(self.at)
 
 
-def brief_events(db: Database, names: Names, session_id: int) -> Iterator[BriefEvent]:
+def brief_events(db: Database, names: NameTable, session_id: int) -> Iterator[BriefEvent]:
     """The session's own events in order, a page at a time: memory stays flat."""
     word, where = names.word, {"session": session_id, "after": -1}
     marks_of: dict[int, tuple[str, ...]] = {}

@@ -19,9 +19,9 @@ from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader, Numeric
 
 from session_memory.core.errors import SessionMemoryError
 from session_memory.store.address import has_bare_at, shown
+from session_memory.store.copy_batches import PendingRows
 from session_memory.store.database import BUSY_S, forks
-from session_memory.store.refusals import bad_address, refused
-from session_memory.store.waiting import Waiting
+from session_memory.store.postgres_errors import bad_address, to_store_error
 
 CONNECT_S = 10
 # A machine that went to sleep in the middle of its work must not keep all others out.
@@ -64,7 +64,7 @@ class Channel:
         self.lock_key = _lock_key(connection)
         self.depth = 0
         self.reading = 0
-        self.waiting = Waiting()
+        self.waiting = PendingRows()
         self.turn: int | None = None
         self.others_wrote = True
 
@@ -169,7 +169,7 @@ class Connections:
             connection = psycopg.connect(**told, autocommit=True)
         except psycopg.Error as error:
             # Without its cause: a driver's own words may hold what the address held.
-            raise refused(error, self._url, told) from None
+            raise to_store_error(error, self._url, told) from None
         _open.add(connection)
         try:
             return self._configured(connection)
@@ -189,7 +189,7 @@ class Connections:
         return connection
 
     def translated(self, error: psycopg.Error) -> SessionMemoryError:
-        return refused(error, self._url)
+        return to_store_error(error, self._url)
 
     def close(self) -> None:
         if self._forks != forks():

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from session_memory.core.errors import StoreError
 from session_memory.store.address import is_no_path, is_postgres, spelled
-from session_memory.store.words import Words
+from session_memory.store.word_query import WordEngine
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -90,7 +90,7 @@ class Database(Protocol):
         locks what it relies on by writing it first.
         """
 
-    def occupied(self, *, shared: bool) -> AbstractContextManager[None]:
+    def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         """A long operation on the whole store: alone, or ``shared`` with others that share it.
 
         Taken outside of any transaction. Inside another it joins it; whoever shares cannot have
@@ -124,7 +124,7 @@ class Database(Protocol):
     def continue_ids(self, tables: Sequence[str]) -> None:
         """After rows came in with their ids: the next ids follow the highest."""
 
-    def words(self, table: str) -> Words:
+    def word_engine(self, table: str) -> WordEngine:
         """The engine that finds words, over an index of this name."""
 
     # ------------------------------------------------------------ maintenance

@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.core.text import escaped
 from session_memory.store.database import Database, Row
-from session_memory.store.values import storable
+from session_memory.store.row_values import storable
 from session_memory.store.zstandard import zstd
 
 LEVEL = 3
@@ -71,7 +71,7 @@ class SignalRow(msgspec.Struct, kw_only=True):
     at: int | None
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnanalyzedSession(msgspec.Struct, frozen=True):
     """A session to be analyzed, at which revision, and how much there is to read."""
 
     id: int
@@ -136,14 +136,17 @@ class Digests:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def unread(self, version: int, prices: str) -> list[Unread]:
+    def unanalyzed(self, version: int, prices: str) -> list[UnanalyzedSession]:
         """Sessions whose digest is missing, or not of this revision, version or price list."""
         rows = self._db.all(_UNREAD, {"version": version, "prices": prices})
-        return [Unread(*row) for row in rows]
+        return [UnanalyzedSession(*row) for row in rows]
 
-    def unread_of(self, uids: Sequence[str]) -> list[Unread]:
+    def readable(self, uids: Sequence[str]) -> list[UnanalyzedSession]:
         """The sessions of these uids that still can be read, whatever is known of them."""
-        rows = [Unread(*row) for row in self._db.matching(_UNREAD_OF, list(dict.fromkeys(uids)))]
+        rows = [
+            UnanalyzedSession(*row)
+            for row in self._db.matching(_UNREAD_OF, list(dict.fromkeys(uids)))
+        ]
         return sorted(rows, key=lambda row: row.id)
 
     def save(

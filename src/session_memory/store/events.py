@@ -8,8 +8,8 @@ from session_memory.core.schema import SessionEvent
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
-from session_memory.store.index import WordIndex, doc_of, shelf_of
-from session_memory.store.names import Names
+from session_memory.store.index import WordIndex, doc_of, text_class_of
+from session_memory.store.name_table import NameTable
 
 
 class EventRow(msgspec.Struct, gc=False):
@@ -191,7 +191,7 @@ class CallRow(msgspec.Struct, gc=False, frozen=True):
 
 
 class Events:
-    def __init__(self, db: Database, names: Names, index: WordIndex) -> None:
+    def __init__(self, db: Database, names: NameTable, index: WordIndex) -> None:
         self._db = db
         self._names = names
         self._index = index
@@ -226,7 +226,7 @@ class Events:
         """The session's events as the index knows them."""
         word = self._names.word
         return [
-            doc_of(event_id, shelf_of(word(kind) or "", word(role) or "", call_id))
+            doc_of(event_id, text_class_of(word(kind) or "", word(role) or "", call_id))
             for event_id, kind, role, call_id in self._db.all(_DOCS, {"session": session_id})
         ]
 
@@ -235,7 +235,7 @@ class Events:
         word = self._names.word
         return {
             (bytes(record), block): doc_of(
-                event_id, shelf_of(word(kind) or "", word(role) or "", call_id)
+                event_id, text_class_of(word(kind) or "", word(role) or "", call_id)
             )
             for event_id, kind, role, call_id, record, block in self._db.all(
                 _DOCS.replace("call_id from", "call_id, record, block from"),
@@ -247,8 +247,8 @@ class Events:
         """An event says more than it did when it was indexed."""
         word, where = self._names.word, {"session": session_id, "seq": seq}
         for event_id, kind, role, call_id in self._db.all(f"{_DOCS} and seq = :seq", where):
-            shelf = shelf_of(word(kind) or "", word(role) or "", call_id)
-            self._index.replace(doc_of(event_id, shelf), text)
+            text_class = text_class_of(word(kind) or "", word(role) or "", call_id)
+            self._index.replace(doc_of(event_id, text_class), text)
 
     def _insert(self, session_id: int, rows: "list[EventRow]") -> None:
         number = self._names.numbers
@@ -290,7 +290,7 @@ class Events:
         )
         self._index.add(
             [
-                (doc_of(event_id, shelf_of(row.kind, row.role, row.call_id)), row.words)
+                (doc_of(event_id, text_class_of(row.kind, row.role, row.call_id)), row.words)
                 for event_id, row in enumerate(rows, first)
             ]
         )

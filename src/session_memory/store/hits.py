@@ -7,7 +7,7 @@ import msgspec
 from session_memory.core.text import one_line
 from session_memory.store.database import Database, Row
 from session_memory.store.events import event_uid
-from session_memory.store.names import Names
+from session_memory.store.name_table import NameTable
 
 _COLUMNS = """
     e.id, e.session_id, e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.path, e.branch, e.summary,
@@ -55,7 +55,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     block: int
 
 
-class Held(msgspec.Struct, frozen=True, gc=False):
+class HitSession(msgspec.Struct, frozen=True, gc=False):
     """A session as search needs it."""
 
     id: int
@@ -72,7 +72,7 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 
 
 class Hits:
-    def __init__(self, db: Database, names: Names) -> None:
+    def __init__(self, db: Database, names: NameTable) -> None:
         self._db = db
         self._names = names
 
@@ -95,12 +95,12 @@ class Hits:
             yield from map(self._hit, rows)
             before = rows[-1][0]
 
-    def sessions(self) -> dict[int, Held]:
-        return {row[0]: Held(*row) for row in self._db.all(_SESSIONS)}
+    def sessions(self) -> dict[int, HitSession]:
+        return {row[0]: HitSession(*row) for row in self._db.all(_SESSIONS)}
 
-    def sessions_of(self, session_ids: Sequence[int]) -> dict[int, Held]:
+    def sessions_of(self, session_ids: Sequence[int]) -> dict[int, HitSession]:
         sql = f"{_SESSIONS} where id in ({{keys}})"
-        return {row[0]: Held(*row) for row in self._db.matching(sql, list(session_ids))}
+        return {row[0]: HitSession(*row) for row in self._db.matching(sql, list(session_ids))}
 
     def _hit(self, row: Row) -> Hit:
         word = self._names.word

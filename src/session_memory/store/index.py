@@ -8,9 +8,9 @@ sessions are called is an index of its own, by the numbers of the sessions.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from session_memory.core.words import LONGEST
+from session_memory.core.index_words import LONGEST
 from session_memory.store.database import Database
-from session_memory.store.words import TABLE, TITLES, Asked, Word, Words
+from session_memory.store.word_query import TABLE, TITLES, QueryWord, WordEngine, WordQuery
 
 VERSION = "1"
 """Of the rule that makes words of texts; an index of another one is not asked."""
@@ -27,19 +27,19 @@ _SET = "update search_state set value = :value where name = :name"
 _NEW = "insert into search_state (name, value) values (:name, :value)"
 
 
-def doc_of(event_id: int, shelf: int) -> int:
-    return event_id << 2 | shelf
+def doc_of(event_id: int, text_class: int) -> int:
+    return event_id << 2 | text_class
 
 
 def event_of(doc: int) -> int:
     return doc >> 2
 
 
-def shelf_in(doc: int) -> int:
+def text_class_in(doc: int) -> int:
     return doc & 3
 
 
-def shelf_of(kind: str, role: str, call_id: str | None) -> int:
+def text_class_of(kind: str, role: str, call_id: str | None) -> int:
     """The class an event is found in: what was said, noted, called, or printed."""
     if role == "tool":
         return OUTPUT
@@ -51,8 +51,8 @@ def shelf_of(kind: str, role: str, call_id: str | None) -> int:
 class WordIndex:
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._words = db.words(TABLE)
-        self._titles = db.words(TITLES)
+        self._words = db.word_engine(TABLE)
+        self._titles = db.word_engine(TITLES)
         self._is_gathering = False
         self._begin()
 
@@ -121,7 +121,7 @@ class WordIndex:
         if not self._is_gathering:
             self._give()
 
-    def name(self, session_id: int, title: str | None) -> None:
+    def set_title(self, session_id: int, title: str | None) -> None:
         """What a session is called from now on."""
         self._called[session_id] = title
         if not self._is_gathering:
@@ -144,22 +144,27 @@ class WordIndex:
 
     # ------------------------------------------------------------ asking
 
-    def still(self) -> AbstractContextManager[None]:
+    def stable_docs(self) -> AbstractContextManager[None]:
         """Meanwhile a number that is found does not come to mean another event."""
-        return self._words.still()
+        return self._words.stable_docs()
 
     def find(
-        self, asked: Asked, *, shelf: int | None = None, limit: int = ALL, before: int = ALL
+        self,
+        asked: WordQuery,
+        *,
+        text_class: int | None = None,
+        limit: int = ALL,
+        before: int = ALL,
     ) -> list[int]:
         """Docs below ``before``, the newest first."""
         self._give()
-        return self._words.find(_cut(asked), shelf, limit, before)
+        return self._words.find(_cut(asked), text_class, limit, before)
 
-    def count(self, asked: Asked, *, shelf: int | None = None) -> int:
+    def count(self, asked: WordQuery, *, text_class: int | None = None) -> int:
         self._give()
-        return self._words.count(_cut(asked), shelf)
+        return self._words.count(_cut(asked), text_class)
 
-    def titled(self, asked: Asked) -> list[int]:
+    def sessions_titled(self, asked: WordQuery) -> list[int]:
         """Numbers of the sessions that are called so."""
         self._give_titles()
         return self._titles.find(_cut(asked), None, ALL, ALL)
@@ -218,8 +223,8 @@ class WordIndex:
 
     def swap(self, titles: Iterable[tuple[int, str]]) -> None:
         """The index that was built beside takes the place of this one; titles are few."""
-        self._next.take_the_place_of(TABLE)
-        self._words = self._db.words(TABLE)
+        self._next.replace_table(TABLE)
+        self._words = self._db.word_engine(TABLE)
         self._titles.destroy()
         self._titles.create()
         self._titles.add(titles)
@@ -227,18 +232,18 @@ class WordIndex:
         self.declare(complete=True)
 
     @property
-    def _next(self) -> Words:
-        return self._db.words(NEXT)
+    def _next(self) -> WordEngine:
+        return self._db.word_engine(NEXT)
 
 
-def _cut(asked: Asked) -> Asked:
+def _cut(asked: WordQuery) -> WordQuery:
     """A word that is longer than the index knows is looked for by its beginning."""
     clauses = tuple(tuple(map(_short, clause)) for clause in asked.clauses)
-    return Asked(clauses, tuple(map(_short, asked.without)))
+    return WordQuery(clauses, tuple(map(_short, asked.without)))
 
 
-def _short(word: Word) -> Word:
-    return word if len(word.text) < LONGEST else Word(word.text[:LONGEST], is_prefix=True)
+def _short(word: QueryWord) -> QueryWord:
+    return word if len(word.text) < LONGEST else QueryWord(word.text[:LONGEST], is_prefix=True)
 
 
 def _literal(part: str) -> str:

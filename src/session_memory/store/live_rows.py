@@ -82,7 +82,7 @@ _USAGE = f"""
 """
 
 
-class Head(NamedTuple):
+class LiveHead(NamedTuple):
     """How far a session is; nothing was written to it while both stay the same."""
 
     session_id: str
@@ -90,7 +90,7 @@ class Head(NamedTuple):
     last_usage: int
 
 
-class Item(NamedTuple):
+class LiveItem(NamedTuple):
     """A row in the order of its session. ``number`` is its seq, or counts its table from 1."""
 
     kind: int
@@ -107,15 +107,15 @@ class LiveRows:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def heads(self) -> list[Head]:
-        return [Head(*row) for row in self._db.all(_HEADS)]
+    def heads(self) -> list[LiveHead]:
+        return [LiveHead(*row) for row in self._db.all(_HEADS)]
 
     def about(self, session_id: str) -> dict[str, Any] | None:
         """What is known of a session itself, apart from what was said in it."""
         row = self._db.one(_ABOUT, {"session": session_id})
         return None if row is None else dict(zip(_ABOUT_NAMES, row, strict=True))
 
-    def order(self, session_id: str) -> list[Item]:
+    def order(self, session_id: str) -> list[LiveItem]:
         """Every row of a session, in the order in which they came."""
         key = self._key(session_id)
         if key is None:
@@ -129,12 +129,12 @@ class LiveRows:
             [row[0] for row in self._db.all(_USED, where)],
         )
 
-    def lines(self, session_id: str, items: Sequence[Item]) -> Iterator[tuple[Item, bytes]]:
+    def lines(self, session_id: str, items: Sequence[LiveItem]) -> Iterator[tuple[LiveItem, bytes]]:
         """Some rows as lines, in the order that is asked for."""
         key = self._key(session_id)
         if key is None or not items:
             return
-        session = _Session(self._db, session_id, *key)
+        session = _LineWriter(self._db, session_id, *key)
         made = dict(session.lines(items))
         for item in items:
             if item in made:
@@ -142,14 +142,14 @@ class LiveRows:
 
     def line_at(self, session_id: str, place: int) -> bytes:
         """The line of one row, by its place; nothing when there is none."""
-        item = Item(place % KINDS, place // KINDS)
+        item = LiveItem(place % KINDS, place // KINDS)
         return next((line for _, line in self.lines(session_id, [item])), b"")
 
     def _key(self, session_id: str) -> Row | None:
         return self._db.one(_KEY, {"session": session_id})
 
 
-def digest_of(items: Iterable[Item]) -> str:
+def digest_of(items: Iterable[LiveItem]) -> str:
     """The same while the order is: an item put among those that were there shows."""
     return f"{crc32(bytes(item.kind for item in items)):08x}"
 
@@ -163,37 +163,39 @@ def in_order(
     folds: Sequence[Row],
     moves: Sequence[Row],
     used: Sequence[int],
-) -> list[Item]:
+) -> list[LiveItem]:
     """A move stands behind the last message of the lane it left, whatever clocks said; a fold at
     its note's seq; usage behind everything that is not later than it."""
     stream = list(_turned(first_lane, _by_seq(messages, folds), moves))
-    found: list[Item] = []
+    found: list[LiveItem] = []
     clock = waiting = 0
     spent = list(_rising(used))
     for item, at in stream:
         clock = max(clock, at)
         while waiting < len(spent) and spent[waiting] < clock:
-            found.append(Item(USAGE, waiting + 1))
+            found.append(LiveItem(USAGE, waiting + 1))
             waiting += 1
         found.append(item)
-    found += [Item(USAGE, number + 1) for number in range(waiting, len(spent))]
+    found += [LiveItem(USAGE, number + 1) for number in range(waiting, len(spent))]
     return found
 
 
-def _by_seq(messages: Sequence[Row], folds: Sequence[Row]) -> list[tuple[Item, int | None, int]]:
+def _by_seq(
+    messages: Sequence[Row], folds: Sequence[Row]
+) -> list[tuple[LiveItem, int | None, int]]:
     """``(item, lane, time)`` by seq; a fold belongs to no lane."""
-    said = [(seq, Item(MESSAGE, seq), lane, at) for seq, lane, at in messages]
-    said += [(note, Item(FOLD, number), None, at) for number, note, at in folds]
+    said = [(seq, LiveItem(MESSAGE, seq), lane, at) for seq, lane, at in messages]
+    said += [(note, LiveItem(FOLD, number), None, at) for number, note, at in folds]
     return [(item, lane, at) for _, item, lane, at in sorted(said, key=lambda each: each[0])]
 
 
 def _turned(
-    lane: int, stream: Sequence[tuple[Item, int | None, int]], moves: Sequence[Row]
-) -> Iterator[tuple[Item, int]]:
+    lane: int, stream: Sequence[tuple[LiveItem, int | None, int]], moves: Sequence[Row]
+) -> Iterator[tuple[LiveItem, int]]:
     """The stream with the moves in it."""
     done = 0
 
-    def is_here(item: Item, there: int) -> bool:
+    def is_here(item: LiveItem, there: int) -> bool:
         return there == lane and (done == len(moves) or item.number <= moves[done][0])
 
     for index, (item, its, at) in enumerate(stream):
@@ -208,10 +210,10 @@ def _turned(
             if stays:
                 break
             lane, done = moves[done][1], done + 1
-            yield Item(MOVE, done), moves[done - 1][3]
+            yield LiveItem(MOVE, done), moves[done - 1][3]
         yield item, at
     for number in range(done, len(moves)):
-        yield Item(MOVE, number + 1), moves[number][3]
+        yield LiveItem(MOVE, number + 1), moves[number][3]
 
 
 def _rising(times: Iterable[int]) -> Iterator[int]:
@@ -224,7 +226,7 @@ def _rising(times: Iterable[int]) -> Iterator[int]:
 # ---------------------------------------------------------------- the lines
 
 
-class _Session:
+class _LineWriter:
     """Makes the lines of one session."""
 
     def __init__(self, db: Database, session_id: str, key: int, model: str | None) -> None:
@@ -235,7 +237,7 @@ class _Session:
         self._lanes: dict[int, Row] = {}
         self._last: dict[int, int] = {}
 
-    def lines(self, items: Sequence[Item]) -> Iterator[tuple[Item, bytes]]:
+    def lines(self, items: Sequence[LiveItem]) -> Iterator[tuple[LiveItem, bytes]]:
         make: dict[int, Callable[[set[int]], Iterator[tuple[int, dict[str, Any]]]]] = {
             MESSAGE: self._messages,
             FOLD: self._folds,
@@ -245,7 +247,7 @@ class _Session:
         for kind, rows in make.items():
             wanted = {item.number for item in items if item.kind == kind}
             for number, row in rows(wanted) if wanted else ():
-                item = Item(kind, number)
+                item = LiveItem(kind, number)
                 yield item, _line({"place": item.place, **row})
 
     def _messages(self, wanted: set[int]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -17,18 +17,18 @@ import psycopg
 
 from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
+from session_memory.store.copy_batches import CopyBatch
 from session_memory.store.database import Key, Params, Row
 from session_memory.store.migrations import TABLES
-from session_memory.store.occupancy import Occupancy, wait_for
-from session_memory.store.postgres_words import CREATE, PostgresWords
-from session_memory.store.waiting import Batch
-from session_memory.store.words import TABLE, TITLES
+from session_memory.store.operation_lock import OperationLock, wait_for
+from session_memory.store.postgres_word_index import CREATE, PostgresWordEngine
+from session_memory.store.word_query import TABLE, TITLES
 
 KEYS_AT_ONCE = 10_000
 ROWS_AT_ONCE = 64
 FEW = 3
 # The key of long operations, counted from that of write transactions.
-OCCUPIED = 1
+OPERATION_KEY = 1
 
 # A plan made while a table is nearly empty would read it whole for as long as the plan is kept.
 _BEGIN = """
@@ -91,7 +91,7 @@ alter table dictionaries alter column body set storage external;
         self._connections = Connections(url, durability)
         self._layouts: dict[str, dict[str, str]] = {}
         self._names = count(1)
-        self._occupancy = Occupancy(self._occupied)
+        self._operation_lock = OperationLock(self._take_operation_lock)
         if not (create or self.has_table("schema_steps")):
             self.close()
             raise StoreNotFound(self.name)
@@ -174,7 +174,7 @@ alter table dictionaries alter column body set storage external;
         batch = channel.waiting.get(key)
         if batch is None:
             layout = self._layout(table)
-            batch = Batch(table, columns, [layout[name] for name in columns])
+            batch = CopyBatch(table, columns, [layout[name] for name in columns])
             channel.waiting[key] = batch
         batch.add(rows)
         if batch.is_large or not channel.depth:
@@ -187,7 +187,7 @@ alter table dictionaries alter column body set storage external;
             if batch.rows:
                 self._copy(channel, batch)
 
-    def _copy(self, channel: Channel, batch: Batch) -> None:
+    def _copy(self, channel: Channel, batch: CopyBatch) -> None:
         sql = f"copy {batch.table} ({', '.join(batch.columns)}) from stdin (format binary)"
         try:
             with channel.cursor.copy(sql.encode()) as copy:
@@ -221,13 +221,13 @@ alter table dictionaries alter column body set storage external;
         finally:
             channel.depth = 0
 
-    def occupied(self, *, shared: bool) -> AbstractContextManager[None]:
-        return self._occupancy(shared)
+    def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
+        return self._operation_lock(shared)
 
     @contextmanager
-    def _occupied(self, shared: bool) -> Iterator[None]:
+    def _take_operation_lock(self, shared: bool) -> Iterator[None]:
         """On a connection of its own: one that fails in its work is closed, and would let go."""
-        key = _as_key(self._connections.channel().lock_key + OCCUPIED)
+        key = _as_key(self._connections.channel().lock_key + OPERATION_KEY)
         sql = f"select pg_try_advisory_lock{'_shared' if shared else ''}({key})".encode()
         with self._connections.borrowed() as connection:
 
@@ -335,8 +335,8 @@ alter table dictionaries alter column body set storage external;
 
     # ------------------------------------------------------------ maintenance
 
-    def words(self, table: str) -> PostgresWords:
-        return PostgresWords(self, table)
+    def word_engine(self, table: str) -> PostgresWordEngine:
+        return PostgresWordEngine(self, table)
 
     def check(self) -> list[str]:
         """The server looks after its files; what we put into them is checked by its hashes."""

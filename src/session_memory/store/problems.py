@@ -46,7 +46,7 @@ class Problems:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self.gained = 0
+        self.added = 0
         """How many were noted through this object."""
 
     def add(self, source_id: int, found: list[tuple[int, int, str, str]], now: int) -> int:
@@ -59,10 +59,10 @@ class Problems:
         self._db.insert(
             "problems", _COLUMNS, [(source_id, *map(_storable, problem), now) for problem in new]
         )
-        self.gained += len(new)
+        self.added += len(new)
         return len(new)
 
-    def file_is_well(self, source_id: int) -> None:
+    def clear_unreadable(self, source_id: int) -> None:
         self._db.execute(_CLEAR_FILE, {"source": source_id, "reason": UNREADABLE})
 
     def forget(self, source_id: int) -> None:

@@ -172,7 +172,7 @@ class Retention:
     def evicted_sessions(self) -> set[int]:
         return {session for (session,) in self._db.all(_EVICTED_SESSIONS)}
 
-    def away_to(self, source_id: int, kept: int) -> int:
+    def evicted_up_to(self, source_id: int, kept: int) -> int:
         """How much of an evicted source is away: what is here came since, and waits for it."""
         first = self._db.value(_FIRST_PLACE, {"source": source_id})
         return kept if first is None else int(first)
@@ -207,7 +207,7 @@ class Retention:
             self._db.insert("packs", columns, [(source_id, *pack)])
         self._db.execute(_FORGET_EVICTION, {"source": source_id})
 
-    def wake(self, session_id: int) -> None:
+    def unfreeze(self, session_id: int) -> None:
         """No longer evicted; its events are to be derived from the raw that is back."""
         self._db.execute(_WAKE, {"session": session_id})
         self._db.execute(_NO_LONGER_WAITS, {"session": session_id})
@@ -240,19 +240,21 @@ class Retention:
 
     # ------------------------------------------------------------ tombstones
 
-    def buried(self) -> dict[str, set[str]]:
+    def tombstones(self) -> dict[str, set[str]]:
         """The keys of what was forgotten, by kind."""
         found: dict[str, set[str]] = {}
         for kind, key in self._db.all(_BURIED):
             found.setdefault(kind, set()).add(key)
         return found
 
-    def bury(self, kind: str, key: str, now: int, together_with: str | None = None) -> None:
+    def add_tombstone(
+        self, kind: str, key: str, now: int, together_with: str | None = None
+    ) -> None:
         """Keep something out; it is let in again together with what it went with."""
         told = {"key": key, "kind": kind, "with": together_with or key, "now": now}
         self._db.execute(_BURY, told)
 
-    def lift(self, key: str) -> None:
+    def remove_tombstones(self, key: str) -> None:
         self._db.execute(_LIFT, {"key": key})
 
     def masks(self, source_id: int) -> list[tuple[int, int]]:

@@ -21,7 +21,7 @@ import msgspec
 
 from session_memory.core.errors import ArchiveError
 from session_memory.core.time import format_time
-from session_memory.store.private import keep_names, make_private
+from session_memory.store.private_files import make_private, sync_directory
 from session_memory.store.raw import LONGEST_PACK, Pack
 from session_memory.store.sources import SourceRow
 from session_memory.store.zstandard import zstd
@@ -61,7 +61,7 @@ class ArchivedSource(msgspec.Struct, frozen=True):
         return sum(pack.bytes for pack in self.packs)
 
 
-class Manifest(msgspec.Struct):
+class ArchiveManifest(msgspec.Struct):
     format: str
     version: int
     archived_at: str
@@ -70,7 +70,7 @@ class Manifest(msgspec.Struct):
     sources: list[ArchivedSource]
 
 
-class Contents(msgspec.Struct):
+class ArchiveContents(msgspec.Struct):
     """What goes into a file: the manifest, and where each body comes from."""
 
     sources: list[ArchivedSource]
@@ -99,7 +99,7 @@ class Archive:
 
     # ------------------------------------------------------------ reading
 
-    def manifest(self, file: Path) -> Manifest:
+    def manifest(self, file: Path) -> ArchiveManifest:
         with _opened(file) as archive:
             return _manifest(archive, file)
 
@@ -183,7 +183,7 @@ class Archive:
             told = error.strerror or str(error)
             raise ArchiveError(f"cannot write to {self.directory}: {told}", _UNWRITABLE) from error
 
-    def write(self, contents: Contents, now: int) -> Path:
+    def write(self, contents: ArchiveContents, now: int) -> Path:
         """A new file, whole and compared with what it was made from, inside `writing`."""
         day = format_time(now)[:10]
         partial = self.directory / f".{day}.{os.getpid()}.part"
@@ -212,7 +212,7 @@ class Archive:
             except FileExistsError:
                 number += 1
                 continue
-            keep_names(self.directory)
+            sync_directory(self.directory)
             return target
 
 
@@ -240,9 +240,9 @@ def _dictionary(body: bytes) -> zstd.ZstdDict:
     return zstd.ZstdDict(zstd.decompress(body), is_raw=True)
 
 
-def _write(file: IO[bytes], contents: Contents, now: int) -> None:
+def _write(file: IO[bytes], contents: ArchiveContents, now: int) -> None:
     flavors = {digest: flavor for digest, (flavor, _) in contents.dictionaries.items()}
-    manifest = Manifest(FORMAT, FORMAT_VERSION, format_time(now), flavors, contents.sources)
+    manifest = ArchiveManifest(FORMAT, FORMAT_VERSION, format_time(now), flavors, contents.sources)
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
         _add(archive, MANIFEST, msgspec.json.encode(manifest))
         for digest, (_, body) in sorted(contents.dictionaries.items()):
@@ -262,7 +262,7 @@ def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
     archive.addfile(entry, io.BytesIO(body))
 
 
-def _differences(manifest: Manifest, contents: Contents) -> list[str]:
+def _differences(manifest: ArchiveManifest, contents: ArchiveContents) -> list[str]:
     same = msgspec.json.encode(manifest.sources) == msgspec.json.encode(contents.sources)
     return [] if same else ["its manifest is another one"]
 
@@ -278,11 +278,11 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
         raise ArchiveError(f"{file} cannot be read: {error.strerror or error}") from error
 
 
-def _manifest(archive: tarfile.TarFile, file: Path) -> Manifest:
+def _manifest(archive: tarfile.TarFile, file: Path) -> ArchiveManifest:
     entry = archive.next()
     if entry is None or entry.name != MANIFEST or entry.size > LARGEST_MANIFEST:
         raise ArchiveError(f"{file} is no archive of Session Memory")
-    manifest = msgspec.json.decode(_bytes(archive, entry, file), type=Manifest)
+    manifest = msgspec.json.decode(_bytes(archive, entry, file), type=ArchiveManifest)
     if manifest.format != FORMAT:
         raise ArchiveError(f"{file} is no archive of Session Memory")
     if manifest.version > FORMAT_VERSION:

@@ -73,7 +73,7 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
         words |= {number for number, word in db.all(_WORDS) if not _is_of_schema(word)}
     for session in sessions:
         store.events.drop(session)
-        store.index.name(session, None)
+        store.index.set_title(session, None)
         db.execute(_UNOWN, {"key": session})
     keys = {"sessions": sessions, "sources": sources, "uids": sessions.values()}
     for table in reversed([name for name in TABLES if name not in _LAST]):

@@ -10,8 +10,8 @@ from session_memory.core.schema import Cost, Session
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
+from session_memory.store.row_values import storable
 from session_memory.store.usage import BUCKETS
-from session_memory.store.values import storable
 
 
 class SessionRow(msgspec.Struct, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from session_memory.store.database import Database, Row
-from session_memory.store.values import storable
+from session_memory.store.row_values import storable
 
 
 class SourceRow(msgspec.Struct, kw_only=True):
@@ -123,7 +123,7 @@ class Sources:
             first, some = first + some, some * 2
         return found
 
-    def none(self) -> bool:
+    def is_empty(self) -> bool:
         return self._db.one("select 1 from sources limit 1") is None
 
     def exists(self, host: str, path: str, generation: int) -> bool:
@@ -168,7 +168,7 @@ class Sources:
     def reset_tallies(self) -> None:
         self._db.execute(_RESET)
 
-    def moved_on(self, row: SourceRow) -> bool:
+    def was_read_by_others(self, row: SourceRow) -> bool:
         """Whether another process has read the source since ``row`` was loaded, or forgot it and
         gave its number to another."""
         found = self._db.one(_CURSOR, {"id": row.id})

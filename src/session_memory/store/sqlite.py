@@ -21,10 +21,10 @@ from session_memory.core.errors import (
     StoreNotFound,
 )
 from session_memory.store.database import BUSY_S, Key, Params, Row, forks
-from session_memory.store.occupancy import Occupancy, occupied_file
-from session_memory.store.private import create_private
-from session_memory.store.sqlite_words import CONFIGURE, CREATE, SqliteWords
-from session_memory.store.words import TABLE, TITLES
+from session_memory.store.operation_lock import OperationLock, locked_file
+from session_memory.store.private_files import create_private
+from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
+from session_memory.store.word_query import TABLE, TITLES
 
 ASKED_EVERY_S = 0.002
 PAGE_BYTES = 4096
@@ -67,7 +67,7 @@ class Sqlite:
         self._connection = self._connect()
         self._depth = 0
         self._data_version: int | None = None
-        self._occupancy = Occupancy(self._occupied)
+        self._operation_lock = OperationLock(self._take_operation_lock)
 
     def _made_sure_of(self, *, create: bool) -> None:
         """The file is there, or is made; an empty one is no store to a reader."""
@@ -210,14 +210,14 @@ class Sqlite:
             self.roll_back()
             raise
 
-    def occupied(self, *, shared: bool) -> AbstractContextManager[None]:
-        return self._occupancy(shared)
+    def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
+        return self._operation_lock(shared)
 
-    def _occupied(self, shared: bool) -> AbstractContextManager[None]:
+    def _take_operation_lock(self, shared: bool) -> AbstractContextManager[None]:
         """Nobody else has a store in memory, and nobody changes one that may only be read."""
         if self.in_memory or self.is_read_only:
             return nullcontext()
-        return occupied_file(self.path, shared)
+        return locked_file(self.path, shared)
 
     def begin(self) -> None:
         try:
@@ -278,8 +278,8 @@ class Sqlite:
     def continue_ids(self, tables: Sequence[str]) -> None:
         """SQLite counts on from the highest id by itself."""
 
-    def words(self, table: str) -> SqliteWords:
-        return SqliteWords(self, table)
+    def word_engine(self, table: str) -> SqliteWordEngine:
+        return SqliteWordEngine(self, table)
 
     def check(self) -> list[str]:
         found = [_with_remedy(str(row[0])) for row in self.all("pragma quick_check(20)")]

@@ -13,15 +13,15 @@ from session_memory.store.events import Events
 from session_memory.store.fingerprint import fingerprint
 from session_memory.store.index import WordIndex
 from session_memory.store.migrations import migrate
-from session_memory.store.names import Names
-from session_memory.store.private import create_private
+from session_memory.store.name_table import NameTable
+from session_memory.store.private_files import create_private
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
 from session_memory.store.retention import Retention
 from session_memory.store.sessions import EVICTED_SESSIONS, Sessions
 from session_memory.store.sources import SourceRow, Sources
-from session_memory.store.turns import Turns
-from session_memory.store.usage import Usages
+from session_memory.store.turns import LoggedTurns
+from session_memory.store.usage import UsageTable
 
 
 class Store:
@@ -29,14 +29,14 @@ class Store:
 
     def __init__(self, db: Database) -> None:
         self.db = db
-        self.names = Names(db)
+        self.names = NameTable(db)
         self.raw = Raw(db)
         self.sources = Sources(db)
         self.sessions = Sessions(db)
         self.index = WordIndex(db)
         self.events = Events(db, self.names, self.index)
-        self.usage = Usages(db, self.names)
-        self.turns = Turns(db)
+        self.usage = UsageTable(db, self.names)
+        self.turns = LoggedTurns(db)
         self.problems = Problems(db)
         self.retention = Retention(db)
         # The user's own prices, read when something is priced. None: those of the user's
@@ -75,7 +75,7 @@ class Store:
         self.index.clear()
         called = "select id, title from sessions where evicted_at is not null"
         for session_id, title in self.db.all(called):
-            self.index.name(session_id, title)
+            self.index.set_title(session_id, title)
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
         """Take over a source with its raw from another store, unless it is here already."""

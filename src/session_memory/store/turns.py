@@ -57,7 +57,7 @@ _SET_TOKENS = """
 """
 
 
-class Turns:
+class LoggedTurns:
     def __init__(self, db: Database) -> None:
         self._db = db
 

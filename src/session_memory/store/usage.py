@@ -6,7 +6,7 @@ from session_memory.core.schema import Usage
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
-from session_memory.store.names import Names
+from session_memory.store.name_table import NameTable
 
 BUCKETS = (
     "input_tokens",
@@ -19,7 +19,7 @@ BUCKETS = (
 )
 
 
-class UsageRow(msgspec.Struct, gc=False):
+class ResponseUsage(msgspec.Struct, gc=False):
     """A response's usage on its way into the store, with words where the table holds numbers."""
 
     usage_key: int
@@ -42,7 +42,7 @@ class UsageRow(msgspec.Struct, gc=False):
         return msgspec.structs.astuple(self)[7:]
 
 
-_COLUMNS = ("session_id", "owner_id", *UsageRow.__struct_fields__)
+_COLUMNS = ("session_id", "owner_id", *ResponseUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
 _BY_KEY = f"""
     select id, usage_key, usage_id, session_id, {_BUCKETS} from usage
@@ -69,8 +69,8 @@ _SUMS = f"""
 """
 
 
-class Usages:
-    def __init__(self, db: Database, names: Names) -> None:
+class UsageTable:
+    def __init__(self, db: Database, names: NameTable) -> None:
         self._db = db
         self._names = names
 
@@ -78,7 +78,7 @@ class Usages:
         """``(id, usage_key, usage_id, session_id, *buckets)`` of known responses."""
         return list(self._db.matching(_BY_KEY, keys))
 
-    def add(self, session_id: int, rows: list[UsageRow], owner: int | None) -> None:
+    def add(self, session_id: int, rows: list[ResponseUsage], owner: int | None) -> None:
         """Store what a session logged; it counts for ``owner``, or elsewhere."""
         if not rows:
             return
@@ -103,7 +103,7 @@ class Usages:
             ],
         )
 
-    def replace(self, usage_row_id: int, row: UsageRow) -> None:
+    def replace(self, usage_row_id: int, row: ResponseUsage) -> None:
         values = msgspec.structs.asdict(row)
         for name in ("model", "speed", "service_tier"):
             values[name] = self._names.numbers[values[name]]

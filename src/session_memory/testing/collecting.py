@@ -10,14 +10,14 @@ from pathlib import Path
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import Outcome, sync
 from session_memory.config import Config
+from session_memory.core.index_words import words_in
 from session_memory.core.roles import LOG
 from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
-from session_memory.core.words import words_in
 from session_memory.derive.derivation import rebuild
 from session_memory.derive.reindex import docs_of
-from session_memory.retain.check import verify
-from session_memory.retain.restore_native import restore_native
+from session_memory.retain.native_files import restore_native
+from session_memory.retain.verification import verify
 from session_memory.store.fingerprint import _parts as parts
 from session_memory.store.sources import total
 from session_memory.store.store import Store, open_store

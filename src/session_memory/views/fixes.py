@@ -9,7 +9,7 @@ from session_memory.derive.bodies import Bodies
 from session_memory.learn.fix import NOTHING, Met, known_errors
 from session_memory.learn.words import telling_words
 from session_memory.redact import mask, mask_cut
-from session_memory.redact.values import mask_lines
+from session_memory.redact.nested_values import mask_lines
 from session_memory.search import Filters
 from session_memory.store import Store
 from session_memory.views.calls import ToolCall, calls_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.words import words_in
+from session_memory.core.index_words import words_in
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest import CommandUse, Digest
 from session_memory.learn.digests import digest_of

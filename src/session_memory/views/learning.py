@@ -102,4 +102,4 @@ def find_pattern(store: Store, name: str) -> Pattern:
 
 def unread(store: Store) -> int:
     """How many sessions wait for an analysis."""
-    return len(Digests(store.db).unread(DIGEST_VERSION, prices_id(store)))
+    return len(Digests(store.db).unanalyzed(DIGEST_VERSION, prices_id(store)))

@@ -12,15 +12,15 @@ import msgspec
 
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.text import one_line
-from session_memory.core.validation import Record
+from session_memory.core.validation import ValidatedRecord
 from session_memory.redact import mask_cut
-from session_memory.redact.values import is_lines, mask_lines
+from session_memory.redact.nested_values import is_lines, mask_lines
 from session_memory.views.transcript import TranscriptEvent, TranscriptItem
 
 Mask = Callable[[str], str]
 DEEPEST = 60
 # Ids and times stay: links and order hang on them, and no agent writes a secret there.
-_SAID: dict[type[Record], tuple[str, ...]] = {
+_SAID: dict[type[ValidatedRecord], tuple[str, ...]] = {
     Session: ("title", "cwd", "repo", "git_branch", "task_ref", "source_path", "domain"),
     SessionEvent: ("summary", "path", "tool", "native_kind"),
 }
@@ -70,7 +70,7 @@ def _masked(value: Any, mask: Mask, depth: int) -> Any:
     return value
 
 
-def _record(value: Record, mask: Mask) -> Record:
+def _record(value: ValidatedRecord, mask: Mask) -> ValidatedRecord:
     said = {name: getattr(value, name) for name in _SAID[type(value)]}
     changed = {name: mask_cut(text, mask) for name, text in said.items() if text}
     return dataclasses.replace(value, **changed)

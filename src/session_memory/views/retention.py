@@ -13,7 +13,7 @@ from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How full the store is: compressed bytes of raw against the caps."""
 
     bytes: int
@@ -24,9 +24,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     pinned: int
 
 
-def kept(store: Store, config: Config, now: int) -> Kept:
+def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
     limits = config.retention
-    return Kept(
+    return RetentionStatus(
         bytes=store.retention.used_bytes(),
         soft_cap=limits.raw_soft_cap_bytes,
         hard_cap=limits.raw_hard_cap_bytes,

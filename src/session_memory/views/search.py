@@ -16,9 +16,9 @@ from session_memory.search.ask import TextOf
 from session_memory.search.filters import TITLE
 from session_memory.search.snippets import Snippet, snippet
 from session_memory.store import Store
-from session_memory.store.hits import Held, Hit, Hits
+from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import CLASSES
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.views.lookup import find_session, short_names
 from session_memory.views.periods import period
 
@@ -55,7 +55,7 @@ class ShownHit(msgspec.Struct, frozen=True):
 class ShownSession(msgspec.Struct, frozen=True):
     """A session with its best hits; ``more`` of those that were found lie in it too."""
 
-    session: Held
+    session: HitSession
     name: str
     title: str | None
     amount: Amount | None
@@ -252,7 +252,7 @@ def _meant(store: Store, query: Query) -> dict[str, list[str]]:
     told: dict[str, list[str]] = {}
     for term in query.wanted:
         for word in term.words:
-            if len(word.text) < 3 or store.index.count(Asked(((word,),))):
+            if len(word.text) < 3 or store.index.count(WordQuery(((word,),))):
                 continue
             near = _near(store, word)
             if near:
@@ -260,7 +260,7 @@ def _meant(store: Store, query: Query) -> dict[str, list[str]]:
     return told
 
 
-def _near(store: Store, word: Word) -> list[str]:
+def _near(store: Store, word: QueryWord) -> list[str]:
     size = len(word.text)
     known = {
         term: docs

@@ -70,7 +70,7 @@ class SecretList(msgspec.Struct, frozen=True):
         }
 
 
-class _Seen(NamedTuple):
+class _SecretPlace(NamedTuple):
     offset: int
     secret: Secret
     number: int
@@ -134,7 +134,7 @@ class _Looking:
             if self._kind in (None, secret.kind):
                 self.kinds[secret.kind] = self.kinds.get(secret.kind, 0) + 1
                 number = self._number(data[secret.start : secret.end])
-                seen.append(_Seen(place, secret, number, preview(data, secret)))
+                seen.append(_SecretPlace(place, secret, number, preview(data, secret)))
         if seen:
             yield from self._placed(row, seen)
 
@@ -165,10 +165,10 @@ class _Looking:
             known = self._numbers[digest] = len(self._numbers) + 1
         return known
 
-    def _placed(self, row: SourceRow, seen: list[_Seen]) -> Iterator[Finding]:
+    def _placed(self, row: SourceRow, seen: list[_SecretPlace]) -> Iterator[Finding]:
         """In which event each of them stands; the same secret in one event is one finding."""
         events = _Events(self._store, row, [one.offset for one in seen])
-        grouped: dict[tuple[Any, ...], list[_Seen]] = {}
+        grouped: dict[tuple[Any, ...], list[_SecretPlace]] = {}
         for one in seen:
             session, event = events.of(one)
             place = (session, event.event_uid, event.seq) if event else (session, None, None)
@@ -210,7 +210,7 @@ class _Events:
                     found.setdefault((place, end), []).append(event)
         self._at = [(*span, events) for span, events in sorted(found.items())]
 
-    def of(self, seen: _Seen) -> tuple[str | None, SessionEvent | None]:
+    def of(self, seen: _SecretPlace) -> tuple[str | None, SessionEvent | None]:
         for start, end, events in self._at:
             if start <= seen.offset < end:
                 event = self._among(events, seen.secret.kind)

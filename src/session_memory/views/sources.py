@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.time import format_time
-from session_memory.retain.restore_native import is_made_of_rows
+from session_memory.retain.native_files import is_made_of_rows
 from session_memory.store import Store
 from session_memory.store.sources import Account, SourceRow, total
 

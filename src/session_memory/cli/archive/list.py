@@ -31,11 +31,11 @@ from session_memory.views.figures import local, plural, size
 def command(settings: Settings) -> None:
     """List the files of the archive, and what each holds."""
     from session_memory.derive.evicted import archive_of
-    from session_memory.retain.evict import required
+    from session_memory.retain.evict import require_archive
 
     config = settings.configuration()
     with settings.opened(config) as store:
-        archive = required(archive_of(store, config))
+        archive = require_archive(archive_of(store, config))
     files: list[dict[str, Any]] = []
     for file in archive.files():
         manifest = archive.manifest(file)

@@ -140,7 +140,7 @@ def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
     from session_memory.cli.lines.retention import remark_evicted
-    from session_memory.retain.portable import export_store
+    from session_memory.retain.portable_file import export_store
     from session_memory.views.lookup import find_session, names_session
 
     target = Path(file).expanduser()

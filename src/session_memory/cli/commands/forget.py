@@ -13,7 +13,7 @@ from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
-    from session_memory.retain.forget import Done, Plan
+    from session_memory.retain.forget import ForgetPlan, ForgetResult
     from session_memory.store import Store
 
 SHOWN = 10
@@ -87,7 +87,7 @@ def command(
             click.confirm(f"Forget {plural(len(uids), 'session')} for good?", abort=True)
         elif not yes:
             raise click.UsageError("with --json, say --yes")
-        with store.db.occupied(shared=False):
+        with store.db.operation_lock(shared=False):
             # A subagent that came while we asked goes along.
             uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
             held = files_with_lessons_of(store, config, uids)
@@ -128,9 +128,9 @@ def _named(
 
 
 def _lift(settings: Settings, store: "Store", uid: str) -> None:
-    from session_memory.retain.forget import lift
+    from session_memory.retain.forget import allow_again
 
-    known = lift(store, uid)
+    known = allow_again(store, uid)
     if settings.as_json:
         print_json({"lifted": [uid] if known else []})
     elif known:
@@ -139,7 +139,7 @@ def _lift(settings: Settings, store: "Store", uid: str) -> None:
         click.echo(safe(f"nothing of that uid was forgotten: {uid}"))
 
 
-def _show(settings: Settings, plan: "Plan", done: "Done | None") -> None:
+def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -> None:
     if settings.as_json:
         import msgspec
 
@@ -164,7 +164,7 @@ def _show(settings: Settings, plan: "Plan", done: "Done | None") -> None:
             click.echo("Another program reads the store. When it is done: session-memory forget")
 
 
-def _tell(plan: "Plan", done: str) -> None:
+def _tell(plan: "ForgetPlan", done: str) -> None:
     for uid in plan.uids[:SHOWN]:
         click.echo(safe(f"{uid} {done}"))
     if len(plan.uids) > SHOWN:

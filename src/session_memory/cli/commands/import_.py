@@ -28,7 +28,7 @@ def command(settings: Settings, file: str) -> None:
     """
     import msgspec
 
-    from session_memory.retain.portable import import_store
+    from session_memory.retain.portable_file import import_store
 
     config = settings.configuration()
     with settings.opened(config, create=True) as store:

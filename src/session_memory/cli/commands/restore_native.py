@@ -47,7 +47,7 @@ def command(
     from session_memory.cli.lines.retention import remark_evicted
     from session_memory.collect.discover import present_paths, roots
     from session_memory.config import this_host
-    from session_memory.retain.restore_native import restore_native
+    from session_memory.retain.native_files import restore_native
     from session_memory.views.lookup import find_session
 
     if everything == bool(sessions):

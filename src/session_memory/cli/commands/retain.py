@@ -39,7 +39,7 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
     """
     from session_memory.cli.lines.retention import retention_sentences, run_retention
     from session_memory.core.time import now_ms
-    from session_memory.views.retention import expiry, expiry_lines, kept
+    from session_memory.views.retention import expiry, expiry_lines, retention_status
 
     config = settings.configuration()
     archived = False if without_archive else None
@@ -48,7 +48,7 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
     with settings.opened(config) as store:
         outcome = run_retention(store, config, dry_run=dry_run, archived=archived)
         soon = expiry(store, config)
-        state = kept(store, config, now_ms())
+        state = retention_status(store, config, now_ms())
     if settings.as_json:
         import msgspec
 

@@ -53,7 +53,7 @@ def command(settings: Settings, question: str, as_csv: bool, directory: str | No
     """
     from session_memory.core.errors import LakeError
     from session_memory.retain import lake
-    from session_memory.retain.sql import ask
+    from session_memory.retain.lake_query import ask
 
     if directory is None:
         config = settings.configuration()

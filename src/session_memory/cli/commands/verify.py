@@ -34,7 +34,7 @@ def command(ctx: click.Context, sample: int) -> None:
     are stored. Exit status 1 means that something differs.
     """
     from session_memory.cli.kit.progress import progress
-    from session_memory.retain.check import verify
+    from session_memory.retain.verification import verify
 
     settings: Settings = ctx.obj
     with settings.opened() as store, progress(settings, "Verifying") as bar:

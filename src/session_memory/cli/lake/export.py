@@ -31,13 +31,13 @@ def command(settings: Settings, to: str | None) -> None:
     import msgspec
 
     from session_memory.retain import lake
-    from session_memory.retain.evict import required
+    from session_memory.retain.evict import require_archive
 
     config = settings.configuration()
     with settings.opened(config) as store:
         place = Path(to).expanduser() if to else lake.place(store, config)
         if place is None:
-            required(None)
+            require_archive(None)
             return
         done = lake.export(store, place)
     if settings.as_json:

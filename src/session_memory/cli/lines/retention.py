@@ -10,7 +10,7 @@ from session_memory.views.figures import plural, size
 if TYPE_CHECKING:
     from session_memory.collect.watch_events import Happening
     from session_memory.config import Config
-    from session_memory.retain.run import Outcome
+    from session_memory.retain.retention_run import RetentionOutcome
     from session_memory.store import Store
 
 WHY = {
@@ -23,15 +23,15 @@ WHY = {
 
 def run_retention(
     store: "Store", config: "Config", *, dry_run: bool = False, archived: bool | None = None
-) -> "Outcome":
+) -> "RetentionOutcome":
     """One run; what has to be analyzed at the hard cap is analyzed now."""
     from session_memory.core.time import now_ms
     from session_memory.learn.analyze import analyze
     from session_memory.retain import lake
-    from session_memory.retain.run import retain
+    from session_memory.retain.retention_run import retain
 
     store.own_prices = lambda: config.prices
-    with nullcontext() if dry_run else store.db.occupied(shared=False):
+    with nullcontext() if dry_run else store.db.operation_lock(shared=False):
         if not dry_run:
             _renew_lake(store, lake.place(store, config))
         return retain(
@@ -73,7 +73,7 @@ def remark_archive(settings: Settings, store: "Store", config: "Config") -> None
         remark(settings, f'{told} The copy finds it with [retention] archive_dir = "{place}".')
 
 
-def retention_sentences(outcome: "Outcome", *, dry_run: bool = False) -> list[str]:
+def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -> list[str]:
     report, would = outcome.report, "would be " if dry_run else ""
     lines = []
     for why, meaning in WHY.items():

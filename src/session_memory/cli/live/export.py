@@ -63,7 +63,7 @@ def command(settings: Settings, session: str, shape: str, which: str, output: st
 
 
 def _write(target: Path, messages: Iterable[Any]) -> None:
-    from session_memory.store.private import create_private
+    from session_memory.store.private_files import create_private
 
     create_private(target)
     with target.open("w", encoding="ascii") as file:

@@ -36,7 +36,7 @@ def bad_address(name: str) -> StoreError:
     return StoreError(f"{name} is no address of a PostgreSQL database", hint)
 
 
-def refused(
+def to_store_error(
     error: psycopg.Error, url: str, told: dict[str, Any] | None = None
 ) -> SessionMemoryError:
     """The driver's exception as ours. ``told`` is what the address said, when connecting."""

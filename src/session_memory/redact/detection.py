@@ -1,4 +1,4 @@
-"""Secrets in a text: the rules applied where their words stand, and what they found made one list.
+"""Find the secrets in a text: apply each rule where its words occur, and merge the results.
 
 Text is looked at as bytes, one character each: places are then the same in a text and in the bytes
 of it, and one set of rules serves both.
@@ -11,8 +11,8 @@ from functools import cache
 import msgspec
 
 from session_memory.redact.assignments import KINDS as NAMED_KINDS
-from session_memory.redact.assignments import WORDS, Assigned, assigned, is_password
-from session_memory.redact.judging import entropy, is_placeholder
+from session_memory.redact.assignments import WORDS, AssignedSecret, assigned_secret, is_password
+from session_memory.redact.plausibility import entropy, is_placeholder
 from session_memory.redact.quoted_keys import quoted_key_lines
 from session_memory.redact.rules import RULES, Rule
 from session_memory.redact.scan import Scan, scanner
@@ -82,7 +82,7 @@ def _scan() -> Scan:
     return scanner(_IN_RUN, _EXACT, _ANY_CASE)
 
 
-def found(text: str) -> list[Secret]:
+def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text whose characters are bytes, in order, none overlapping another."""
     hits = list(_hits(text))
     if not hits:
@@ -125,7 +125,7 @@ def _hits(text: str) -> Iterator[_Hit]:
                 if MASK not in text[start:end]:
                     yield _Hit(start, end, _KEY_RANK, RULES[_KEY_RANK].kind)
         if word in WORDS:
-            value = assigned(text, lowered, place, word)
+            value = assigned_secret(text, lowered, place, word)
             hit = _bounded(text, _LAST, value) if value is not None else None
             if hit is not None:
                 yield hit
@@ -157,10 +157,12 @@ def _applied(rule: Rule, rank: int, text: str, place: int) -> _Hit | None:
         return None
     genuine = rule.checksum(value) if rule.checksum is not None else None
     start, end = match.span(group)
-    return _bounded(text, rank, Assigned(kind, start, end), genuine)
+    return _bounded(text, rank, AssignedSecret(kind, start, end), genuine)
 
 
-def _bounded(text: str, rank: int, value: Assigned, genuine: bool | None = None) -> _Hit | None:
+def _bounded(
+    text: str, rank: int, value: AssignedSecret, genuine: bool | None = None
+) -> _Hit | None:
     """A hit with whole characters in it; none where it would tear an escape apart."""
     start, end = value.start, value.end
     if start and text[start - 1] == "\\" and text[start] in _ESCAPED:

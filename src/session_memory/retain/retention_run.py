@@ -7,8 +7,8 @@ import msgspec
 
 from session_memory.config import Config
 from session_memory.derive.evicted import archive_of
-from session_memory.retain.evict import evict, required
-from session_memory.retain.passes import AGE, DATA_LOSS, HARD_CAP, SOFT_CAP, Step, plan
+from session_memory.retain.evict import evict, require_archive
+from session_memory.retain.passes import AGE, DATA_LOSS, HARD_CAP, SOFT_CAP, PlannedEviction, plan
 from session_memory.retain.units import Unit, units
 from session_memory.store.store import Store
 
@@ -16,7 +16,7 @@ Analyzer = Callable[[list[str]], object]
 """Analyzes sessions, by uid; what it could not analyze stays as it is."""
 
 
-class Report(msgspec.Struct, kw_only=True):
+class RetentionReport(msgspec.Struct, kw_only=True):
     """What a run did, in sessions and compressed bytes. ``overflow_data_loss`` are sessions that
     went although nobody had analyzed them."""
 
@@ -30,7 +30,7 @@ class Report(msgspec.Struct, kw_only=True):
     tier2_over_cap: bool = False
 
 
-class Gone(msgspec.Struct, frozen=True):
+class Eviction(msgspec.Struct, frozen=True):
     """A unit that was evicted, or would be."""
 
     sessions: tuple[str, ...]
@@ -39,9 +39,9 @@ class Gone(msgspec.Struct, frozen=True):
     last_at: int
 
 
-class Outcome(msgspec.Struct, kw_only=True):
-    report: Report
-    gone: list[Gone] = []
+class RetentionOutcome(msgspec.Struct, kw_only=True):
+    report: RetentionReport
+    gone: list[Eviction] = []
     archive: str | None = None
 
 
@@ -62,9 +62,9 @@ def retain(
     dry_run: bool = False,
     archived: bool | None = None,
     on_gone: Callable[[int], None] = lambda size: None,
-) -> Outcome:
+) -> RetentionOutcome:
     """Bring the store within its bounds. ``archived=False``: the user said that raw may go."""
-    with nullcontext() if dry_run else store.db.occupied(shared=False):
+    with nullcontext() if dry_run else store.db.operation_lock(shared=False):
         return _retain(store, config, now, analyze, dry_run, archived, on_gone)
 
 
@@ -76,19 +76,21 @@ def _retain(
     dry_run: bool,
     archived: bool | None,
     on_gone: Callable[[int], None],
-) -> Outcome:
+) -> RetentionOutcome:
     limits = config.retention
     keeps = limits.archive if archived is None else archived
-    archive = required(archive_of(store, config)) if keeps else None
+    archive = require_archive(archive_of(store, config)) if keeps else None
     used = store.retention.used_bytes()
     analysis = _supposed if dry_run else _Analysis(store, analyze, now)
     steps = plan(units(store, now), used, limits, now, analysis)
-    done: Iterable[tuple[Step, int]]
+    done: Iterable[tuple[PlannedEviction, int]]
     if dry_run:
         done = [(step, step.unit.bytes) for step in steps]
     else:
         done = evict(store, archive, steps, now, config.domain_of)
-    outcome = Outcome(report=Report(), archive=str(archive.directory) if archive else None)
+    outcome = RetentionOutcome(
+        report=RetentionReport(), archive=str(archive.directory) if archive else None
+    )
     for step, freed in done:
         _count(outcome, step, freed)
         on_gone(freed)
@@ -103,11 +105,11 @@ def _retain(
     return outcome
 
 
-def _count(outcome: Outcome, step: Step, freed: int) -> None:
+def _count(outcome: RetentionOutcome, step: PlannedEviction, freed: int) -> None:
     report, name = outcome.report, _COUNTED[step.why]
     setattr(report, name, getattr(report, name) + len(step.unit.uids))
     report.bytes_freed += freed
-    outcome.gone.append(Gone(step.unit.uids, step.why, freed, step.unit.last_at))
+    outcome.gone.append(Eviction(step.unit.uids, step.why, freed, step.unit.last_at))
 
 
 def _supposed(unit: Unit) -> Unit:

@@ -29,7 +29,7 @@ from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import Forgotten, mask_stored
 from session_memory.derive.ingest import Ingest
 from session_memory.derive.tables import is_table
-from session_memory.retain.restore_native import sources_of
+from session_memory.retain.native_files import sources_of
 from session_memory.store.raw import Raw
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
@@ -42,19 +42,19 @@ PIECE = 1024 * 1024
 LEVEL = 9
 
 
-class Exported(msgspec.Struct, frozen=True):
+class StoreExport(msgspec.Struct, frozen=True):
     sources: int
     bytes: int
 
 
-class Imported(msgspec.Struct, kw_only=True):
+class StoreImport(msgspec.Struct, kw_only=True):
     sources: int = 0
     known: int = 0
     bytes: int = 0
     sessions: int = 0
 
 
-class Manifest(msgspec.Struct):
+class ExportManifest(msgspec.Struct):
     format: str
     version: int
     sources: int
@@ -64,7 +64,7 @@ class Manifest(msgspec.Struct):
 
 def export_store(
     store: Store, target: Path, uids: list[str] | None = None, *, redacted: bool = False
-) -> Exported:
+) -> StoreExport:
     """Write a portable file that must not exist yet; it appears whole or not at all.
 
     A ``redacted`` one holds the raw with its secrets masked, and its sources say so.
@@ -81,7 +81,7 @@ def export_store(
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
             store.db.snapshot(),
         ):
-            manifest = Manifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
+            manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
             _add(archive, "manifest.json", msgspec.json.encode(manifest))
             for row in map(masked_row, rows) if redacted else rows:
                 _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
@@ -90,7 +90,7 @@ def export_store(
         os.link(partial, target)
     finally:
         partial.unlink(missing_ok=True)
-    return Exported(len(rows), total)
+    return StoreExport(len(rows), total)
 
 
 def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
@@ -127,17 +127,17 @@ def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool)
         archive.addfile(entry, body)
 
 
-def import_store(store: Store, source: Path, config: Config) -> Imported:
+def import_store(store: Store, source: Path, config: Config) -> StoreImport:
     """Take in every source of a portable file that is not here yet, and derive from it."""
-    with store.db.occupied(shared=True):
+    with store.db.operation_lock(shared=True):
         return _import(store, source, config)
 
 
-def _import(store: Store, source: Path, config: Config) -> Imported:
+def _import(store: Store, source: Path, config: Config) -> StoreImport:
     for _ in _sources(source):
         # Read to its end before anything is taken in: all of it or nothing.
         pass
-    done = Imported()
+    done = StoreImport()
     sessions_before = store.sessions.count()
     now = now_ms()
     forgotten = Forgotten(store)
@@ -260,8 +260,8 @@ def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow
         raise _no_export(source, "it ends too early")
 
 
-def _manifest(body: bytes, source: Path) -> Manifest:
-    manifest = msgspec.json.decode(body, type=Manifest)
+def _manifest(body: bytes, source: Path) -> ExportManifest:
+    manifest = msgspec.json.decode(body, type=ExportManifest)
     if manifest.format != FORMAT:
         raise _no_export(source, f"its format is {manifest.format!r}")
     if manifest.version > FORMAT_VERSION:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from session_memory.core.words import vocabulary
-from session_memory.store.words import Asked, Word
+from session_memory.core.index_words import vocabulary
+from session_memory.store.word_query import QueryWord, WordQuery
 
 if TYPE_CHECKING:
     from session_memory.store.postgres import Postgres
@@ -29,7 +29,7 @@ _ADD = """
 _STAT = "select word, ndoc from ts_stat('select lexemes from {table}')"
 
 
-class PostgresWords:
+class PostgresWordEngine:
     def __init__(self, db: "Postgres", table: str) -> None:
         self._db = db
         self._table = table
@@ -41,7 +41,7 @@ class PostgresWords:
     def destroy(self) -> None:
         self._db.execute(f"drop table if exists {self._table}")
 
-    def take_the_place_of(self, table: str) -> None:
+    def replace_table(self, table: str) -> None:
         self._db.execute(f"drop table if exists {table}")
         self._db.execute(f"alter table {self._table} rename to {table}")
         for index in ("by_doc", "by_word"):
@@ -68,22 +68,22 @@ class PostgresWords:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"
         self._db.execute(sql, {"docs": _array(docs)})
 
-    def find(self, asked: Asked, shelf: int | None, limit: int, before: int) -> list[int]:
-        found, params = self._found(asked, shelf)
+    def find(self, asked: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
+        found, params = self._found(asked, text_class)
         sql = f"select doc from ({found}) found where doc < :before order by doc desc limit :limit"
         rows = self._db.all(sql, params | {"limit": limit, "before": before})
         return [row[0] for row in rows]
 
-    def count(self, asked: Asked, shelf: int | None) -> int:
-        found, params = self._found(asked, shelf)
+    def count(self, asked: WordQuery, text_class: int | None) -> int:
+        found, params = self._found(asked, text_class)
         return int(self._db.value(f"select count(*) from ({found}) found", params))
 
-    def _found(self, asked: Asked, shelf: int | None) -> tuple[str, dict[str, object]]:
+    def _found(self, asked: WordQuery, text_class: int | None) -> tuple[str, dict[str, object]]:
         """The parts of a text are rows, so clauses meet where they name the same doc."""
         params: dict[str, object] = {}
         of_class = ""
-        if shelf is not None:
-            params["shelf"], of_class = shelf, " and (doc & 3) = :shelf"
+        if text_class is not None:
+            params["text_class"], of_class = text_class, " and (doc & 3) = :text_class"
         table = f"{self._table} where lexemes @@ cast(:{{name}} as tsquery){of_class}"
         with_one_of = f"select doc from {table}"
         selects = []
@@ -98,7 +98,7 @@ class PostgresWords:
             sql = f"({sql}) except {with_one_of.format(name='without')}"
         return sql, params
 
-    def still(self) -> AbstractContextManager[None]:
+    def stable_docs(self) -> AbstractContextManager[None]:
         """Numbers are never used again; and an index that was swapped in would look empty to
         whoever sees the moment before."""
         return nullcontext()
@@ -134,5 +134,5 @@ def _parts(text: str) -> Iterator[str]:
         yield " ".join(part)
 
 
-def _word(word: Word) -> str:
+def _word(word: QueryWord) -> str:
     return f"'{word.text}':*" if word.is_prefix else f"'{word.text}'"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from session_memory.core.words import LONGEST, indexable
-from session_memory.store.words import Asked, Word
+from session_memory.core.index_words import LONGEST, indexable
+from session_memory.store.word_query import QueryWord, WordQuery
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
@@ -30,7 +30,7 @@ CONFIGURE = ";\n".join(
 )
 
 
-class SqliteWords:
+class SqliteWordEngine:
     def __init__(self, db: "Sqlite", table: str) -> None:
         self._db = db
         self._table = table
@@ -42,7 +42,7 @@ class SqliteWords:
     def destroy(self) -> None:
         self._db.execute(f"drop table if exists {self._table}")
 
-    def take_the_place_of(self, table: str) -> None:
+    def replace_table(self, table: str) -> None:
         self._db.execute(f"drop table if exists {table}")
         self._db.execute(f"alter table {self._table} rename to {table}")
         self._table = table
@@ -55,20 +55,20 @@ class SqliteWords:
         sql = f"delete from {self._table} where rowid = :doc"
         self._db.update_many(sql, ({"doc": doc} for doc in docs))
 
-    def find(self, asked: Asked, shelf: int | None, limit: int, before: int) -> list[int]:
-        sql = f"select rowid from {self._table} where {self._where(shelf)} and rowid < :before"
-        params = _params(asked, shelf) | {"limit": limit, "before": before}
+    def find(self, asked: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
+        sql = f"select rowid from {self._table} where {self._where(text_class)} and rowid < :before"
+        params = _params(asked, text_class) | {"limit": limit, "before": before}
         return [row[0] for row in self._db.all(f"{sql} order by rowid desc limit :limit", params)]
 
-    def count(self, asked: Asked, shelf: int | None) -> int:
-        sql = f"select count(*) from {self._table} where {self._where(shelf)}"
-        return int(self._db.value(sql, _params(asked, shelf)))
+    def count(self, asked: WordQuery, text_class: int | None) -> int:
+        sql = f"select count(*) from {self._table} where {self._where(text_class)}"
+        return int(self._db.value(sql, _params(asked, text_class)))
 
-    def _where(self, shelf: int | None) -> str:
-        of_class = "" if shelf is None else " and (rowid & 3) = :shelf"
+    def _where(self, text_class: int | None) -> str:
+        of_class = "" if text_class is None else " and (rowid & 3) = :text_class"
         return f"{self._table} match :asked{of_class}"
 
-    def still(self) -> AbstractContextManager[None]:
+    def stable_docs(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
 
     def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
@@ -89,17 +89,17 @@ class SqliteWords:
         self._db.execute(f"insert into {self._table} ({self._table}) values ('optimize')")
 
 
-def _params(asked: Asked, shelf: int | None) -> dict[str, object]:
+def _params(asked: WordQuery, text_class: int | None) -> dict[str, object]:
     params: dict[str, object] = {"asked": _match(asked)}
-    return params if shelf is None else params | {"shelf": shelf}
+    return params if text_class is None else params | {"text_class": text_class}
 
 
-def _match(asked: Asked) -> str:
+def _match(asked: WordQuery) -> str:
     clauses = (f"({' OR '.join(map(_word, clause))})" for clause in asked.clauses)
     match = " AND ".join(clauses)
     return f"({match}) NOT ({' OR '.join(map(_word, asked.without))})" if asked.without else match
 
 
-def _word(word: Word) -> str:
+def _word(word: QueryWord) -> str:
     """In quotes: nothing a person types is an operator here."""
     return f'"{word.text}" *' if word.is_prefix else f'"{word.text}"'

@@ -23,7 +23,7 @@ _ALONE = "retain, forget, restore or lake export"
 Take = Callable[[bool], AbstractContextManager[None]]
 
 
-class Occupancy:
+class OperationLock:
     """What the threads of this process hold of one store: inside another, a hold joins it."""
 
     def __init__(self, take: Take) -> None:
@@ -47,7 +47,7 @@ class Occupancy:
 
 
 @contextmanager
-def occupied_file(store: Path, shared: bool) -> Iterator[None]:
+def locked_file(store: Path, shared: bool) -> Iterator[None]:
     """The file beside a store that says who works on it; it holds nothing, and stays."""
     file = Path(f"{store.resolve()}.lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

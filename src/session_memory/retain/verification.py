@@ -7,9 +7,9 @@ from itertools import islice
 import msgspec
 
 from session_memory.core.errors import StoreDamaged
+from session_memory.core.index_words import words_in
 from session_memory.core.roles import TABLE
 from session_memory.core.time import now_ms
-from session_memory.core.words import words_in
 from session_memory.derive.derivation import derive_closure, rebuild
 from session_memory.derive.reindex import docs_of
 from session_memory.derive.tables import is_reordered, is_table, opened_table
@@ -20,7 +20,7 @@ from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
-from session_memory.store.words import Asked, Word
+from session_memory.store.word_query import QueryWord, WordQuery
 
 # Of each session that is looked for in the index.
 EVENTS_ASKED = 50
@@ -28,7 +28,7 @@ WORDS_ASKED = 4
 LOOKED_AT = 20_000
 
 
-class Verified(msgspec.Struct, kw_only=True):
+class VerifyReport(msgspec.Struct, kw_only=True):
     """What was looked at, and what was found wrong; nothing wrong means an empty list."""
 
     packs: int = 0
@@ -40,14 +40,14 @@ class Verified(msgspec.Struct, kw_only=True):
 
 def verify(
     store: Store, sample: int = 20, on_source: Callable[[int], None] = lambda size: None
-) -> Verified:
+) -> VerifyReport:
     """Re-read and re-hash everything; derive a sample of sessions anew and compare."""
-    found = Verified(findings=store.db.check())
+    found = VerifyReport(findings=store.db.check())
     with store.db.snapshot():
         evicted = store.retention.evicted()
         found.evicted = store.retention.count_evicted()
         for row in store.sources.every():
-            away = store.retention.away_to(row.id, row.kept) if row.id in evicted else 0
+            away = store.retention.evicted_up_to(row.id, row.kept) if row.id in evicted else 0
             _check_raw(store, row, away, found)
             on_source(row.kept)
         _check_accounts(store, found)
@@ -59,7 +59,7 @@ def verify(
     return found
 
 
-def _check_raw(store: Store, row: SourceRow, away: int, found: Verified) -> None:
+def _check_raw(store: Store, row: SourceRow, away: int, found: VerifyReport) -> None:
     """Packs must follow each other without a gap and unpack to what was hashed."""
     place = away
     for pack in store.raw.packs(row.id):
@@ -73,14 +73,14 @@ def _check_raw(store: Store, row: SourceRow, away: int, found: Verified) -> None
         found.findings.append(f"{row.path}: {row.kept} bytes were kept, {place} are there")
 
 
-def _unpack(store: Store, source_id: int, pack: Pack, path: str, found: Verified) -> None:
+def _unpack(store: Store, source_id: int, pack: Pack, path: str, found: VerifyReport) -> None:
     try:
         store.raw.unpacked(source_id, pack)
     except StoreDamaged as error:
         found.findings.append(f"{path}: {error}")
 
 
-def _check_accounts(store: Store, found: Verified) -> None:
+def _check_accounts(store: Store, found: VerifyReport) -> None:
     paths = {row.id: row.path for row in store.sources.every()}
     waiting = {s for session in store.sessions.stale() for s in store.sessions.source_ids(session)}
     for source_id, account in store.sources.account().items():
@@ -89,7 +89,7 @@ def _check_accounts(store: Store, found: Verified) -> None:
             found.findings.append(f"{paths[source_id]}: {missing} lines are not accounted for")
 
 
-def _check_sums(store: Store, found: Verified) -> None:
+def _check_sums(store: Store, found: VerifyReport) -> None:
     """A session's cost is the sum of its usage; none may be waiting to be derived, but for one
     that is evicted and has something new."""
     for uid in store.sessions.uids():
@@ -102,7 +102,7 @@ def _check_sums(store: Store, found: Verified) -> None:
             found.findings.append(f"{uid}: its cost is not the sum of its usage")
 
 
-def _check_sample(store: Store, sample: int, found: Verified) -> None:
+def _check_sample(store: Store, sample: int, found: VerifyReport) -> None:
     """Some sessions, with those they share records with, rebuilt from the raw in memory."""
     uids = store.sessions.uids()
     chosen = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
@@ -120,7 +120,7 @@ def _check_sample(store: Store, sample: int, found: Verified) -> None:
                 )
 
 
-def _check_words(store: Store, sample: int, found: Verified) -> None:
+def _check_words(store: Store, sample: int, found: VerifyReport) -> None:
     """Some events of some sessions are looked for in the index by what they say."""
     if not store.index.is_complete:
         return
@@ -134,7 +134,7 @@ def _check_words(store: Store, sample: int, found: Verified) -> None:
 
 def _is_indexed(store: Store, doc: int, text: str) -> bool:
     rarest = sorted(set(words_in(text[:LOOKED_AT])), key=len)[-WORDS_ASKED:]
-    asked = Asked(tuple((Word(word),) for word in rarest))
+    asked = WordQuery(tuple((QueryWord(word),) for word in rarest))
     return not rarest or store.index.find(asked, limit=1, before=doc + 1) == [doc]
 
 

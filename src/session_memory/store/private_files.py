@@ -13,7 +13,7 @@ def create_private(path: Path, *, exclusive: bool = True) -> None:
     try:
         make_private(path.parent)
         os.close(os.open(path, flags, 0o600))
-        keep_names(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         if exclusive and path.exists():
             hint = "Choose a name that does not exist yet."
@@ -30,10 +30,10 @@ def make_private(directory: Path) -> None:
     for place in reversed((directory, *directory.parents)):
         if not place.is_dir():
             place.mkdir(mode=0o700, exist_ok=True)
-            keep_names(place.parent)
+            sync_directory(place.parent)
 
 
-def keep_names(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """What is synced in a file is lost with its name: a power cut may take names not synced."""
     try:
         opened = os.open(directory, os.O_RDONLY)

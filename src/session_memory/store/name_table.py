@@ -8,7 +8,7 @@ _FIND = "select id from names where name = :name"
 _ADD = "insert into names (name) values (:name) returning id"
 
 
-class Names:
+class NameTable:
     """A two-way map that only grows; ``numbers`` may be asked only inside a transaction."""
 
     def __init__(self, db: Database) -> None:

@@ -12,7 +12,7 @@ MOST_ROWS = 20_000
 MOST_BYTES = 8 * 1024 * 1024
 
 
-class Batch:
+class CopyBatch:
     """Rows of one table, all with the same columns."""
 
     def __init__(self, table: str, columns: Sequence[str], types: Sequence[str]) -> None:
@@ -38,7 +38,7 @@ class Batch:
         return len(self.rows) >= MOST_ROWS or self.bytes >= MOST_BYTES
 
 
-class Waiting(dict[tuple[str, tuple[str, ...]], Batch]):
+class PendingRows(dict[tuple[str, tuple[str, ...]], CopyBatch]):
     """Batches in the order in which their tables were first written to: parents come first."""
 
     def asked_for(self, sql: str) -> bool:

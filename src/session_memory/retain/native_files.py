@@ -16,7 +16,7 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 
-class Restored(msgspec.Struct, frozen=True):
+class RestoredFile(msgspec.Struct, frozen=True):
     """A file that was written. A ``masked`` one is not what the agent wrote: secrets were masked
     when it was collected."""
 
@@ -34,7 +34,7 @@ def restore_native(
     only_missing: bool = False,
     below: Iterable[Path] = (),
     present: Collection[Path] = (),
-) -> list[Restored]:
+) -> list[RestoredFile]:
     """Write the files of sessions, subagents included, back: all when ``uids`` is ``None``.
 
     ``to`` is a directory that stands for the home directory; without it every file goes back to
@@ -56,7 +56,7 @@ def restore_native(
     for row, path in targets:
         base = to or next((root for root in allowed if root in path.parents), None)
         size = _write(store, row, path, base, keep_time=to is not None)
-        written.append(Restored(path, size, row.redacted_from is not None))
+        written.append(RestoredFile(path, size, row.redacted_from is not None))
     return written
 
 

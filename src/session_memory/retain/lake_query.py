@@ -27,13 +27,13 @@ _TYPES = {
 }
 
 
-class Answer(msgspec.Struct, frozen=True):
+class LakeAnswer(msgspec.Struct, frozen=True):
     columns: list[str]
     rows: Iterator[tuple[Any, ...]]
 
 
 @contextmanager
-def ask(directory: Path, question: str, memory: str = MEMORY) -> Iterator[Answer]:
+def ask(directory: Path, question: str, memory: str = MEMORY) -> Iterator[LakeAnswer]:
     """The answer to one ``select`` over ``sessions``, ``events`` and ``usage``."""
     duckdb = _duckdb()
     connection = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": memory})
@@ -41,7 +41,7 @@ def ask(directory: Path, question: str, memory: str = MEMORY) -> Iterator[Answer
         _prepare(connection, directory)
         _refuse_what_does_not_ask(duckdb, connection, question)
         asked = connection.sql(question)
-        yield Answer(list(asked.columns), _rows(duckdb, asked))
+        yield LakeAnswer(list(asked.columns), _rows(duckdb, asked))
     except duckdb.Error as error:
         raise LakeError(_first_line(str(error))) from error
     finally:

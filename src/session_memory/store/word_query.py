@@ -1,7 +1,7 @@
-"""What the index asks of a database's engine for words, and how a question is put to it.
+"""A question to the word index, and the interface that each database's word engine implements.
 
-The two engines differ in everything but their answers, and stand in `sqlite_words` and
-`postgres_words`. Neither keeps a text, so whatever words alone cannot tell is asked of the raw.
+The engines are in `sqlite_word_index` and `postgres_word_index`. They give the same answers. An
+engine stores no texts, so a question that words alone cannot answer is decided by reading the raw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,28 +16,28 @@ TITLES = "title_words"
 """The index of what sessions are called."""
 
 
-class Word(msgspec.Struct, frozen=True):
+class QueryWord(msgspec.Struct, frozen=True):
     """``is_prefix``: any word that begins so."""
 
     text: str
     is_prefix: bool = False
 
 
-class Asked(msgspec.Struct, frozen=True):
+class WordQuery(msgspec.Struct, frozen=True):
     """Docs that have a word of each clause, and none of ``without``."""
 
-    clauses: tuple[tuple[Word, ...], ...]
-    without: tuple[Word, ...] = ()
+    clauses: tuple[tuple[QueryWord, ...], ...]
+    without: tuple[QueryWord, ...] = ()
 
 
-class Words(Protocol):
+class WordEngine(Protocol):
     """One index: which docs hold which words."""
 
     def create(self) -> None: ...
 
     def destroy(self) -> None: ...
 
-    def take_the_place_of(self, table: str) -> None:
+    def replace_table(self, table: str) -> None:
         """Become ``table``, whose index goes."""
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
@@ -45,12 +45,12 @@ class Words(Protocol):
 
     def drop(self, docs: Sequence[int]) -> None: ...
 
-    def find(self, asked: Asked, shelf: int | None, limit: int, before: int) -> list[int]:
+    def find(self, asked: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
         """The docs with the highest numbers below ``before``, of one class if one is given."""
 
-    def count(self, asked: Asked, shelf: int | None) -> int: ...
+    def count(self, asked: WordQuery, text_class: int | None) -> int: ...
 
-    def still(self) -> AbstractContextManager[None]:
+    def stable_docs(self) -> AbstractContextManager[None]:
         """Meanwhile a number that is found does not come to mean another doc."""
 
     def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
