@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import session_memory
-from session_memory.adapters import claude
 from session_memory.adapters.base import Cursor, Record, SourceRef
+from session_memory.adapters.claude import AGENT as claude
 from session_memory.adapters.claude import translate
 from session_memory.cli import main
 from session_memory.collect.discover import roots
@@ -203,7 +203,7 @@ def test_the_database_page_names_every_column_of_the_views(store: Store) -> None
 
 def test_the_claude_page_names_every_line_type_that_is_read() -> None:
     text = (DOCS / "formats" / "claude.md").read_text(encoding="utf-8")
-    for kind in {*claude.BOOKKEEPING, *translate._TRANSLATE}:
+    for kind in {*claude.bookkeeping, *translate._TRANSLATE}:
         assert f"`{kind}`" in text, kind
 
 

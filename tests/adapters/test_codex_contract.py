@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters import codex as adapter
+from session_memory.adapters.codex import AGENT as adapter
 from session_memory.testing.adapters import AdapterContract
 from session_memory.testing.codex import BARE, LEGACY, CodexHome, ran
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters import claude, codex
 from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.claude import AGENT as claude
+from session_memory.adapters.codex import AGENT as codex
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.codex import BARE, LEGACY, PAGINATED, CodexHome, Rollout
 

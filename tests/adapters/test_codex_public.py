@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from session_memory.adapters import codex
 from session_memory.adapters.base import Cursor, Record, SourceRef
+from session_memory.adapters.codex import AGENT as codex
 from session_memory.testing.adapters import BytesSource
 
 TESTS = Path(__file__).parent.parent

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from session_memory.adapters import codex
 from session_memory.adapters.base import ChildLink, Cursor, NativeEvent, Record, SourceRef
+from session_memory.adapters.codex import AGENT as codex
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.codex import BARE, LEGACY, MODEL, PAGINATED, CodexHome, Rollout, ran
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters import codex
 from session_memory.adapters.base import Cursor, NativeUsage, SourceRef
+from session_memory.adapters.codex import AGENT as codex
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.codex import LEGACY, MODEL, CodexHome, Rollout, tokens
 

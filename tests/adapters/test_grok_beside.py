@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from session_memory.adapters import claude, grok
 from session_memory.adapters.base import CallOutcome, Cursor, Record, SourceRef, Unlisted
+from session_memory.adapters.claude import AGENT as claude
+from session_memory.adapters.grok import AGENT as grok
 from session_memory.core.roles import DOCUMENT, LOG, SPILL, TIMELINE
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.claude import ClaudeHome

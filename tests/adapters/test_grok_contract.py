@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters import grok as adapter
 from session_memory.adapters.base import Cursor, SourceRef
+from session_memory.adapters.grok import AGENT as adapter
+from session_memory.adapters.grok import translate
 from session_memory.core.roles import LOG, TIMELINE
 from session_memory.testing.adapters import HOSTILE, AdapterContract, BytesSource
 from session_memory.testing.grok import GrokHome, bash, used
@@ -133,7 +134,7 @@ FIELDS = (
 )
 
 
-@pytest.mark.parametrize("kind", sorted({*adapter.translate._TRANSLATE, "turn_completed"}))
+@pytest.mark.parametrize("kind", sorted({*translate._TRANSLATE, "turn_completed"}))
 def test_no_update_can_be_written_so_that_it_is_not_read(kind: str) -> None:
     ref = SourceRef(Path("updates.jsonl"), LOG, session="alpha")
     values = (b"7", b"-1", b"[]", b'["a"]', b'"x"', b"null", b"true", b"9" * 30, b'{"a":[{}]}')

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters import grok
 from session_memory.adapters.base import CallOutcome, ChildLink, Cursor, Record, SourceRef
+from session_memory.adapters.grok import AGENT as grok
 from session_memory.adapters.grok.lines import text_of_bytes
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.grok import MODEL, GrokHome, Log, bash, both, used

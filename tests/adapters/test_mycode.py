@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters import mycode as adapter
+from session_memory.adapters.mycode import AGENT as adapter
 from session_memory.adapters.mycode.visible import Visible
 from session_memory.core.schema import SessionEvent
 from session_memory.store.store import Store

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from session_memory.adapters import power_loop as adapter
+from session_memory.adapters.power_loop import AGENT as adapter
 from session_memory.collect.native import copied_database, database_stat
 from session_memory.core.errors import UnsafePath
 from session_memory.retain.native_files import restore_native

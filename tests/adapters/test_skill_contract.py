@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters import skill as adapter
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
+from session_memory.adapters.skill import AGENT as adapter
 from session_memory.core.schema import Attempt, Entry
 from session_memory.live.skill_log import SkillLog
 from session_memory.testing.adapters import AdapterContract, BytesSource

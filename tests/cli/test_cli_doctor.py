@@ -5,10 +5,12 @@ import os
 import shutil
 import time
 
+import msgspec
 import pytest
 
-from session_memory.adapters import claude
+from session_memory.adapters.claude import AGENT as claude
 from session_memory.demo import demo_home
+from session_memory.testing.agents import installed
 
 DAY = 86_400
 
@@ -101,11 +103,12 @@ def test_others_must_not_read_the_store(demo, checks) -> None:
     assert status == 3
 
 
-def test_an_older_adapter_asks_for_a_rebuild(demo, checks, monkeypatch) -> None:
+def test_an_older_adapter_asks_for_a_rebuild(demo, checks) -> None:
     _, found = checks()
     assert "rebuild" not in found
-    monkeypatch.setattr(claude, "VERSION", claude.VERSION + 1)
-    _, found = checks()
+    newer = msgspec.structs.replace(claude, version=claude.version + 1)
+    with installed(newer, beside_ours=True):
+        _, found = checks()
     (check,) = found["rebuild"]
     assert check["hint"] == "Read them anew: session-memory rebuild"
 

@@ -1,6 +1,5 @@
 """Forks that begin with another's history by reference, when that other one is evicted."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 import toy
 from toy import ToyLog, prompt
 
-from session_memory.adapters import registry
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config, RetentionConfig
@@ -16,6 +14,7 @@ from session_memory.retain.restore import restore
 from session_memory.retain.retention_run import retain
 from session_memory.retain.units import units
 from session_memory.store import Store
+from session_memory.testing.agents import installed
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -29,14 +28,9 @@ BASE = {"parent_session": "p", "relation": "fork", "base": {"session": "p", "ord
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(sys.modules, "session_memory.adapters.toy", toy)
-    monkeypatch.setattr(registry, "BUILT_IN", ("toy",))
-    registry.adapter.cache_clear()
-    registry.flavors.cache_clear()
-    yield
-    registry.adapter.cache_clear()
-    registry.flavors.cache_clear()
+def _registered() -> Iterator[None]:
+    with installed(toy.AGENT):
+        yield
 
 
 @pytest.fixture

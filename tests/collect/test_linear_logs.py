@@ -1,7 +1,6 @@
 """Logs without links between their lines: paths, going back, chunks, outcomes, usage told later."""
 
 import shutil
-import sys
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
@@ -10,10 +9,10 @@ import pytest
 import toy
 from toy import ToyLog, answer, called, prompt, resulted, went_back
 
-from session_memory.adapters import registry
 from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.store.zstandard import zstd
+from session_memory.testing.agents import installed
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -29,14 +28,9 @@ from session_memory.testing.collecting import (
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(sys.modules, "session_memory.adapters.toy", toy)
-    monkeypatch.setattr(registry, "BUILT_IN", ("toy",))
-    registry.adapter.cache_clear()
-    registry.flavors.cache_clear()
-    yield
-    registry.adapter.cache_clear()
-    registry.flavors.cache_clear()
+def _registered() -> Iterator[None]:
+    with installed(toy.AGENT):
+        yield
 
 
 def settled(root: Path) -> Store:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters.base import Adapter, Cursor, Unlisted
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.base import Cursor, Unlisted
+from session_memory.adapters.registry import agent
 from session_memory.collect.native import opened, unpacked
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.claude import ClaudeHome, Log, call, usage
@@ -25,19 +26,19 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
-CLAUDE = adapter("claude")
+CLAUDE = agent("claude")
 
 
-def sources_below(root: Path, agent: Adapter = CLAUDE) -> Iterator[BytesSource]:
-    for ref in agent.discover(root):
+def sources_below(root: Path, adapter: Agent = CLAUDE) -> Iterator[BytesSource]:
+    for ref in adapter.discover(root):
         assert not isinstance(ref, Unlisted)
         for part in (ref, *ref.companions):
             with opened(part.place) as native, unpacked(native, part.place) as file:
                 yield BytesSource(part, file.read())
 
 
-def agent_of(sample: Path) -> Adapter:
-    return adapter(json.loads((sample / "EXPECTED.json").read_text())["agent"])
+def agent_of(sample: Path) -> Agent:
+    return agent(json.loads((sample / "EXPECTED.json").read_text())["agent"])
 
 
 def family(claude: ClaudeHome) -> ClaudeHome:
@@ -79,16 +80,16 @@ def family(claude: ClaudeHome) -> ClaudeHome:
 # ------------------------------------------------------------ the adapter
 
 
-def check_resumes_anywhere(source: BytesSource, agent: Adapter = CLAUDE) -> None:
-    whole = list(agent.read(source, Cursor()))
+def check_resumes_anywhere(source: BytesSource, adapter: Agent = CLAUDE) -> None:
+    whole = list(adapter.read(source, Cursor()))
     for seen, (cursor, _) in enumerate(whole, start=1):
-        assert list(agent.read(source, cursor)) == whole[seen:], f"stopped after item {seen}"
+        assert list(adapter.read(source, cursor)) == whole[seen:], f"stopped after item {seen}"
 
 
 def test_reading_a_recorded_session_can_stop_after_any_item(sample: Path) -> None:
-    agent = agent_of(sample)
-    for source in sources_below(sample / "home", agent):
-        check_resumes_anywhere(source, agent)
+    adapter = agent_of(sample)
+    for source in sources_below(sample / "home", adapter):
+        check_resumes_anywhere(source, adapter)
 
 
 def test_reading_can_stop_after_any_item(claude: ClaudeHome) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.adapters.registry import adapter, flavors
+from session_memory.adapters.registry import agent as adapter_of
+from session_memory.adapters.registry import flavors
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config, Exclusions
@@ -57,25 +58,25 @@ def test_one_store_of_all_is_what_a_store_of_each_would_be(home: Path) -> None:
     assert together == apart
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_no_agent_takes_the_logs_of_another_for_its_own(agent: str, tmp_path: Path) -> None:
-    for number, other in enumerate(other for other in AGENTS if other != agent):
+@pytest.mark.parametrize("flavor", AGENTS)
+def test_no_agent_takes_the_logs_of_another_for_its_own(flavor: str, tmp_path: Path) -> None:
+    for number, other in enumerate(other for other in AGENTS if other != flavor):
         theirs = DATA / other / "basic" / "home"
-        assert list(adapter(agent).discover(theirs)) == []
+        assert list(adapter_of(flavor).discover(theirs)) == []
         for place, path in enumerate(sorted(theirs.rglob("*.jsonl"))):
             target = tmp_path / f"{number}-{place}" / path.name
             target.parent.mkdir()
             shutil.copy2(path, target)
-    assert list(adapter(agent).discover(tmp_path)) == []
+    assert list(adapter_of(flavor).discover(tmp_path)) == []
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_no_agent_takes_what_others_wrote_for_its_own(agent: str) -> None:
+@pytest.mark.parametrize("flavor", AGENTS)
+def test_no_agent_takes_what_others_wrote_for_its_own(flavor: str) -> None:
     """Of agents that have no adapter yet: their logs must wait for one."""
     others = [p for p in SHARED.glob("samples/agents/*/*/home") if not _is_of(AGENTS, p)]
     others += [p for p in SHARED.glob("samples/public/*") if p.name not in AGENTS and p.is_dir()]
     for home in others:
-        assert list(adapter(agent).discover(home)) == [], home
+        assert list(adapter_of(flavor).discover(home)) == [], home
 
 
 def _is_of(agents: tuple[str, ...], home: Path) -> bool:
@@ -120,12 +121,12 @@ def test_a_sync_reports_its_own_events_and_not_those_of_others(home: Path) -> No
         assert collect(store, home, flavor="grok").report.events == 0
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("flavor", AGENTS)
 def test_an_excluded_repository_is_left_out_whichever_agent_worked_there(
-    agent: str, tmp_path: Path
+    flavor: str, tmp_path: Path
 ) -> None:
     """Codex says only inside its log where it worked; the others in the name of a directory."""
-    home = DATA / agent / "basic" / "home"
+    home = DATA / flavor / "basic" / "home"
     with new_store() as store:
         for repos in (["basic"], ["ba*"]):
             config = Config(exclude=Exclusions(repos=repos))

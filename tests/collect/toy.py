@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters import jsonl
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import (
     Base,
     CallOutcome,
@@ -25,9 +26,6 @@ from session_memory.adapters.base import (
 )
 from session_memory.core.roles import DOCUMENT, LOG, TIMELINE
 
-FLAVOR = "toy"
-VERSION = 1
-BOOKKEEPING = frozenset({"note"})
 ROLES = {".toy": LOG, ".line": TIMELINE, ".doc": DOCUMENT}
 
 _NESTED = {
@@ -73,6 +71,17 @@ def _record(ref: SourceRef, offset: int, length: int, line: bytes) -> Record:
     elif not said["events"]:
         said["bookkeeping"] = "note"
     return Record(offset=offset, length=length, **said)
+
+
+AGENT = Agent(
+    flavor="toy",
+    version=1,
+    roots=roots,
+    discover=discover,
+    recognizes=recognizes,
+    read=read,
+    bookkeeping=frozenset({"note"}),
+)
 
 
 class ToyLog:

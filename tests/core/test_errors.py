@@ -9,6 +9,7 @@ import pytest
 from session_memory.core import errors
 from session_memory.core.errors import (
     AdapterError,
+    AdapterFailed,
     AmbiguousSession,
     ArchiveError,
     BrokenLesson,
@@ -96,6 +97,7 @@ EXAMPLES = (
     SourceUnreadable("/a/log.jsonl", "permission denied"),
     AdapterError("it broke"),
     UnknownFlavor("cloude", near=["claude"]),
+    AdapterFailed("toy", ImportError("no module named toys"), "/a/log.jsonl"),
     ConfigError("no such key: roots"),
     LessonError("it broke"),
     UnknownLesson("l-0c88", near=["l-0c88102dbf64"]),

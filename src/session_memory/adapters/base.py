@@ -4,7 +4,6 @@
 cursor it yields what an undisturbed run would have yielded.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -190,28 +189,6 @@ class Record(msgspec.Struct, gc=False):
     text: str = ""
     outcomes: list[CallOutcome] = []
     stands_at: str | None = None
-
-
-class Adapter(Protocol):
-    """The module interface of an adapter."""
-
-    FLAVOR: str
-    VERSION: int
-    BOOKKEEPING: frozenset[str]
-
-    def roots(self, environ: Mapping[str, str], home: Path) -> list[Path]:
-        """Where the agent keeps its sessions on this machine, best first; they may not exist."""
-        ...
-
-    def discover(self, root: Path) -> Iterable["SourceRef | Unlisted"]:
-        """Every source below ``root``, laid out as the agent does or as loose files."""
-        ...
-
-    def recognizes(self, head: bytes) -> bool:
-        """Whether the first bytes of a loose file look like this agent's log."""
-        ...
-
-    def read(self, source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]: ...
 
 
 class Unlisted(msgspec.Struct, frozen=True):

@@ -1,30 +1,121 @@
-"""Which adapters there are: a tuple of our own and an entry-point group for outsiders."""
+"""Which agents there are: every package below ``adapters`` and an entry-point group for outsiders.
 
+An adapter that cannot be loaded stops nobody: `agent_or_substitute` always returns an agent, and
+`broken_adapters` says what is wrong with the others.
+"""
+
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import cast
+from pkgutil import iter_modules
+from typing import Any
 
-from session_memory.adapters.base import Adapter
-from session_memory.core.errors import UnknownFlavor
+from session_memory import adapters
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.neutral import substitute
+from session_memory.core.errors import AdapterFailed, UnknownFlavor
 
-BUILT_IN = ("claude", "codex", "grok", "skill", "live", "mycode", "power_loop")
 GROUP = "session_memory.adapters"
+# Packages below ``adapters`` that are no agents: what several of them share.
+SHARED = frozenset({"detectors"})
+NOT_INSTALLED = "no adapter is installed for it"
 
 
 @cache
+def loaders() -> dict[str, Callable[[], Any]]:
+    """For each flavor the function that imports its adapter; ours first, none called yet."""
+    found: dict[str, Callable[[], Any]] = {}
+    for module in iter_modules(adapters.__path__):
+        if module.ispkg and module.name not in SHARED:
+            found[module.name] = _importer(f"{adapters.__name__}.{module.name}")
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        found.setdefault(point.name, point.load)
+    return found
+
+
+def _importer(module: str) -> Callable[[], Any]:
+    return lambda: import_module(module)
+
+
 def flavors() -> tuple[str, ...]:
-    """Every flavor that can be collected, our own first."""
-    outside = sorted({point.name for point in entry_points(group=GROUP)} - set(BUILT_IN))
-    return (*BUILT_IN, *outside)
+    """The flavor of every installed adapter, our own first, broken ones too."""
+    return tuple(loaders())
 
 
 @cache
-def adapter(flavor: str) -> Adapter:
-    """The adapter of ``flavor``, imported when first asked for."""
-    if flavor in BUILT_IN:
-        return cast(Adapter, import_module(f"session_memory.adapters.{flavor}"))
-    for point in entry_points(group=GROUP, name=flavor):
-        return cast(Adapter, point.load())
-    raise UnknownFlavor(flavor, near=get_close_matches(flavor, flavors(), n=1))
+def agent(flavor: str) -> Agent:
+    """The agent of ``flavor``. Raises ``UnknownFlavor``, or ``AdapterFailed`` for a broken one."""
+    load = loaders().get(flavor)
+    if load is None:
+        raise UnknownFlavor(flavor, near=get_close_matches(flavor, flavors(), n=1))
+    try:
+        return _checked(flavor, load())
+    except (Exception, SystemExit) as error:
+        raise AdapterFailed(flavor, error) from error
+
+
+def _checked(flavor: str, loaded: Any) -> Agent:
+    found = loaded if isinstance(loaded, Agent) else getattr(loaded, "AGENT", None)
+    if not isinstance(found, Agent):
+        raise TypeError("it exports no AGENT; see docs/adding-an-adapter.md")
+    if found.flavor != flavor:
+        raise ValueError(f"it is registered as {flavor} and calls itself {found.flavor}")
+    return found
+
+
+@cache
+def agent_or_substitute(flavor: str) -> Agent:
+    """The agent of ``flavor``, or a neutral substitute whose ``problem`` says why it is needed."""
+    try:
+        return agent(flavor)
+    except UnknownFlavor:
+        return substitute(flavor, NOT_INSTALLED)
+    except AdapterFailed as failure:
+        return substitute(flavor, str(failure))
+
+
+def agents() -> tuple[Agent, ...]:
+    """Every agent whose adapter can be loaded."""
+    found = (agent_or_substitute(flavor) for flavor in flavors())
+    return tuple(one for one in found if not one.problem)
+
+
+def broken_adapters() -> dict[str, str]:
+    """Each installed adapter that cannot be loaded, with the reason."""
+    found = (agent_or_substitute(flavor) for flavor in flavors())
+    return {one.flavor: one.problem for one in found if one.problem}
+
+
+@cache
+def own_directories() -> frozenset[str]:
+    """The names of directories that belong to an agent, such as ``.claude``."""
+    return frozenset(name for one in agents() for name in one.directories)
+
+
+@cache
+def worktree_places() -> tuple[str, ...]:
+    """The parts of paths behind which agents put git worktrees."""
+    return tuple(place for one in agents() for place in one.worktrees)
+
+
+@cache
+def instruction_files() -> tuple[str, ...]:
+    """The first instruction file of every agent, each name once."""
+    return tuple(dict.fromkeys(one.instruction_files[0] for one in agents()))
+
+
+@cache
+def all_instruction_files() -> frozenset[str]:
+    """Every name under which some agent looks for instructions, in lower case."""
+    return frozenset(name.lower() for one in agents() for name in one.instruction_files)
+
+
+def forget_loaded() -> None:
+    """Look for adapters anew, after some were installed or removed."""
+    for remembered in (
+        *(loaders, agent, agent_or_substitute),
+        *(own_directories, worktree_places, instruction_files, all_instruction_files),
+    ):
+        remembered.cache_clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.registry import adapter, flavors
+from session_memory.adapters.registry import agent, flavors
 from session_memory.config import Config, home
 from session_memory.core.errors import SourceUnreadable
 
@@ -43,7 +43,7 @@ def roots(
         if not source.enabled and not only:
             continue
         told = given or tuple(Path(root).expanduser() for root in source.roots)
-        places = told or adapter(flavor).roots(environ, home(environ))
+        places = told or agent(flavor).roots(environ, home(environ))
         # Where one is only another name of another, a link say, the first name stands for both.
         once = {place.resolve(): place.absolute() for place in reversed(places)}
         for place in reversed(once.values()):
@@ -58,7 +58,7 @@ def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
         if not root.exists:
             continue
         glob = config.source(root.flavor).glob
-        for ref in adapter(root.flavor).discover(root.path):
+        for ref in agent(root.flavor).discover(root.path):
             path = str(ref.path)
             if path not in seen and not config.excludes(path):
                 seen.add(path)

@@ -14,7 +14,7 @@ from session_memory.adapters.base import SourceRef
 from session_memory.adapters.conversation import text_of
 from session_memory.adapters.mycode.layout import LOG_NAME, META_NAME
 from session_memory.adapters.mycode.visible import Visible
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent
 from session_memory.collect.native import copied_database, dump_of, opened
 from session_memory.core.errors import AmbiguousSession, SourceUnreadable, UnknownSession
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
@@ -63,7 +63,7 @@ def history_at(path: Path, session: str | None = None) -> History:
 
 def _in_database(path: Path, session: str | None) -> History:
     dump = dump_of(POWER_LOOP)
-    refs = list(adapter(POWER_LOOP).discover(path))
+    refs = list(agent(POWER_LOOP).discover(path))
     if dump is None or len(refs) != 1 or not isinstance(refs[0], SourceRef):
         raise SourceUnreadable(str(path), "neither a session of mycode nor power-loop's database")
     with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent
 from session_memory.core.ids import make_uid
 from session_memory.core.roles import DOCUMENT
 from session_memory.derive.derivation import Tally
@@ -67,7 +67,7 @@ class LiveSync:
             path=path,
             home_path=ref.home_path,
             session=ref.session,
-            adapter_version=adapter(LIVE).VERSION,
+            adapter_version=agent(LIVE).version,
             discovered_at=self._now,
         )
 
@@ -127,7 +127,7 @@ class LiveSync:
     def _translated(
         self, row: SourceRow, lines: list[bytes], cursor: Cursor
     ) -> tuple[list[Record], Cursor]:
-        read = list(adapter(LIVE).read(_Given(row, lines), cursor))
+        read = list(agent(LIVE).read(_Given(row, lines), cursor))
         return [record for _, record in read], read[-1][0] if read else cursor
 
     def _is_claimed(self, row: SourceRow) -> bool:

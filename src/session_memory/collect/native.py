@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
+from session_memory.adapters.agent import Dump
 from session_memory.adapters.base import SourceRef
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent_or_substitute
 from session_memory.derive.forgotten import blanked
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -145,16 +146,9 @@ def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
         yield plain
 
 
-class Dump(Protocol):
-    """What an adapter of databases has: the lines of a source, from a copy of its database."""
-
-    def __call__(self, database: Path, ref: SourceRef) -> Iterator[bytes]: ...
-
-
 def dump_of(flavor: str) -> Dump | None:
     """How a flavor's databases become lines; none where its sources are files of lines."""
-    found: Dump | None = getattr(adapter(flavor), "dump", None)
-    return found
+    return agent_or_substitute(flavor).dump
 
 
 def database_stat(path: Path) -> Stat:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import msgspec
 
 from session_memory.adapters.base import Cursor, Record, SourceRef, Unlisted
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent
 from session_memory.collect.batches import Batches, Chunk, Task
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
 from session_memory.collect.live_sessions import LiveSync
@@ -292,7 +292,7 @@ class Sync:
             session=escaped(ref.session),
             agent=escaped(ref.agent),
             generation=generation,
-            adapter_version=adapter(flavor).VERSION,
+            adapter_version=agent(flavor).version,
             discovered_at=self._now,
         )
 
@@ -402,7 +402,7 @@ class Sync:
             return False
         head = os.pread(file.fileno(), HEAD, 0)
         piece = Piece(0, head, head.rfind(b"\n") + 1)
-        records = adapter(task.flavor).read(MemorySource(task.ref, piece), Cursor())
+        records = agent(task.flavor).read(MemorySource(task.ref, piece), Cursor())
         cwd = next((record.cwd for _, record in records if record.cwd), None)
         return self._config.excludes_repo(repo_of(cwd))
 
@@ -526,7 +526,7 @@ class Sync:
         return tail_hash(os.pread(file.fileno(), min(TAIL, end), max(end - TAIL, 0)))
 
     def _translate(self, task: Task, piece: Piece, cursor: Cursor) -> tuple[list[Record], Cursor]:
-        read = adapter(task.flavor).read
+        read = agent(task.flavor).read
         if piece.giant:
             begin = Cursor(piece.offset + len(piece.data) - piece.giant, cursor.state)
             cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 
-from session_memory.adapters.registry import adapter, flavors
+from session_memory.adapters.registry import agents
 from session_memory.config import home
 
 
@@ -13,8 +13,8 @@ def deciding_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str
     Only the adapters know their names, so we listen to what they ask for.
     """
     heard = _Listening(environ)
-    for flavor in flavors():
-        adapter(flavor).roots(heard, home(environ))
+    for agent in agents():
+        agent.roots(heard, home(environ))
     return {name: environ[name] for name in sorted(heard.names - {"HOME"}) if name in environ}
 
 

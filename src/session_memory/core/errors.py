@@ -36,7 +36,8 @@
     ├── SourceError
     │   └── SourceUnreadable
     ├── AdapterError
-    │   └── UnknownFlavor
+    │   ├── UnknownFlavor
+    │   └── AdapterFailed
     ├── ConfigError
     ├── LessonError            a lesson could not be changed, written or taken back
     │   ├── UnknownLesson
@@ -370,6 +371,23 @@ class UnknownFlavor(AdapterError):
 
     def __init__(self, flavor: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no adapter for {shown(flavor)}", _did_you_mean(near))
+
+
+_LONGEST_REASON = 300
+
+
+class AdapterFailed(AdapterError):
+    """An adapter raised an exception: when it was loaded, or over the file at ``path``."""
+
+    hint = "Update or remove the package that brings the adapter; nothing else depends on it."
+
+    def __init__(self, flavor: str, error: BaseException, path: str = "") -> None:
+        self.flavor, self.path = flavor, path
+        where = f" over {path!r}" if path else ""
+        what = type(error).__name__
+        if reason := " ".join(str(error).split()):
+            what += f": {reason[:_LONGEST_REASON]}"
+        super().__init__(f"the adapter of {flavor} failed{where}: {what}")
 
 
 class ConfigError(SessionMemoryError):

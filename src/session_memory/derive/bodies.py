@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from session_memory.adapters.base import Cursor, NativeEvent, Record
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent
 from session_memory.adapters.words import words_of
 from session_memory.core.roles import LOGS
 from session_memory.core.schema import SessionEvent
@@ -108,7 +108,7 @@ class Bodies:
         if row is None:
             return []
         data = self._bytes(row, place, length)
-        found = [told for _, told in adapter(row.flavor).read(_Piece(row, data), Cursor())]
+        found = [told for _, told in agent(row.flavor).read(_Piece(row, data), Cursor())]
         events = next((record.events for record in found if record.events), [])
         more = [record.text for record in found if record.continues]
         last = len(events) - 1

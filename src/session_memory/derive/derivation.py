@@ -12,7 +12,7 @@ from itertools import islice
 import msgspec
 
 from session_memory.adapters.base import Record
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent
 from session_memory.core.roles import LOGS
 from session_memory.derive.facts import base_of, is_told, told_parent
 from session_memory.derive.ingest import DomainOf, Ingest, name_parent
@@ -354,7 +354,7 @@ def reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
         ingest.add(source, batch)
     source.lines = source.lenient = 0
     source.bookkeeping = "{}"
-    source.adapter_version = adapter(source.flavor).VERSION
+    source.adapter_version = agent(source.flavor).version
     tally.apply(source)
     store.sources.save(source)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import agent
 from session_memory.derive.tables import is_table, opened_table
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -32,5 +32,5 @@ class RawSource:
 
 def stored_records(store: Store, row: SourceRow) -> Iterator[Record]:
     """Every record of a stored source, translated by the adapter of today."""
-    for _, record in adapter(row.flavor).read(RawSource(store, row), Cursor()):
+    for _, record in agent(row.flavor).read(RawSource(store, row), Cursor()):
         yield record

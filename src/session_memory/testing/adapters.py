@@ -1,7 +1,7 @@
 """The contract of an adapter, as a suite that any adapter can run over samples of its own.
 
     class TestParley(AdapterContract):
-        adapter = parley_adapter
+        adapter = parley_adapter.AGENT
         samples = Path(__file__).parent / "samples"
         unknown = b'{"what":"something new","at":"2026-07-01T10:00:00Z"}\\n'
 
@@ -15,8 +15,9 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar
 
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
 from session_memory.collect.native import dump_of, dumped, opened, unpacked
 from session_memory.core.ids import FLAVOR, NATIVE_ID
@@ -59,7 +60,7 @@ class BytesSource:
 class AdapterContract:
     """Subclass it in a test module, name ``adapter`` and ``samples``, and pytest does the rest."""
 
-    adapter: ClassVar[Any]
+    adapter: ClassVar[Agent]
     samples: ClassVar[Path]
     unknown: ClassVar[bytes] = b""
     malformed: ClassVar[bytes] = b"{neither a record nor the beginning of one\n"
@@ -69,10 +70,10 @@ class AdapterContract:
     # ------------------------------------------------------------ what the module says
 
     def test_the_adapter_says_what_it_is(self) -> None:
-        assert FLAVOR.fullmatch(self.adapter.FLAVOR)
-        assert isinstance(self.adapter.VERSION, int) and self.adapter.VERSION > 0
-        assert isinstance(self.adapter.BOOKKEEPING, frozenset)
-        assert all(isinstance(kind, str) and kind for kind in self.adapter.BOOKKEEPING)
+        assert FLAVOR.fullmatch(self.adapter.flavor)
+        assert isinstance(self.adapter.version, int) and self.adapter.version > 0
+        assert isinstance(self.adapter.bookkeeping, frozenset)
+        assert all(isinstance(kind, str) and kind for kind in self.adapter.bookkeeping)
 
     def test_roots_follow_from_what_they_are_given(self, tmp_path: Path) -> None:
         found = self.adapter.roots({}, tmp_path)
@@ -245,7 +246,7 @@ class AdapterContract:
 
     def test_a_store_of_the_samples_is_sound_and_gives_them_back(self, tmp_path: Path) -> None:
         """The adapter must be registered: by name, or by an entry point of its package."""
-        with collected(self.samples, flavor=self.adapter.FLAVOR) as store:
+        with collected(self.samples, flavor=self.adapter.flavor) as store:
             check_sound(store)
             before = store.fingerprint()
             assert rebuilt(store).fingerprint() == before
@@ -262,7 +263,7 @@ class AdapterContract:
 
     def _sources(self) -> Iterator[BytesSource]:
         for ref in self._refs():
-            dump = dump_of(self.adapter.FLAVOR)
+            dump = dump_of(self.adapter.flavor)
             with (
                 opened(ref.place) as native,
                 unpacked(native, ref.place) if dump is None else dumped(ref, dump) as file,
@@ -281,7 +282,7 @@ class AdapterContract:
     def _check_one_of(self, record: Record) -> None:
         held = [bool(record.events), record.bookkeeping is not None, record.problem is not None]
         assert sum(held) == 1, record
-        assert record.bookkeeping is None or record.bookkeeping in self.adapter.BOOKKEEPING, record
+        assert record.bookkeeping is None or record.bookkeeping in self.adapter.bookkeeping, record
 
 
 def _check_event(event: NativeEvent) -> None:

@@ -6,8 +6,10 @@ projects/<slug>/<session>/subagents/**/agent-<id>.jsonl         a subagent, with
 projects/<slug>/<session>/tool-results/*                        spilled tool output
 """
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
@@ -15,6 +17,7 @@ from session_memory.adapters.gathered import files_below, is_an_agents
 from session_memory.core.roles import DOCUMENT, SPILL
 
 _SNIFFED = 65536
+KEEPS_DAYS = 30
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
@@ -23,6 +26,24 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
         return [Path(part).expanduser() for part in configured.split(",") if part]
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     return [home / ".claude", config / "claude"]
+
+
+def directory_fits(name: str, pattern: str) -> bool:
+    """Whether a directory below ``projects`` is that of a repository. Claude Code names it after
+    the path of the repository, with a dash for every slash."""
+    return fnmatchcase(name, f"*-{pattern}") or fnmatchcase(name, pattern)
+
+
+def keeps_days(root: Path) -> int:
+    """After how many days Claude Code deletes a log that it has not written to."""
+    for directory in (root, root / ".claude"):
+        try:
+            days = json.loads((directory / "settings.json").read_bytes()).get("cleanupPeriodDays")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(days, int) and days > 0:
+            return days
+    return KEEPS_DAYS
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:

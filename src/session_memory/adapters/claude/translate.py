@@ -8,6 +8,7 @@ from zlib import crc32
 import msgspec
 
 from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage, Record, SourceRef
+from session_memory.adapters.claude.kinds import BOOKKEEPING
 from session_memory.adapters.claude.lines import (
     Attachment,
     Block,
@@ -38,20 +39,6 @@ from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
 from session_memory.core.time import parse_time
 
-# Copies of requests, progress ticks and latches: the raw keeps them, reports count them, and
-# none of them says anything a person or a model said.
-BOOKKEEPING = frozenset(
-    {
-        "api-request",
-        "api-request-blob",
-        "api-request-shape",
-        "atis-latch",
-        "bridge-session",
-        "last-prompt",
-        "progress",
-        "tools-used",
-    }
-)
 SYNTHETIC = "<synthetic>"
 # What no response and no turn can come to: sums over such figures would fit no column.
 MOST_TOKENS = 1 << 40

@@ -6,13 +6,12 @@ twice and nothing is lost where one of them is missing.
 """
 
 from session_memory.adapters.base import NativeEvent, Record
+from session_memory.adapters.codex.kinds import TWIN
 from session_memory.adapters.codex.lines import Completed, Message, Reasoning, Said
 from session_memory.adapters.codex.prompts import injected_as, is_injected_kind, persons_words
 from session_memory.adapters.codex.reading import ANSWER, PROMPT, THOUGHT, Reading, text_of, texts
 from session_memory.adapters.codex.state import EVENT, ITEM
 from session_memory.core.text import one_line
-
-TWIN = "twin"
 
 
 def message(reading: Reading, native: Message, record: Record) -> None:

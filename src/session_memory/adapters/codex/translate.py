@@ -6,6 +6,7 @@ from typing import Any
 
 from session_memory.adapters.base import Record
 from session_memory.adapters.codex import messages, threads, tools, turns
+from session_memory.adapters.codex.kinds import ENDED, TOOL_ITEMS
 from session_memory.adapters.codex.lines import (
     Applied,
     Call,
@@ -30,37 +31,6 @@ from session_memory.core.text import escaped, one_line
 
 _DETAIL = 120
 
-_ENDED = frozenset(
-    {
-        *("exec_command_begin", "exec_command_end", "exec_command_output_delta"),
-        *("patch_apply_begin", "patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end"),
-        *("web_search_begin", "web_search_end", "view_image_tool_call", "terminal_interaction"),
-        *("dynamic_tool_call_request", "dynamic_tool_call_response"),
-        *("image_generation_begin", "image_generation_end"),
-        *("collab_agent_spawn_begin", "collab_agent_spawn_end"),
-        *("collab_agent_interaction_begin", "collab_agent_interaction_end"),
-        *("collab_waiting_begin", "collab_waiting_end", "collab_close_begin", "collab_close_end"),
-        *("collab_resume_begin", "collab_resume_end", "sub_agent_activity"),
-    }
-)
-_TOOL_ITEMS = frozenset(
-    {
-        *("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"),
-        *("CollabAgentToolCall", "SubAgentActivity", "WebSearch", "ImageView", "ImageGeneration"),
-    }
-)
-# Counts of tokens, second accounts of calls, settings that did not change, the twin of what was
-# told, a parent's history repeated for a subagent's model: the raw keeps them, reports count them.
-BOOKKEEPING = (
-    frozenset(
-        {
-            *("state", "token_count", "token_usage_record", "task_started", "item_started"),
-            *("turn_context", "thread_settings_applied", messages.TWIN, "inherited"),
-        }
-    )
-    | _ENDED
-    | _TOOL_ITEMS
-)
 _CALLS = (
     *("function_call", "custom_tool_call", "local_shell_call"),
     *("web_search_call", "tool_search_call", "image_generation_call"),
@@ -97,14 +67,14 @@ _EVENTS: dict[str, Entry] = {
     "error": (turns.error, Said),
     "stream_error": (turns.stream_error, Said),
     "item_started": (turns.bookkeeping_of("item_started"), Said),
-    **{kind: (tools.ended_of(kind), Ended) for kind in _ENDED},
+    **{kind: (tools.ended_of(kind), Ended) for kind in ENDED},
 }
 _ITEMS: dict[str, Entry] = {
     "UserMessage": (messages.user_message_item, Completed),
     "AgentMessage": (messages.agent_message_item, Completed),
     "Reasoning": (messages.reasoning_item, Completed),
     "Plan": (turns.plan_item, Completed),
-    **dict.fromkeys(_TOOL_ITEMS, (tools.tool_item, Completed)),
+    **dict.fromkeys(TOOL_ITEMS, (tools.tool_item, Completed)),
 }
 _LINES: dict[str, Entry] = {
     "session_meta": (threads.session_meta, SessionMeta),

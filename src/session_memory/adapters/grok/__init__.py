@@ -1,48 +1,26 @@
 """Grok Build: one directory per session; ``updates.jsonl`` in it is the log.
 
-Evidence: docs/formats/grok.md. A line is translated with a little memory of the lines before it
-(which message goes on, which calls are open, which subagents the turn has taken up); that memory
+Evidence: docs/formats/grok.md. A line is translated with a little memory of the lines before it:
+which message goes on, which calls are open, which subagents the turn has started. That memory
 travels in the cursor.
 """
 
-from collections.abc import Iterator
+from session_memory.adapters.agent import Agent, lazy
+from session_memory.adapters.grok.kinds import BOOKKEEPING, TIMELINE_BOOKKEEPING
 
-from session_memory.adapters import jsonl
-from session_memory.adapters.base import Cursor, Readable, Record
-from session_memory.adapters.grok import state, timeline, translate
-from session_memory.adapters.grok.documents import from_document
-from session_memory.adapters.grok.layout import discover, recognizes, roots
-from session_memory.core.roles import DOCUMENT, SPILL, TIMELINE
+_HERE = __name__
 
-__all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes", "roots"]
-
-FLAVOR = "grok"
-# Raise it whenever the same bytes give other events: stores then offer a rebuild from the raw.
-VERSION = 1
-BOOKKEEPING = translate.BOOKKEEPING | timeline.BOOKKEEPING
-LONGEST_DOCUMENT = 1024 * 1024
-
-
-def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
-    ref = source.ref
-    if ref.role == SPILL:
-        return
-    with source.open(cursor.offset) as stream:
-        if ref.role == DOCUMENT:
-            body = stream.read(LONGEST_DOCUMENT)
-            # Nothing yet: the agent has created it and will write it in a moment.
-            if body and not cursor.offset:
-                yield Cursor(len(body)), from_document(ref, body)
-        elif ref.role == TIMELINE:
-            answers = timeline.restored(cursor.state)
-            for offset, length, line in jsonl.lines(stream, cursor.offset):
-                if line is None or not line.isspace():
-                    record = timeline.from_moment(ref, answers, offset, length, line)
-                    yield Cursor(offset + length, timeline.saved(answers)), record
-        else:
-            memory = state.restored(cursor.state)
-            for offset, length, line in jsonl.lines(stream, cursor.offset):
-                if line is None or not line.isspace():
-                    record = translate.from_line(ref, memory, offset, length, line)
-                    yield Cursor(offset + length, state.saved(memory)), record
+AGENT = Agent(
+    flavor="grok",
+    version=1,
+    roots=lazy(f"{_HERE}.layout:roots"),
+    discover=lazy(f"{_HERE}.layout:discover"),
+    recognizes=lazy(f"{_HERE}.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    bookkeeping=BOOKKEEPING | TIMELINE_BOOKKEEPING,
+    directories=(".grok",),
+    directory_fits=lazy(f"{_HERE}.layout:directory_fits"),
+    resume_command=("grok", "--resume"),
+    instruction_files=("GROK.md", "AGENTS.md", "AGENTS.override.md"),
+    provider="x-ai",
+)

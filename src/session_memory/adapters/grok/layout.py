@@ -9,7 +9,9 @@ sessions/<encoded cwd>/<session>/**                       everything else, kept 
 
 import os
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
+from urllib.parse import unquote
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import is_an_agents
@@ -28,6 +30,12 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
     """``$GROK_HOME`` when set, else ``~/.grok``."""
     configured = environ.get("GROK_HOME")
     return [Path(configured).expanduser() if configured else home / ".grok"]
+
+
+def directory_fits(name: str, pattern: str) -> bool:
+    """Whether a directory below ``sessions`` is that of a repository. Grok names it after the
+    percent-encoded path of the repository."""
+    return fnmatchcase(unquote(name).rpartition("/")[2], pattern)
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:

@@ -9,25 +9,12 @@ from zlib import crc32
 import msgspec
 
 from session_memory.adapters.base import CallOutcome, NativeEvent, Record, SourceRef
+from session_memory.adapters.grok.kinds import TIMELINE_BOOKKEEPING
 from session_memory.adapters.grok.lines import Moment, decode_moment
 from session_memory.adapters.grok.names import MOST_MS, fit
 from session_memory.core.text import one_line
 from session_memory.core.time import parse_time
 
-BOOKKEEPING = frozenset(
-    {
-        "first_token",
-        "interjected",
-        "loop_started",
-        "permission_requested",
-        "permission_resolved",
-        "phase_changed",
-        "tool_completed",
-        "tool_started",
-        "turn_ended",
-        "turn_started",
-    }
-)
 # Rules answer at once; nobody reads a question and answers it faster than this.
 PERSONS_WAIT_MS = 500
 MOST_GRANTS = 64
@@ -84,7 +71,7 @@ def from_moment(
             record.outcomes = [_outcome(moment, moment.call_id, state)]
         case "yolo_toggled":
             _toggled(moment, record, state)
-    if moment.type in BOOKKEEPING:
+    if moment.type in TIMELINE_BOOKKEEPING:
         record.bookkeeping = moment.type
     elif not record.events:
         _lifecycle(moment, record)

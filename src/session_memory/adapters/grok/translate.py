@@ -11,6 +11,7 @@ from session_memory.adapters.grok.calls import (
     spawned,
     task_completed,
 )
+from session_memory.adapters.grok.kinds import BOOKKEEPING
 from session_memory.adapters.grok.lines import LineMeta, Update, decode_line
 from session_memory.adapters.grok.messages import agent_chunk, lifecycle, said_in, user_chunk
 from session_memory.adapters.grok.names import directory_of, fit, record_id, time_of
@@ -18,30 +19,6 @@ from session_memory.adapters.grok.state import State
 from session_memory.adapters.grok.turns import retry, rewind, turn_completed
 from session_memory.core.text import one_line
 
-# Ticks, previews, copies of settings, and the lines that only complete one before them.
-BOOKKEEPING = frozenset(
-    {
-        "agent_message_chunk",
-        "agent_thought_chunk",
-        "available_commands_update",
-        "background_tasks",
-        "hooks_changed",
-        "interaction_resolved",
-        "memory_files",
-        "pending_interaction",
-        "plugins_changed",
-        "reasoning_completed",
-        "relay_sync_status",
-        "response_completed",
-        "response_started",
-        "session_status",
-        "subagent_progress",
-        "tool_call",
-        "tool_call_delta_chunk",
-        "tool_call_update",
-        "user_message_chunk",
-    }
-)
 PLANNING_TOOLS = frozenset({"enter_plan_mode", "exit_plan_mode"})
 _DETAIL = 120
 

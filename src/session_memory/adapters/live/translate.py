@@ -8,8 +8,6 @@ from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.live.answer import Answer
 from session_memory.core.text import one_line
 
-# What a model call used belongs to its answer.
-BOOKKEEPING = frozenset({"usage"})
 _TAKEN_BACK = frozenset({"rewind", "clear"})
 
 

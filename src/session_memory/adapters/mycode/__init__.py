@@ -1,42 +1,19 @@
 """mycode: one directory per session; ``messages.jsonl`` in it is the log.
 
-Evidence: docs/formats/mycode.md. A line is translated with the list of the messages that are
-visible at that moment, for a rewind names its place in that list; the list travels in the cursor.
+Evidence: docs/formats/mycode.md. A rewind names its place in the list of messages that were
+visible at that moment. So a line is translated with that list, which travels in the cursor.
 """
 
-from collections.abc import Iterator
+from session_memory.adapters.agent import Agent, lazy
 
-from session_memory.adapters import jsonl
-from session_memory.adapters.base import Cursor, Readable, Record
-from session_memory.adapters.mycode.documents import from_document
-from session_memory.adapters.mycode.layout import discover, recognizes, roots
-from session_memory.adapters.mycode.translate import from_line
-from session_memory.adapters.mycode.visible import restored, saved
-from session_memory.core.roles import DOCUMENT, SPILL
+_HERE = __name__
 
-__all__ = ["BOOKKEEPING", "FLAVOR", "VERSION", "discover", "read", "recognizes", "roots"]
-
-FLAVOR = "mycode"
-# Raise it whenever the same bytes give other events: stores then offer a rebuild from the raw.
-VERSION = 1
-BOOKKEEPING: frozenset[str] = frozenset()
-LONGEST_DOCUMENT = 1024 * 1024
-
-
-def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """Every record from ``cursor`` on; a document is a single one."""
-    ref = source.ref
-    if ref.role == SPILL:
-        return
-    with source.open(cursor.offset) as stream:
-        if ref.role == DOCUMENT:
-            body = stream.read(LONGEST_DOCUMENT)
-            # Nothing yet: the agent has created it and will write it in a moment.
-            if body and not cursor.offset:
-                yield Cursor(len(body)), from_document(ref, body)
-            return
-        visible = restored(cursor.state)
-        for offset, length, line in jsonl.lines(stream, cursor.offset):
-            if line is None or not line.isspace():
-                record = from_line(ref, visible, offset, length, line)
-                yield Cursor(offset + length, saved(visible)), record
+AGENT = Agent(
+    flavor="mycode",
+    version=1,
+    roots=lazy(f"{_HERE}.layout:roots"),
+    discover=lazy(f"{_HERE}.layout:discover"),
+    recognizes=lazy(f"{_HERE}.layout:recognizes"),
+    read=lazy(f"{_HERE}.source:read"),
+    directories=(".mycode",),
+)

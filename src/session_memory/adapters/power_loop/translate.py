@@ -10,8 +10,6 @@ from session_memory.adapters.words import strings_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
 
-# A session's beginning and what its answers used are no events of their own.
-BOOKKEEPING = frozenset({"sessions", "usage_rounds"})
 NOTE = "compact_note"
 _DETAIL = 120
 _SECONDS = 100_000_000_000

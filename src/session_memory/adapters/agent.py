@@ -1,0 +1,100 @@
+"""What an agent declares about itself. Each adapter package exports one ``Agent`` as ``AGENT``.
+
+Everything that is true of one agent and not of another is a field here, so that no other room
+names an agent. A field with a default is optional. Heavy functions are given as
+``lazy("module:function")``: asking for a fact must not import the code that reads logs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
+
+Dump = Callable[[Path, SourceRef], Iterator[bytes]]
+
+
+def lazy(place: str) -> Callable[..., Any]:
+    """The function at ``module:name``. Its module is imported when it is first called."""
+
+    @cache
+    def function() -> Callable[..., Any]:
+        module, _, name = place.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
+
+    def call(*arguments: Any) -> Any:
+        return function()(*arguments)
+
+    return call
+
+
+def _keeps_for_ever(root: Path) -> int | None:
+    return None
+
+
+def _never_resumes(agent_version: str) -> bool:
+    return False
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent: how its logs are collected, and what others have to know about it.
+
+    Collecting:
+
+    - ``flavor``: the name of the agent, as in ``[sources.<flavor>]`` and ``<flavor>:<id>``.
+    - ``version``: raise it whenever the same bytes give other events. Stores then offer a rebuild.
+    - ``roots(environ, home)``: where the agent keeps its sessions, best first. They need not exist.
+    - ``discover(root)``: every source below a root.
+    - ``recognizes(head)``: whether the first bytes of a loose file look like this agent's log.
+    - ``read(source, cursor)``: the records of a source after the cursor, each with its cursor.
+    - ``bookkeeping``: the kinds of records that give no events.
+    - ``dump(database, ref)``: the rows of a database as lines, for an agent that keeps one.
+
+    Facts, all optional:
+
+    - ``directories``: names of the agent's own directories, such as ``.claude``.
+    - ``worktrees``: where the agent puts git worktrees, such as ``/.claude/worktrees/``.
+    - ``directory_fits(name, pattern)``: whether a directory of logs is named after a repository
+      that fits the pattern.
+    - ``keeps_days(root)``: after how many days the agent deletes a log; None when it never does.
+    - ``resume_command``: the program and options that resume a session; its id is added.
+    - ``copies_are_resumes(agent_version)``: whether a session that repeats another's history
+      resumes it. Otherwise it is a fork.
+    - ``instruction_files``: the files of a project that the agent reads, its own name first.
+    - ``provider``: who sells the models that this agent uses, as the price table names it.
+    - ``model_prefix``: what the names of its models begin with and a table may leave out.
+    - ``has_statusline``: whether the agent runs a program to fill its status line.
+    - ``decision_tools``: tools whose result is a person's decision. ``plan_tools`` are those of
+      them that accept or refuse a plan.
+    - ``hidden_kinds``: native kinds of events that a reader does not want to see.
+    - ``problem``: why this is only a substitute for an agent; empty for a real one.
+    """
+
+    flavor: str
+    version: int
+    roots: Callable[[Mapping[str, str], Path], list[Path]]
+    discover: Callable[[Path], Iterable[SourceRef | Unlisted]]
+    recognizes: Callable[[bytes], bool]
+    read: Callable[[Readable, Cursor], Iterator[tuple[Cursor, Record]]]
+    bookkeeping: frozenset[str] = frozenset()
+    dump: Dump | None = None
+    directories: tuple[str, ...] = ()
+    worktrees: tuple[str, ...] = ()
+    directory_fits: Callable[[str, str], bool] = fnmatchcase
+    keeps_days: Callable[[Path], int | None] = _keeps_for_ever
+    resume_command: tuple[str, ...] = ()
+    copies_are_resumes: Callable[[str], bool] = _never_resumes
+    instruction_files: tuple[str, ...] = ("AGENTS.md", "AGENTS.override.md")
+    provider: str | None = None
+    model_prefix: str = ""
+    has_statusline: bool = False
+    decision_tools: frozenset[str] = frozenset()
+    plan_tools: frozenset[str] = frozenset()
+    hidden_kinds: frozenset[str] = frozenset()
+    problem: str = ""

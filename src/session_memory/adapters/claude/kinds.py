@@ -1,0 +1,30 @@
+"""Kinds of records in Claude Code's logs that say nothing a person or a model said."""
+
+# They give no events: copies of requests, progress ticks and latches. The raw keeps them, and
+# reports count them.
+BOOKKEEPING = frozenset(
+    {
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "bridge-session",
+        "last-prompt",
+        "progress",
+        "tools-used",
+    }
+)
+# They are events that a reader does not want to see.
+HIDDEN = frozenset(
+    {
+        "agent-name",
+        "ai-title",
+        "custom-title",
+        "file-history-snapshot",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "queue-operation",
+        "summary",
+    }
+)

@@ -1,0 +1,67 @@
+"""Reading a source of Claude Code: a log, a subagent's log, or a subagent's meta document."""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from session_memory.adapters import jsonl
+from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
+from session_memory.adapters.claude.translate import from_line, from_meta, session_named_in
+from session_memory.core.roles import DOCUMENT, SPILL
+
+# Well below the size of a piece that collect hands over: otherwise the wait would never end.
+LONGEST_WAIT = 1024 * 1024
+MOST_WAITING = 500
+LONGEST_DOCUMENT = 1024 * 1024
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on; a meta document is a single one."""
+    ref = source.ref
+    if ref.role == SPILL:
+        return
+    with source.open(cursor.offset) as stream:
+        if ref.role == DOCUMENT:
+            body = stream.read(LONGEST_DOCUMENT)
+            # An empty document was created a moment ago and is not written yet.
+            if body and not cursor.offset:
+                yield Cursor(len(body)), from_meta(ref, body)
+        elif ref.agent and not ref.session:
+            yield from _of_a_subagent_beside_its_session(ref, stream, cursor)
+        else:
+            for offset, length, line in jsonl.lines(stream, cursor.offset):
+                if line is None or not line.isspace():
+                    yield Cursor(offset + length), from_line(ref, offset, length, line)
+
+
+def _of_a_subagent_beside_its_session(
+    ref: SourceRef, stream: BinaryIO, cursor: Cursor
+) -> Iterator[tuple[Cursor, Record]]:
+    """The lines of a subagent's log that lies beside its session's log.
+
+    Only the lines name the session, and the first ones may not name it yet. They are held back
+    until one does, or until a line of the conversation names none. The cursor remembers the name
+    behind a ``=``.
+    """
+    session, decided = cursor.state[1:], bool(cursor.state)
+    waiting: list[tuple[int, int, bytes | None]] = []
+    held = 0
+    for offset, length, line in jsonl.lines(stream, cursor.offset):
+        if line is not None and line.isspace():
+            continue
+        if not decided:
+            record = from_line(ref, offset, length, line)
+            if record.problem is not None and not waiting:
+                yield Cursor(offset + length), record
+                continue
+            session = session_named_in(line) or ""
+            decided = bool(session or record.native_id or record.usage)
+        waiting.append((offset, length, line))
+        held += length
+        if decided or held > LONGEST_WAIT or len(waiting) >= MOST_WAITING:
+            decided = True
+            known = msgspec.structs.replace(ref, session=session)
+            for place, size, text in waiting:
+                yield Cursor(place + size, f"={session}"), from_line(known, place, size, text)
+            waiting, held = [], 0

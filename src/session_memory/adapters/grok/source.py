@@ -1,0 +1,36 @@
+"""Reading a source of Grok: the log of a session, its timeline, or a document beside them."""
+
+from collections.abc import Iterator
+
+from session_memory.adapters import jsonl
+from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.grok import state, timeline, translate
+from session_memory.adapters.grok.documents import from_document
+from session_memory.core.roles import DOCUMENT, SPILL, TIMELINE
+
+LONGEST_DOCUMENT = 1024 * 1024
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on; a document is a single one."""
+    ref = source.ref
+    if ref.role == SPILL:
+        return
+    with source.open(cursor.offset) as stream:
+        if ref.role == DOCUMENT:
+            body = stream.read(LONGEST_DOCUMENT)
+            # Nothing yet: the agent has created it and will write it in a moment.
+            if body and not cursor.offset:
+                yield Cursor(len(body)), from_document(ref, body)
+        elif ref.role == TIMELINE:
+            answers = timeline.restored(cursor.state)
+            for offset, length, line in jsonl.lines(stream, cursor.offset):
+                if line is None or not line.isspace():
+                    record = timeline.from_moment(ref, answers, offset, length, line)
+                    yield Cursor(offset + length, timeline.saved(answers)), record
+        else:
+            memory = state.restored(cursor.state)
+            for offset, length, line in jsonl.lines(stream, cursor.offset):
+                if line is None or not line.isspace():
+                    record = translate.from_line(ref, memory, offset, length, line)
+                    yield Cursor(offset + length, state.saved(memory)), record

@@ -1,0 +1,121 @@
+"""A substitute for an agent whose adapter is missing, broken or too old.
+
+It reads JSON lines without knowing the agent: it finds the blocks of a record, their text, and
+what a call was given. It discovers nothing, and what it reads is shown but never stored.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from session_memory.adapters import jsonl
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.base import Cursor, NativeEvent, Readable, Record, SourceRef
+from session_memory.adapters.words import strings_in
+from session_memory.core.text import escaped, one_line
+
+DEEPEST = 20
+# Names under which agents keep what was said, thought or printed.
+_TEXTS = frozenset(
+    {
+        *("text", "content", "message", "thinking", "reasoning", "prompt", "summary"),
+        *("output", "stdout", "stderr", "result", "error", "title", "description"),
+    }
+)
+# Names under which agents keep what a call was given.
+_ARGUMENTS = ("input", "arguments", "args", "parameters", "rawInput")
+
+
+def substitute(flavor: str, problem: str) -> Agent:
+    """An agent without sources, for the sessions of ``flavor`` that a store already has."""
+    return Agent(
+        flavor=flavor,
+        version=0,
+        roots=_no_roots,
+        discover=_no_sources,
+        recognizes=_nothing,
+        read=read,
+        problem=problem,
+    )
+
+
+def _no_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    return []
+
+
+def _no_sources(root: Path) -> Iterator[SourceRef]:
+    return iter(())
+
+
+def _nothing(head: bytes) -> bool:
+    return False
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """One record for each line, with one event for each block that can be told apart."""
+    with source.open(cursor.offset) as stream:
+        for offset, length, line in jsonl.lines(stream, cursor.offset):
+            record = Record(offset, length, source.ref.session)
+            record.events = [_event(block) for block in blocks_of(_decoded(line))]
+            yield Cursor(offset + length), record
+
+
+def _decoded(line: bytes | None) -> Any:
+    if line is None:
+        return None
+    try:
+        return jsonl.decode_anything(line)
+    except ValueError:
+        return line.decode("utf-8", "backslashreplace").strip()
+
+
+def _event(block: Any) -> NativeEvent:
+    text = escaped("\n".join(_texts(block)))
+    return NativeEvent("lifecycle", "system", one_line(text), body=text, arguments=_given(block))
+
+
+def blocks_of(record: Any) -> list[Any]:
+    """The items of the nearest ``content`` list of objects; the record itself where it has none."""
+    waiting, depth = [record], 0
+    while waiting and depth < DEEPEST:
+        objects = [value for value in waiting if isinstance(value, dict)]
+        for value in objects:
+            content = value.get("content")
+            if isinstance(content, list) and content and isinstance(content[0], dict):
+                return content
+        waiting = [inner for value in objects for inner in value.values()]
+        depth += 1
+    return [record]
+
+
+def _texts(block: Any) -> list[str]:
+    """What a block says, by the names of its fields; all of its texts where no name is known."""
+    if isinstance(block, str):
+        return [block]
+    return list(_named_texts(block, 0)) or ([] if _given(block) else list(strings_in(block)))
+
+
+def _named_texts(value: Any, depth: int) -> Iterator[str]:
+    if depth > DEEPEST:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from [item] if isinstance(item, str) else _named_texts(item, depth + 1)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if isinstance(inner, str):
+                if name in _TEXTS and inner:
+                    yield inner
+            elif name not in _ARGUMENTS:
+                yield from _named_texts(inner, depth + 1)
+
+
+def _given(block: Any) -> Any:
+    """What a call was given, where the block or an object right in it says so."""
+    if not isinstance(block, dict):
+        return None
+    for owner in (block, *(value for value in block.values() if isinstance(value, dict))):
+        for name in _ARGUMENTS:
+            if isinstance(owner.get(name), dict):
+                return owner[name]
+    return None

@@ -1,0 +1,20 @@
+"""Reading a dump of power-loop's database: its log, or the document about its sessions."""
+
+from collections.abc import Iterator
+
+from session_memory.adapters import jsonl
+from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.power_loop.translate import from_row, from_session
+from session_memory.core.roles import DOCUMENT
+
+
+def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
+    """Every record from ``cursor`` on; the document has one for each session."""
+    with source.open(cursor.offset) as stream:
+        for offset, length, line in jsonl.lines(stream, cursor.offset):
+            if source.ref.role == DOCUMENT:
+                record = from_session(offset, length, line)
+                if record is not None:
+                    yield Cursor(offset + length), record
+            elif line is None or not line.isspace():
+                yield Cursor(offset + length), from_row(offset, length, line)

@@ -1,0 +1,48 @@
+"""What rooms above ``derive`` may ask about agents. They never import an adapter.
+
+Every question has an answer for every flavor: a store may hold sessions of an agent whose adapter
+is not installed, and ``about(flavor).problem`` then says so.
+"""
+
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.registry import agent_or_substitute as about
+from session_memory.adapters.registry import (
+    agents,
+    all_instruction_files,
+    broken_adapters,
+    flavors,
+    instruction_files,
+    own_directories,
+    worktree_places,
+)
+
+__all__ = [
+    "Agent",
+    "about",
+    "agents",
+    "broken_adapters",
+    "flavors",
+    "instruction_files",
+    "own_directories",
+    "reads_instructions",
+    "short_model",
+    "statusline_flavor",
+    "worktree_places",
+]
+
+
+def reads_instructions(name: str, flavor: str) -> bool:
+    """Whether an agent reads an instruction file of this name; a name nobody claims is read by
+    all."""
+    own = {file.lower() for file in about(flavor).instruction_files}
+    return name.lower() in own or name.lower() not in all_instruction_files()
+
+
+def short_model(flavor: str, model: str) -> str:
+    """The name of a model without what all names of this agent's models begin with."""
+    return model.removeprefix(about(flavor).model_prefix)
+
+
+def statusline_flavor() -> str:
+    """The agent that runs a program for its status line; the first one if there are several."""
+    return next((one.flavor for one in agents() if one.has_statusline), "")

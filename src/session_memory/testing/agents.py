@@ -1,0 +1,43 @@
+"""Installing and removing agents for the length of a test."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+
+from session_memory.adapters import registry
+from session_memory.adapters.agent import Agent
+
+
+@contextmanager
+def installed(
+    *agents: Agent, beside_ours: bool = False, broken: dict[str, Exception] | None = None
+) -> Iterator[None]:
+    """Exactly these agents are installed; ``beside_ours`` keeps the built-in ones as well.
+
+    Loading an agent in ``broken`` raises its exception, as a plugin does that cannot be imported.
+    """
+    found = dict(registry.loaders()) if beside_ours else {}
+    for agent in agents:
+        found[agent.flavor] = _returning(agent)
+    for flavor, error in (broken or {}).items():
+        found[flavor] = _raising(error)
+    registry.forget_loaded()
+    with patch.object(registry, "loaders", cache(lambda: found)):
+        try:
+            yield
+        finally:
+            registry.forget_loaded()
+    registry.forget_loaded()
+
+
+def _returning(agent: Agent) -> Callable[[], Any]:
+    return lambda: agent
+
+
+def _raising(error: Exception) -> Callable[[], Any]:
+    def load() -> Any:
+        raise error
+
+    return load
