@@ -1,13 +1,14 @@
 # make run    set everything up, then collect your sessions
 # make test   set everything up, then check everything
 # make bench  set everything up, then measure
+# make docs   write the pages of docs/cli from the commands' own help
 #
 # Everything happens in .venv, which tools/setup makes on the first run and leaves alone
 # until pyproject.toml changes. PYTHON=/path/to/python picks the interpreter.
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup setup-dev clean
+.PHONY: help run test bench docs setup setup-dev clean
 
 BIN := .venv/bin
 PYTEST_ARGS ?= -n 2
@@ -37,6 +38,9 @@ test: setup-dev
 
 bench: setup-dev
 	@$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+docs: setup-dev
+	@$(BIN)/python -m session_memory.cli.kit.reference docs
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.cli.commands import copy_store
+from session_memory.cli.commands.admin.store import copy as copy_store
 from session_memory.demo import demo_home
 
 SECRET = "hunter2hunter2"

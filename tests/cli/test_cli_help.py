@@ -3,73 +3,192 @@
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from session_memory import __version__
-from session_memory.cli import SECTIONS, main
+from session_memory.cli.commands import DAILY, HEADINGS, OLD_NAMES
+from session_memory.cli.commands.admin import store as store_group
+from session_memory.cli.kit import command_files as kit_files
 from session_memory.cli.kit.command import Command
+from session_memory.cli.kit.command_files import (
+    CommandFile,
+    command_files,
+    find_file,
+    top_level,
+)
+from session_memory.cli.kit.group import CommandGroup, load_command
 from session_memory.cli.kit.reference import pages
 
 DOCS = Path(__file__).parents[2] / "docs"
-ROOT = click.Context(main, info_name="session-memory")
-NAMES = main.list_commands(ROOT)
+COMMANDS = [file for file in command_files() if not file.is_group]
+GROUPS = [file for file in command_files() if file.is_group]
+NAMES = {file.name for file in top_level()}
 
 # No store is opened by asking for help.
 pytestmark = pytest.mark.only("sqlite")
 
-
-def found(name: str) -> Command:
-    command = main.get_command(ROOT, name)
-    assert isinstance(command, Command)
-    return command
+every_command = pytest.mark.parametrize("file", COMMANDS, ids=lambda file: file.typed)
+every_group = pytest.mark.parametrize("file", GROUPS, ids=lambda file: file.typed)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_help_with_at_least_two_examples(name, run) -> None:
-    result = run(name, "--help")
+def command_of(line: str) -> tuple[CommandFile, list[str]]:
+    """The command that a line of a shell names, and its words."""
+    words = shlex.split(line.partition(" > ")[0].partition(" >> ")[0].partition(" < ")[0])
+    for size in (2, 1):
+        file = find_file(*words[:size])
+        if file is not None and " ".join(words[:size]) not in OLD_NAMES:
+            return file, words
+    raise AssertionError(f"no command is called that: {line}")
+
+
+@every_command
+def test_every_command_has_help_with_at_least_two_examples(file, run) -> None:
+    result = run(*file.words, "--help")
     assert result.exit_code == 0
     assert "Examples:" in result.stdout
-    assert 2 <= len(found(name).examples) <= 8
-    assert any(line.split()[0] == name for line, _ in found(name).examples)
+    examples = load_command(file).examples
+    assert 2 <= len(examples) <= 8
+    assert any(command_of(line)[0] == file for line, _ in examples)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_example_is_a_command_line_that_parses(name) -> None:
-    for line, _ in found(name).examples:
-        words = shlex.split(line.partition(" > ")[0].partition(" >> ")[0])
-        command = found(words[0])
+@every_group
+def test_every_group_lists_its_commands_with_an_example_of_each(file, run) -> None:
+    group = load_command(file)
+    assert isinstance(group, CommandGroup)
+    result = run(*file.words, "--help")
+    assert result.exit_code == 0
+    for name in group.list_commands(click.Context(group)):
+        assert f"\n  {name} " in result.stdout
+        assert f"session-memory {file.typed} {name}" in result.stdout
+
+
+@every_command
+def test_every_example_is_a_command_line_that_parses(file) -> None:
+    for line, _ in load_command(file).examples:
+        named, words = command_of(line)
+        command = load_command(named)
         known = {opt for param in command.params for opt in param.opts} | {"--help"}
         used = {word for word in words if word.startswith("--")}
         assert used <= known, line
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_list_of_commands_says_what_their_help_says(name) -> None:
-    (line,) = [section[name] for section in SECTIONS.values() if name in section]
-    assert (found(name).help or "").splitlines()[0] == line
+@pytest.mark.parametrize("file", command_files(), ids=lambda file: file.typed)
+def test_the_listing_shows_the_first_line_of_the_help(file) -> None:
+    command = load_command(file)
+    assert (command.help or "").splitlines()[0] == file.line
+    assert file.line.endswith(".")
+    assert command.name == file.name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_takes_the_shared_options_and_says_what_its_json_is(name) -> None:
-    options = {opt for param in found(name).params for opt in param.opts}
+@every_command
+def test_every_command_takes_the_shared_options_and_says_what_its_json_is(file) -> None:
+    command = load_command(file)
+    assert isinstance(command, Command)
+    options = {opt for param in command.params for opt in param.opts}
     assert {"--store", "--config", "--json", "--no-color", "--quiet"} <= options
-    assert found(name).json_shape
+    assert command.json_shape
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_argument_and_option_is_explained(name) -> None:
-    for param in found(name).params:
+@every_command
+def test_every_argument_and_option_is_explained(file) -> None:
+    for param in load_command(file).params:
         if isinstance(param, click.Option):
             assert param.help or isinstance(param.type, click.Choice), param.name
 
 
-def test_every_command_has_a_file_of_its_own() -> None:
-    folder = Path(str(sys.modules["session_memory.cli"].__file__)).parent / "commands"
-    files = {path.stem.rstrip("_").replace("_", "-") for path in folder.glob("[a-z]*.py")}
-    assert files == set(NAMES)
+NEW_COMMAND = '''\
+"""Count words.
+
+More about it.
+"""
+from session_memory.cli.kit.command import make_command
+
+@make_command(examples=(("store count-words", "all"),))
+def command() -> None:
+    print("4 words")
+'''
+
+
+@pytest.fixture
+def another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory of commands that has all headings, and the group ``store``."""
+    directory = tmp_path / "commands"
+    for heading in HEADINGS:
+        (directory / heading).mkdir(parents=True)
+    group = directory / "admin" / "store"
+    group.mkdir()
+    (group / "__init__.py").write_text(Path(str(store_group.__file__)).read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(kit_files, "DIRECTORY", directory)
+    monkeypatch.setattr(store_group, "__path__", [str(group)])
+    kit_files.forget_files()
+    yield directory
+    monkeypatch.undo()
+    kit_files.forget_files()
+
+
+def test_a_new_file_is_a_new_command(another_directory: Path, run) -> None:
+    """Adding a command needs one file: nothing else has to name it."""
+    assert run("store", "count-words").exit_code == 2
+    new = another_directory / "admin" / "store" / "count_words.py"
+    new.write_text(NEW_COMMAND, "utf-8")
+    kit_files.forget_files()
+    assert "count-words  Count words." in run("store", "--help").stdout
+    assert "More about it." in run("store", "count-words", "--help").stdout
+    assert run("store", "count-words").stdout == "4 words\n"
+
+
+# ---------------------------------------------------------------- the listing
+
+
+def test_the_daily_commands_come_first_and_every_command_is_listed_once(run) -> None:
+    lines = [line for line in run("--help").stdout.splitlines() if line.startswith("  ")]
+    listed = [line.split()[0] for line in lines if line.split()[0] in NAMES]
+    assert tuple(listed[: len(DAILY)]) == DAILY
+    assert sorted(listed) == sorted(NAMES)
+
+
+def test_the_headings_are_in_order(run) -> None:
+    lines = run("--help").stdout.splitlines()
+    titles = [line.rstrip(":") for line in lines if line and not line.startswith(" ")][1:-3]
+    assert titles == ["Every day", "Look", "Find", "Cost", "Learn", "Keep", "Live", "Admin"]
+
+
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_old_names_still_work_and_are_not_listed(old, run) -> None:
+    result = run(old, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: session-memory {old} ")
+    assert find_file(old) == find_file(*OLD_NAMES[old].split())
+    assert old not in NAMES
+    assert f"\n  {old} " not in run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("verfy",), "store verify"),
+        (("store", "verfy"), "store verify"),
+        (("sesions",), "sessions"),
+        (("accept",), "lessons accept"),
+        (("lessons", "acept"), "lessons accept"),
+        (("copy-stor",), "store copy"),
+        (("sqll",), "lake sql"),
+    ],
+)
+def test_an_unknown_command_suggests_near_ones(typed, meant, run) -> None:
+    result = run(*typed)
+    assert result.exit_code == 2
+    assert f"no such command '{typed[-1]}'" in result.stderr
+    hint = result.stderr.splitlines()[1]
+    assert hint.startswith("hint: Did you mean ") and meant in hint
+
+
+def test_an_unknown_command_that_is_near_to_none_points_to_the_help(run) -> None:
+    assert run("qqqq").stderr.splitlines()[1] == "hint: See: session-memory --help"
 
 
 def test_help_loads_neither_the_store_nor_anything_heavy() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import signal
 import stat
 import subprocess
@@ -10,17 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.shell_completion import ShellComplete
 
 from session_memory.cli import main
-from session_memory.cli.commands.live import command as family
-from session_memory.cli.kit.command import Command
 from session_memory.live.store import SessionStore
 
 ONE, TWO = "sess_4f1c0000", "sess_4f2d0000"
-MEMBERS = tuple(family.members)
 
 
 @pytest.fixture
@@ -348,36 +343,7 @@ def test_a_tail_that_nobody_reads_any_more_ends(live: SessionStore, start: Any) 
     assert tail.wait(timeout=30) == 0
 
 
-# ---------------------------------------------------------------- help and completion
-
-
-def member(name: str) -> Command:
-    found = family.get_command(click.Context(family, info_name="live"), name)
-    assert isinstance(found, Command)
-    return found
-
-
-@pytest.mark.only("sqlite")
-@pytest.mark.parametrize("name", MEMBERS)
-def test_every_live_command_explains_itself(name: str, run: Any) -> None:
-    found = member(name)
-    assert run("live", name, "--help").exit_code == 0
-    assert (found.help or "").splitlines()[0] == family.members[name]
-    assert found.json_shape and 2 <= len(found.examples) <= 4
-    for line, _ in found.examples:
-        words = shlex.split(line.partition(" > ")[0])
-        assert words[0] == "live"
-        known = {opt for param in member(words[1]).params for opt in param.opts}
-        assert {word for word in words if word.startswith("-") and word != "-"} <= known, line
-    for param in found.params:
-        assert isinstance(param, click.Argument) or getattr(param, "help", None), param.name
-
-
-@pytest.mark.only("sqlite")
-def test_every_live_command_has_a_file_of_its_own() -> None:
-    folder = Path(__file__).parents[2] / "src" / "session_memory" / "cli" / "live"
-    helping = {"__init__", "lines", "opened"}
-    assert {path.stem for path in folder.glob("*.py")} - helping == set(MEMBERS)
+# ---------------------------------------------------------------- completion
 
 
 def test_sessions_are_completed(live: SessionStore) -> None:
@@ -393,4 +359,4 @@ def test_completion_without_a_store_completes_nothing() -> None:
     complete = ShellComplete(main, {}, "session-memory", "_SESSION_MEMORY_COMPLETE")
     assert complete.get_completions(["live", "show"], "") == []
     names = [item.value for item in complete.get_completions(["live"], "re")]
-    assert names == ["rewind", "repair"]
+    assert names == ["repair", "rewind"]

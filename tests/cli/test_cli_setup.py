@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from session_memory.cli.commands.config import EXAMPLE
+from session_memory.cli.commands.admin.config import EXAMPLE
 from session_memory.config import Config, load_config
 
 

@@ -17,7 +17,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from session_memory.cli import main
-from session_memory.cli.commands.stats import SECTIONS
+from session_memory.cli.commands.look.stats import SECTIONS
 from session_memory.cli.lines.bars import ASCII, BLOCKS
 from session_memory.cli.lines.calendar import day_lines, every_day
 from session_memory.render.text import width

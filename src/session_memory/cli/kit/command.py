@@ -1,6 +1,7 @@
-"""What every command has: the shared options, examples, and a word on its JSON."""
+"""What every command has: the shared options, examples, and a description of its JSON."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,29 @@ PROGRAM = "session-memory"
 ALIGNED = 44
 # Set in the context where the options of every command are listed elsewhere.
 WITHOUT_SHARED = "session_memory.cli.without_shared"
+# Set in the context while a command runs that goes on where it was interrupted.
+RESUMABLE = "session_memory.cli.resumable"
 Examples = Sequence[tuple[str, str]]
 
 
 class Command(click.Command):
-    """A command with examples; ``json_shape`` says what ``--json`` prints."""
+    """A command with examples; ``json_shape`` says what ``--json`` prints.
+
+    ``resumable`` says that the command, interrupted and run again, goes on where it was.
+    """
 
     def __init__(
-        self, *args: Any, examples: Examples = (), json_shape: str = "", **kwargs: Any
+        self,
+        *args: Any,
+        examples: Examples = (),
+        json_shape: str = "",
+        resumable: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.json_shape = json_shape
+        self.resumable = resumable
         self.params += shared_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -47,6 +59,7 @@ class Command(click.Command):
         since, until = ctx.params.get("since"), ctx.params.get("until")
         if isinstance(since, int) and isinstance(until, int) and since >= until:
             raise click.UsageError("--since is after the end of --until", ctx)
+        ctx.meta[RESUMABLE] = self.resumable
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -57,11 +70,27 @@ class Command(click.Command):
         write_examples(self.examples, formatter)
 
 
-def command(
-    name: str, *, examples: Examples, json_shape: str = ""
+def make_command(
+    *, examples: Examples, json_shape: str = "", resumable: bool = False
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function the command ``name``; its docstring is the help."""
-    return click.command(name, cls=Command, examples=examples, json_shape=json_shape)
+    """Make a function the command of its file.
+
+    The name of the file is the command's name, and the docstring of the file is its help.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        from session_memory.cli.kit.command_files import command_name
+
+        return click.command(
+            command_name(function.__module__),
+            cls=Command,
+            help=sys.modules[function.__module__].__doc__,
+            examples=examples,
+            json_shape=json_shape,
+            resumable=resumable,
+        )(function)
+
+    return decorate
 
 
 def limit_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -21,10 +21,12 @@ class Failure(NamedTuple):
     status: int
 
 
-def guarded(run: Callable[[], int], *, as_json: bool, plain: bool, goes_on: bool = False) -> int:
-    """The exit status of ``run``; what it raises becomes a message on stderr.
+def guarded(
+    run: Callable[[], int], *, as_json: bool, plain: bool, is_resumable: Callable[[], bool]
+) -> int:
+    """The exit status of ``run``; an exception becomes a message on stderr.
 
-    ``goes_on`` says that, run again, it goes on where it was interrupted.
+    ``is_resumable`` is asked after an interruption: does the same command, run again, go on?
     """
     _write_anything()
     try:
@@ -43,13 +45,13 @@ def guarded(run: Callable[[], int], *, as_json: bool, plain: bool, goes_on: bool
         if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
             click.echo(error.format_message(), err=True)
             return USAGE
-        failure = explained(error, goes_on=goes_on)
+        failure = explained(error, resumable=is_resumable())
         with suppress(BrokenPipeError):
             report(failure, as_json=as_json, plain=plain)
         return failure.status
 
 
-def explained(error: BaseException, *, goes_on: bool = False) -> Failure:
+def explained(error: BaseException, *, resumable: bool = False) -> Failure:
     from session_memory.core.errors import SessionMemoryError
 
     match error:
@@ -61,7 +63,7 @@ def explained(error: BaseException, *, goes_on: bool = False) -> Failure:
             return Failure("usage", error.format_message(), None, USAGE)
         case click.Abort() | KeyboardInterrupt():
             hint = "What was done so far is kept; run the command again to go on."
-            return Failure("interrupted", "interrupted", hint if goes_on else None, INTERRUPTED)
+            return Failure("interrupted", "interrupted", hint if resumable else None, INTERRUPTED)
         case SessionMemoryError():
             return Failure(error.kind, str(error), error.hint, FAILED)
         case OSError():

@@ -9,6 +9,7 @@ import click
 
 from session_memory.cli import main
 from session_memory.cli.kit.command import PROGRAM, WITHOUT_SHARED
+from session_memory.cli.kit.program import sections
 
 COLUMNS = 88
 MADE_BY = "<!-- Made by: python -m session_memory.cli.kit.reference docs -->"
@@ -65,16 +66,16 @@ def pages() -> dict[str, str]:
         **main.context_settings,
     )
     made = {"cli.md": "\n".join([INTRODUCTION, *_help(PROGRAM, main, root), *_list()])}
-    for names in main.sections.values():
-        for name in names:
-            made[f"cli/{name}.md"] = "\n".join(_page(name, root))
+    for _, files in sections():
+        for file in files:
+            made[f"cli/{file.name}.md"] = "\n".join(_page(file.name, root))
     return made
 
 
 def _list() -> Iterator[str]:
-    for title, names in main.sections.items():
+    for title, files in sections():
         yield f"## {title}\n"
-        yield from (f"- [{name}](cli/{name}.md): {said}" for name, said in names.items())
+        yield from (f"- [{file.name}](cli/{file.name}.md): {file.line}" for file in files)
         yield ""
 
 
@@ -92,7 +93,7 @@ def _page(name: str, root: click.Context) -> Iterator[str]:
 
 
 def _members(name: str, command: click.Command, ctx: click.Context) -> Iterator[str]:
-    """The commands of a family, one level below it."""
+    """The commands of a group, one level below it."""
     if not isinstance(command, click.Group):
         return
     for member in command.list_commands(ctx):
@@ -112,7 +113,7 @@ def _text(command: click.Command, ctx: click.Context) -> str:
 
 
 def write(docs: Path) -> None:
-    """Make all pages anew; one of a command that is gone goes."""
+    """Write all pages, and remove those of commands that no longer exist."""
     made = pages()
     (docs / "cli").mkdir(exist_ok=True)
     for old in (docs / "cli").glob("*.md"):

@@ -1,0 +1,1 @@
+"""Look after the store and the program."""

@@ -1,0 +1,143 @@
+"""Show the settings in effect."""
+
+import json
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+
+EXAMPLE = """\
+# Session Memory reads this from ~/.session-memory/config.toml, or from the file that
+# SESSION_MEMORY_CONFIG names. Everything is optional: take away the # of what you want to set.
+
+# Where the store is: a file, or a database of a PostgreSQL server (postgresql://me@host/name).
+# SESSION_MEMORY_STORE and --store win over this.
+#store = "~/.session-memory/memory.db"
+
+# What this machine is called in the store; by default its host name. Set it once: sources are
+# known by machine and path.
+#host = "laptop"
+
+# Mask passwords, keys and tokens before anything is kept: the store then never sees them, and a log
+# can no longer be written back as it was.
+#redact = true
+
+# Per agent: whether to read it, where its logs are, and which of their paths to take.
+#[sources.claude]
+#enabled = true
+#roots = ["~/.claude", "/backup/old-laptop/.claude"]
+#glob = "*"
+
+# What is never read from now on; what was collected before stays.
+#[exclude]
+#paths = ["*/secret-project/*"]
+#repos = ["private-notes"]
+
+# Repositories (or working directories) that belong together. Sessions take their domain when they
+# are collected; session-memory rebuild gives it to all of them.
+#[domains]
+#webshop = "shop"
+#"billing-*" = "finance"
+
+# How much raw stays in the store, compressed, and for how long; what goes is archived first. See
+# docs/retention.md.
+#[retention]
+#raw_max_age_days = 45
+#raw_soft_cap_bytes = 4294967296
+#raw_hard_cap_bytes = 6442450944
+#distilled_cap_bytes = 1073741824
+#archive = true
+#archive_dir = "~/.session-memory/archive/memory"
+#after_sync = true
+
+# Prices of your own, in dollars for a million tokens: for a model that the price table does not
+# know, or that you get for less. Names may hold * and ?. What is left out costs what it is a part
+# of: cache_read, cache_write, cache_write_1h. web_searches is for a thousand of them, fast is what
+# fast mode multiplies by.
+#[prices."house-model-*"]
+#input = 3.0
+#output = 15.0
+#cache_read = 0.3
+
+# What you mean to spend, in dollars; session-memory budget says how it stands.
+#[budget]
+#day = 20
+#month = 200
+
+# Lessons: the folder they are kept in (by default lessons/ beside the store; you may commit it),
+# and how many sessions must show a pattern before it becomes a lesson, before that may be written
+# to a file, and before and after that for its effect to be judged.
+#[lessons]
+#dir = "~/code/webshop/lessons"
+#promote_sessions = 2
+#distribute_sessions = 3
+#measure_sessions = 5
+"""
+
+
+@make_command(
+    examples=(
+        ("config", "the settings in effect"),
+        ("config --example > ~/.session-memory/config.toml", "begin with a commented example"),
+        ("config --path", "which file is read"),
+    ),
+    json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
+    ' "settings": {"store", "host", "sources", "exclude", "domains", "redact", "prices", "budget",'
+    ' "retention", "lessons"}}',
+)
+@click.option("--example", is_flag=True, help="Print a commented example.")
+@click.option("--path", "only_path", is_flag=True, help="Print the path of the file.")
+@click.pass_obj
+def command(settings: Settings, example: bool, only_path: bool) -> None:
+    from session_memory.collect.discover import roots
+    from session_memory.config import config_path, config_values
+    from session_memory.store.address import shown
+
+    if example:
+        click.echo(EXAMPLE, nl=False)
+        return
+    path = settings.config or config_path()
+    if only_path:
+        print_json({"path": str(path)}) if settings.as_json else click.echo(safe(str(path)))
+        return
+    config = settings.configuration()
+    values, store = config_values(config), shown(settings.where(config))
+    values["store"] = shown(config.store)
+    places = roots(config)
+    if settings.as_json:
+        told = {"path": str(path), "exists": path.exists(), "store": store}
+        found = [
+            {"flavor": place.flavor, "path": str(place.path), "exists": place.exists}
+            for place in places
+        ]
+        print_json({**told, "roots": found, "settings": values})
+        return
+    there = "" if path.exists() else " (not there: these are the defaults)"
+    click.echo(safe(f"# {path}{there}"))
+    for place in places:
+        there = "" if place.exists else " (not there)"
+        click.echo(safe(f"# {place.flavor} logs: {short_path(place.path)}{there}"))
+    click.echo(_toml({**values, "store": store}))
+    remark(settings, "Every setting, explained: session-memory config --example")
+
+
+def _toml(values: dict[str, Any], table: str = "") -> str:
+    """Plain settings first, then tables; JSON texts, numbers and lists are TOML as well."""
+    plain = [
+        f"{_key(name)} = {json.dumps(value)}"
+        for name, value in values.items()
+        if not isinstance(value, dict)
+    ]
+    lines = [f"\n[{table}]", *plain] if table and plain else plain
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            lines.append(_toml(value, f"{table}.{_key(name)}" if table else _key(name)))
+    return "\n".join(lines)
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() else json.dumps(name)

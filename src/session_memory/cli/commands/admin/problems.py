@@ -1,0 +1,77 @@
+"""List what could not be read, with file and byte.
+
+The bytes themselves are kept in the raw, so that a later release may make sense of them.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    short_path,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+from session_memory.views.figures import plural
+
+if TYPE_CHECKING:
+    from session_memory.store.problems import Problem
+
+
+@make_command(
+    examples=(
+        ("problems", "what could not be read"),
+        ("problems --reason 'malformed line'", "only one sort of it"),
+        ("problems --json", "with hosts and times, for a script"),
+    ),
+    json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
+    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; a length of 0 concerns the whole'
+    " file.",
+)
+@click.option("--reason", metavar="TEXT", help="Only problems for this reason.")
+@click.option("--path", "text", metavar="TEXT", help="Only in paths with this in them.")
+@limit_option(100)
+@click.pass_obj
+def command(settings: Settings, reason: str | None, text: str | None, limit: int) -> None:
+    from session_memory.views.problems import list_problems
+
+    with settings.opened() as store:
+        listing = list_problems(store, reason=reason, text=text, limit=limit)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(_lines(listing.problems))
+    if not listing.total:
+        remark(settings, "No problems.")
+        return
+    sums = ", ".join(f"{number:,} {reason}" for reason, number in listing.reasons.items())
+    remark(settings, f"{plural(listing.total, 'problem')}: {sums}.")
+
+
+def _lines(problems: "list[Problem]") -> Iterator[str]:
+    columns = (
+        Column("reason"),
+        Column("byte", right=True),
+        Column("length", right=True),
+        Column("file", flexible=True),
+        Column("detail", flexible=True),
+    )
+    rows = (
+        (
+            Cell(problem.reason, {"fg": "yellow"}),
+            str(problem.place) if problem.length else "-",
+            str(problem.length) if problem.length else "-",
+            short_path(problem.path),
+            problem.detail,
+        )
+        for problem in problems
+    )
+    return table(columns, rows, terminal_width()) if problems else iter(())

@@ -1,0 +1,137 @@
+"""List where secrets are, never what they are.
+
+Everything that was kept is looked at: what was said, what tools printed, bodies beside the
+logs. Secrets are masked in every export; what to do about one that was printed is to
+change it where it is valid. Those who want the store without: sync --redact, and forget.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    short_path,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import Period
+from session_memory.views.figures import plural, size
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from session_memory.views.secrets import Finding, SecretList
+
+
+MOST_KINDS = 6
+
+
+def complete_kind(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    from click.shell_completion import CompletionItem
+
+    from session_memory.redact import KINDS
+
+    return [CompletionItem(kind) for kind in sorted(KINDS) if kind.startswith(incomplete)]
+
+
+@make_command(
+    examples=(
+        ("secrets", "where passwords, keys and tokens are in the store"),
+        ("secrets 5b0c6a1e", "in one session"),
+        ("secrets --kind github-token --since 30d", "one sort of them, lately"),
+        ("secrets --limit 0 --json", "all of them, for a script"),
+    ),
+    json_shape='{"secrets": [{"session_uid", "event_uid", "seq", "kind", "number", "count",'
+    ' "genuine", "preview", "path", "offset"}, …], "total", "distinct", "kinds": {KIND: COUNT},'
+    ' "bytes"}; equal numbers are the same secret, "genuine" is whether its checksum is right,'
+    " where it has one. The figures are of everything that was looked at.",
+)
+@click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
+@click.option("--kind", metavar="KIND", shell_complete=complete_kind, help="Only this kind.")
+@click.option("--flavor", metavar="NAME", help="Only in sessions of this agent.")
+@click.option("--host", metavar="NAME", help="Only in sessions of this machine; * and ? match.")
+@click.option("--repo", metavar="NAME", help="Only in this repository; * and ? match.")
+@click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
+@click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
+@limit_option(100)
+@click.pass_obj
+def command(
+    settings: Settings, /, session: str | None, kind: str | None, limit: int, **wanted: Any
+) -> None:
+    from session_memory.cli.kit.progress import progress
+    from session_memory.views.lookup import find_session
+    from session_memory.views.secrets import list_secrets
+    from session_memory.views.sessions import Filter
+
+    _refuse_unknown(kind)
+    asked = Filter(**wanted) if any(value is not None for value in wanted.values()) else None
+    with settings.opened() as store, progress(settings, "Looking into") as bar:
+        uid = find_session(store, session) if session else None
+        listing = list_secrets(store, asked, uid=uid, kind=kind, limit=limit, progress=bar)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(_lines(listing.findings))
+    remark(settings, _sums(listing))
+
+
+def _refuse_unknown(kind: str | None) -> None:
+    from difflib import get_close_matches
+
+    from session_memory.redact import KINDS
+
+    if kind is not None and kind not in KINDS:
+        near = get_close_matches(kind, KINDS, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise click.BadParameter(f"no kind of secret: {kind!r}.{meant}", param_hint="--kind")
+
+
+def _lines(findings: "list[Finding]") -> Iterator[str]:
+    columns = (
+        Column("session", flexible=True),
+        Column("event", right=True),
+        Column("kind"),
+        Column("#", right=True),
+        Column("times", right=True),
+        Column("where", flexible=True),
+    )
+    rows = (
+        (
+            Cell(_session(finding), {"fg": "cyan"}),
+            "-" if finding.seq is None else str(finding.seq),
+            Cell(finding.kind, {"fg": "red" if finding.genuine else "yellow"}),
+            str(finding.number or "-"),
+            str(finding.count),
+            finding.preview,
+        )
+        for finding in findings
+    )
+    return table(columns, rows, terminal_width()) if findings else iter(())
+
+
+def _session(finding: "Finding") -> str:
+    return finding.session_uid or short_path(finding.path)
+
+
+def _sums(listing: "SecretList") -> str:
+    if not listing.total:
+        return f"No secrets in {size(listing.bytes)}."
+    most = list(listing.kinds.items())[:MOST_KINDS]
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in most)
+    if len(most) < len(listing.kinds):
+        kinds += f" and {plural(len(listing.kinds) - len(most), 'other kind')}"
+    found = f"{plural(listing.distinct, 'secret')} in {plural(listing.total, 'place')}: {kinds}."
+    if len(listing.findings) < listing.total:
+        return f"{found} --limit 0 lists all."
+    return found

@@ -1,0 +1,146 @@
+"""List the native files and what became of their lines.
+
+States: read (the store has all of it), behind (it has changed since, or could not be read),
+gone (the agent deleted it), old (an earlier version of a file that was rewritten), evicted
+(its raw is in the archive).
+
+Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a
+whole), spill (kept as it is, and gives no events). Secrets in one that is marked masked were
+masked when it was collected.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    short_path,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import local, plural, size
+
+if TYPE_CHECKING:
+    from session_memory.views.sources import Accounting, Source
+
+STATES = ("read", "behind", "gone", "old", "evicted")
+ROLES = ("log", "timeline", "document", "spill")
+_STYLES: dict[str, dict[str, Any]] = {
+    "behind": {"fg": "yellow"},
+    "gone": {"fg": "magenta"},
+    "old": {"dim": True},
+}
+
+
+@make_command(
+    examples=(
+        ("sources", "every file that was collected"),
+        ("sources --state gone", "logs the agent has deleted; the store keeps them"),
+        ("sources --accounting", "where every line of every log went"),
+    ),
+    json_shape='{"sources": [{"uid", "host", "flavor", "role", "path", "session", "generation",'
+    ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
+    ' "ingested_at", "redacted_from"}, …], "total"}; with --accounting {"lines", "events",'
+    ' "bookkeeping", "copies", "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES},'
+    ' "sources", "unaccounted_in": {PATH: LINES}}.',
+)
+@click.option("--accounting", is_flag=True, help="Sum up where every non-blank line went.")
+@click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
+@click.option("--host", metavar="NAME", help="Only sources of this machine.")
+@click.option("--role", type=click.Choice(ROLES), help="Only sources that are read as this.")
+@click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
+@click.option("--path", "text", metavar="TEXT", help="Only paths with this in them.")
+@limit_option(0)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    accounting: bool,
+    limit: int,
+    **wanted: str | None,
+) -> None:
+    from session_memory.config import this_host
+    from session_memory.views.sources import account, list_sources
+
+    settings: Settings = ctx.obj
+    if accounting:
+        with settings.opened() as store:
+            sums = account(store)
+        print_json(sums.to_dict()) if settings.as_json else print_lines(_sums(sums))
+        if sums.totals.unaccounted:
+            ctx.exit(PROBLEMS)
+        return
+    with settings.opened() as store:
+        here = this_host(settings.configuration())
+        listing = list_sources(store, limit=limit, here=here, **wanted)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(_lines(listing.sources))
+    remark(settings, f"{plural(listing.total, 'source')}.")
+
+
+def _lines(sources: "list[Source]") -> Iterator[str]:
+    """Columns in which every line would say the same are left out."""
+    columns = (
+        Column("state"),
+        Column("host", flexible=True),
+        Column("flavor"),
+        Column("role"),
+        Column("size", right=True),
+        Column("lines", right=True),
+        Column("read at"),
+        Column("path", flexible=True),
+    )
+    alike = {
+        "host": len({source.host for source in sources}) < 2,
+        "flavor": len({source.flavor for source in sources}) < 2,
+    }
+    shown = [place for place, column in enumerate(columns) if not alike.get(column.title)]
+    rows = (_cells(source) for source in sources)
+    kept = [[row[place] for place in shown] for row in rows]
+    return table([columns[place] for place in shown], kept, terminal_width()) if kept else iter(())
+
+
+def _cells(source: "Source") -> tuple[str | Cell, ...]:
+    return (
+        Cell(source.state, _STYLES.get(source.state, {"fg": "green"})),
+        source.host,
+        source.flavor,
+        source.role if source.redacted_from is None else f"{source.role}, masked",
+        size(source.kept),
+        f"{source.lines:,}",
+        local(source.ingested_at),
+        short_path(source.path),
+    )
+
+
+def _sums(sums: "Accounting") -> Iterator[str]:
+    totals = sums.totals
+    meanings = {
+        "events": "gave events",
+        "bookkeeping": "are the agent's bookkeeping, kept in the raw",
+        "copies": "repeat a record that is stored already",
+        "problems": "could not be read: session-memory problems",
+        "unaccounted": "unaccounted for",
+    }
+    yield f"{totals.lines:>12,}  non-blank lines in {plural(sums.sources, 'log')}"
+    for name, meaning in meanings.items():
+        number = getattr(totals, name)
+        color = "red" if name == "unaccounted" and number else None
+        yield click.style(f"{number:>12,}  {meaning}", fg=color)
+        if name == "bookkeeping":
+            for kind, lines in totals.bookkeeping_kinds.items():
+                yield f"{'':>12}  {lines:>12,}  {safe(kind)}"
+    for path, lines in sums.unaccounted.items():
+        yield f"{lines:>12,}  in {safe(short_path(path))}"

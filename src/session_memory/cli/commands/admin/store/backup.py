@@ -1,0 +1,33 @@
+"""Copy the store to a new file while it is in use.
+
+The copy is of one moment and is itself a store. A file that exists is not overwritten.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import size
+
+
+@make_command(
+    examples=(
+        ("store backup /backup/memory-2026-07-01.db", "copy the store"),
+        ("store verify --store /backup/memory-2026-07-01.db", "make sure that the copy is good"),
+    ),
+    json_shape='{"path", "bytes"}',
+)
+@click.argument("file", metavar="FILE")
+@click.pass_obj
+def command(settings: Settings, file: str) -> None:
+    target = Path(file).expanduser()
+    with settings.opened() as store:
+        written = store.backup(target)
+    if settings.as_json:
+        print_json({"path": str(target), "bytes": written})
+    elif not settings.quiet:
+        click.echo(f"Copied {size(written)} to {safe(short_path(target))}.")

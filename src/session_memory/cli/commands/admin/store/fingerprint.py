@@ -1,0 +1,31 @@
+"""Print one hash of everything collected.
+
+Two stores with the same fingerprint hold the same raw, events and usage, however they came to
+hold them. When it was collected, and how it is packed, does not matter.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("store fingerprint", "the fingerprint of your store"),
+        ("store fingerprint --store copy.db", "the same figure means the same contents"),
+    ),
+    json_shape='{"fingerprint": TEXT}',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    from session_memory.cli.lines.retention import remark_evicted
+
+    with settings.opened() as store:
+        fingerprint = store.fingerprint()
+        remark_evicted(settings, store)
+    if settings.as_json:
+        print_json({"fingerprint": fingerprint})
+    else:
+        click.echo(fingerprint)

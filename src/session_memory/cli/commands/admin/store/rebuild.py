@@ -1,0 +1,55 @@
+"""Derive all events anew from the raw.
+
+A newer release may understand more of a log than the one that collected it. The raw is never
+changed, the logs are not needed, and either all of it is replaced or nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.views.figures import plural
+
+if TYPE_CHECKING:
+    from session_memory.store.sources import SourceRow
+
+
+@make_command(
+    resumable=True,
+    examples=(
+        ("store rebuild", "after an upgrade, when doctor says so"),
+        ("store rebuild --json", "how much there was to do"),
+    ),
+    json_shape='{"sources", "sessions", "events"}',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.retention import remark_evicted
+    from session_memory.core.time import now_ms
+    from session_memory.derive.derivation import rebuild
+
+    config = settings.configuration()
+    with settings.opened(config) as store, progress(settings, "Rebuilding") as bar:
+        sources = store.sources.every()
+        bar.begin(len(sources), sum(row.kept for row in sources))
+
+        def on_source(row: "SourceRow") -> None:
+            bar.advance(row.kept)
+
+        done = rebuild(store, now_ms(), config.domain_of, on_source)
+        bar.end()
+        remark_evicted(settings, store)
+        figures = {
+            "sources": done,
+            "sessions": store.sessions.count(),
+            "events": store.events.count(),
+        }
+    if settings.as_json:
+        print_json(figures)
+    else:
+        made = f"{plural(figures['sessions'], 'session')} with {plural(figures['events'], 'event')}"
+        click.echo(f"Derived {made} anew from {plural(done, 'source')}.")

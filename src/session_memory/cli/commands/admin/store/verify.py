@@ -1,0 +1,56 @@
+"""Read everything back and compare it with its hashes.
+
+Then derives a sample of sessions anew from the raw and compares their events with those that
+are stored. Exit status 1 means that something differs.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.failures import FAILED
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import plural, size
+
+
+@make_command(
+    examples=(
+        ("store verify", "check every byte that is kept"),
+        ("store verify --sample 200", "and derive two hundred sessions anew to compare"),
+        ("store verify --json", "for a script: exit status 0 means that all is well"),
+    ),
+    json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …]}',
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many sessions to derive anew.",
+)
+@click.pass_context
+def command(ctx: click.Context, sample: int) -> None:
+    from session_memory.cli.kit.progress import progress
+    from session_memory.retain.verification import verify
+
+    settings: Settings = ctx.obj
+    with settings.opened() as store, progress(settings, "Verifying") as bar:
+        sources = store.sources.every()
+        bar.begin(len(sources), sum(row.kept for row in sources))
+        found = verify(store, sample, bar.advance)
+    if settings.as_json:
+        figures = {"packs": found.packs, "bytes": found.bytes, "sessions": found.sessions}
+        figures["evicted"] = found.evicted
+        print_json({"ok": not found.findings, **figures, "findings": list(found.findings)})
+    else:
+        read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
+        verdict = "everything is as it was written" if not found.findings else "not all is well"
+        click.echo(f"{read}, derived {plural(found.sessions, 'session')} anew: {verdict}.")
+        if found.evicted:
+            count = plural(found.evicted, "session")
+            click.echo(f"{count} evicted: read them back with session-memory archive verify.")
+        for finding in found.findings:
+            click.secho(f"  {safe(finding)}", fg="red")
+    if found.findings:
+        ctx.exit(FAILED)

@@ -1,0 +1,1 @@
+"""See what sessions cost."""

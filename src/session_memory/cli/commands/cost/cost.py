@@ -1,0 +1,196 @@
+"""Show what was spent, to the micro-dollar.
+
+Each response is priced once, at the price of its day, from the table that comes with this
+program; docs/cost.md has the rules. A model without a price is listed as unpriced, with its
+tokens, and is in no total. Prices of your own go into the configuration.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet, complete_uid
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
+
+if TYPE_CHECKING:
+    from session_memory.store import Store
+    from session_memory.views.cost import CostReport, CostRow, Wanted
+
+GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session")
+# On a terminal, unless --limit says otherwise: a month of days, a page of the rest.
+SHOWN_DAYS, SHOWN = 31, 20
+
+
+@make_command(
+    examples=(
+        ("cost --by model --since 2026-07", "which models, since July"),
+        ("cost --by session --repo webshop", "the dearest sessions, with their subagents"),
+        ("cost --audit 5b0c6a1e", "where each micro-dollar of a session comes from"),
+        ("cost --by month --tz UTC --json", "for a script"),
+    ),
+    json_shape='{"totals": {"input_tokens", …, "responses", "microdollars", "unpriced_tokens"},'
+    ' "by", "rows": [{"key", "input_tokens", …, "microdollars", "unpriced_tokens", "models"}, …],'
+    ' "unpriced": [{"model", "tokens"}, …], "prices": {"version", "digest", "own"}}; a session has'
+    ' "with_subagents" too, a block "ends" and "is_active". --audit: {"session_uid", "records":'
+    ' [{"usage_id", "event_uid", "parts", "microdollars", "rule", …}, …], "totals",'
+    ' "branches", "subagents", "with_subagents", …}. --prices: {"prices", "rows": [{"model",'
+    ' "provider", "since", …}, …]}.',
+)
+@click.option(
+    "--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="A row for each."
+)
+@click.option(
+    "--flavor",
+    metavar="NAME",
+    shell_complete=complete_facet("flavor"),
+    help="Only this agent; * and ? match.",
+)
+@click.option(
+    "--repo",
+    metavar="NAME",
+    shell_complete=complete_facet("repo"),
+    help="Only this repository; * and ? match.",
+)
+@click.option(
+    "--model",
+    metavar="TEXT",
+    shell_complete=complete_facet("model"),
+    help="Only models with this in their name.",
+)
+@click.option(
+    "--session",
+    metavar="UID",
+    shell_complete=complete_uid,
+    help="Only this session and its subagents.",
+)
+@when_options
+@click.option(
+    "--audit",
+    metavar="UID",
+    shell_complete=complete_uid,
+    help="Every response of a session with its price row.",
+)
+@click.option("--prices", is_flag=True, help="The price rows of the models in the store.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"At most so many rows; 0 for all.  [default: {SHOWN_DAYS} days, {SHOWN} others; all"
+    " with --json]",
+)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    session: str | None,
+    audit: str | None,
+    prices: bool,
+    limit: int | None,
+    **wanted: Any,
+) -> None:
+    from session_memory.views.cost import Wanted, cost_report
+    from session_memory.views.lookup import find_session, short_names
+
+    if audit is not None:
+        _refuse("--audit", "by flavor repo model session since until tz prices limit")
+    elif prices:
+        _refuse("--prices", "by limit")
+    with settings.opened() as store:
+        if audit is not None:
+            _audit(settings, store, find_session(store, audit))
+            return
+        uid = find_session(store, session) if session else None
+        asked = Wanted(session=uid, **wanted)
+        if prices:
+            _prices(settings, store, asked)
+            return
+        report = cost_report(store, asked)
+        rows = _chosen(report, limit, settings.as_json)
+        if settings.as_json:
+            print_json({**report.to_dict(), "rows": [row.to_dict() for row in rows]})
+            return
+        names = short_names(store.sessions.uids()) if report.by == "session" else {}
+        _print(settings, report, rows, names)
+        _budget(settings, store, asked)
+
+
+def _refuse(option: str, others: str) -> None:
+    """What would mean nothing beside ``option`` and be ignored."""
+    ctx = click.get_current_context()
+    for name in others.split():
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} means nothing with {option}", ctx)
+
+
+def _chosen(report: "CostReport", limit: int | None, as_json: bool) -> "list[CostRow]":
+    """The newest of time, the dearest of anything else."""
+    in_time = report.by in ("day", "week", "month", "block")
+    if limit is None:
+        limit = 0 if as_json else SHOWN_DAYS if in_time else SHOWN
+    if not limit:
+        return report.rows
+    return report.rows[-limit:] if in_time else report.rows[:limit]
+
+
+def _print(
+    settings: Settings, report: "CostReport", rows: "list[CostRow]", names: dict[str, str]
+) -> None:
+    from session_memory.cli.lines.cost import report_lines
+
+    print_lines(report_lines(report, rows, terminal_width(), names))
+    if not report.rows:
+        remark(settings, "Nothing was spent there. Collect logs with: session-memory sync")
+        return
+    if len(rows) < len(report.rows):
+        shown = f"{len(rows):,} of {len(report.rows):,} {report.by}s"
+        remark(settings, f"{shown}; --limit 0 lists all.")
+    if report.unpriced:
+        remark(settings, "Price them yourself: session-memory config --example, [prices]")
+    remark(settings, f"Prices: {report.prices['version']} ({report.prices['digest'][:12]})")
+
+
+def _audit(settings: Settings, store: "Store", uid: str) -> None:
+    from session_memory.cli.lines.cost import audit_lines
+    from session_memory.views.cost_audit import ROUNDING
+    from session_memory.views.cost_audit import audit as audited
+
+    found = audited(store, uid)
+    if settings.as_json:
+        print_json(found.to_dict())
+        return
+    print_lines(audit_lines(found, terminal_width()))
+    prices = found.prices
+    remark(settings, f"Prices: {prices['version']} ({prices['digest'][:12]}); {ROUNDING}.")
+
+
+def _prices(settings: Settings, store: "Store", asked: "Wanted") -> None:
+    from session_memory.cli.lines.cost import price_lines
+    from session_memory.views.cost import price_rows
+
+    found = price_rows(store, asked)
+    if settings.as_json:
+        print_json(found.to_dict())
+        return
+    if found.rates:
+        print_lines(price_lines(found.rates, terminal_width()))
+    else:
+        remark(settings, "No models yet. Collect logs with: session-memory sync")
+    used = found.prices
+    table = f"{used['version']} ({used['digest'][:12]})"
+    remark(settings, f"Prices: {table}, dollars for a million tokens or a thousand searches.")
+
+
+def _budget(settings: Settings, store: "Store", asked: "Wanted") -> None:
+    """A word when a limit is near or passed; said here because here one looks."""
+    from session_memory.cli.lines.budget import warnings
+    from session_memory.views.budget import budget
+
+    limits = settings.configuration().budget
+    if limits.day is None and limits.month is None:
+        return
+    for warning in warnings(budget(store, limits, tz=asked.tz)):
+        click.secho(warning, fg="yellow", err=True)

@@ -1,0 +1,1 @@
+"""Find sessions, errors and how they were solved."""

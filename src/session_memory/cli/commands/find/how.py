@@ -1,0 +1,78 @@
+"""Find sessions that did a task, with what mattered.
+
+By the words of the task, successful sessions first: the commands that worked and did something,
+the files that were edited, the commits. Nothing is sent anywhere.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import print_learned, remark_unread
+from session_memory.render.text import cut, safe
+
+if TYPE_CHECKING:
+    from session_memory.views.how import Did
+
+WIDE = 100
+_COLORS = {"success": "green", "fail": "red", "abandoned": "yellow"}
+
+
+@make_command(
+    examples=(
+        ("how 'add a webhook endpoint'", "sessions that did it, successful ones first"),
+        ("how migrate the database --repo billing", "in one repository"),
+        ("how 'release a version' --json", "for an agent"),
+    ),
+    json_shape='{"task", "sessions": [{"session_uid", "name", "flavor", "repo", "title",'
+    ' "ended_at", "outcome", "fit", "why", "commands": [TEXT, …], "files": [PATH, …], "commits":'
+    ' [TEXT, …], "microdollars", "unpriced_tokens", "is_analyzed"}, …]}',
+)
+@click.argument("words", nargs=-1, required=True, metavar="TASK")
+@click.option(
+    "--repo",
+    metavar="NAME",
+    help="Only in this repository.",
+    shell_complete=complete_facet("repo"),
+)
+@limit_option(5)
+@click.pass_obj
+def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit: int) -> None:
+    from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.core.time import now_ms
+    from session_memory.views.how import how_done
+
+    with settings.opened() as store:
+        make_index_whole(settings, store)
+        done = how_done(store, " ".join(words), now=now_ms(), repo=repo, limit=limit)
+        remark_unread(settings, store)
+    if settings.as_json:
+        print_learned(done.to_dict())
+        return
+    columns = terminal_width() or WIDE
+    for place, did in enumerate(done.sessions):
+        print_lines([""] if place else [])
+        print_lines(_lines(did, columns, now_ms()))
+    if not done.sessions:
+        remark(settings, "No session is about that.")
+
+
+def _lines(did: "Did", columns: int, now: int) -> Iterator[str]:
+    from session_memory.pricing import shown
+    from session_memory.views.figures import age
+
+    yield click.style(cut(safe(did.title or "(no title)"), columns), bold=True)
+    facts = [did.flavor, did.repo or "", age(did.ended_at, now)]
+    if did.microdollars or did.unpriced_tokens:
+        facts.append(shown(did.amount))
+    outcome = click.style(did.outcome, fg=_COLORS.get(did.outcome))
+    look = click.style(safe(f"session-memory show {did.name}"), fg="cyan")
+    yield f"  {look}  {outcome} · {click.style(safe(' · '.join(filter(None, facts))), dim=True)}"
+    for name, texts in (("ran", did.commands), ("edited", did.files), ("committed", did.commits)):
+        for place, text in enumerate(texts):
+            yield cut(f"  {'' if place else name:<10}{safe(text)}", columns)

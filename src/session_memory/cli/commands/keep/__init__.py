@@ -1,0 +1,1 @@
+"""Collect sessions, keep them, archive them and hand them on."""

@@ -1,0 +1,48 @@
+"""Read every file of the archive back and compare it with its hashes.
+
+Also that everything the store has evicted is in one of them. Exit status 1 means that
+something is missing or damaged.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.failures import FAILED
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import plural
+
+
+@make_command(
+    examples=(
+        ("archive verify", "read it all back"),
+        ("archive verify --json", "for a script"),
+    ),
+    json_shape='{"ok", "files", "evicted", "findings": [TEXT, …]}',
+)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    from session_memory.retain.archive_check import check_archive
+
+    settings: Settings = ctx.obj
+    config = settings.configuration()
+    with settings.opened(config) as store:
+        found = check_archive(store, config)
+    if settings.as_json:
+        print_json(
+            {
+                "ok": not found.findings,
+                "files": found.files,
+                "evicted": found.sources,
+                "findings": found.findings,
+            }
+        )
+    else:
+        verdict = "everything is as it was written" if not found.findings else "not all is well"
+        read = f"Read {plural(found.files, 'file')} back for {plural(found.sources, 'source')}"
+        click.echo(f"{read} evicted: {verdict}.")
+        for finding in found.findings:
+            click.secho(f"  {safe(finding)}", fg="red")
+    if found.findings:
+        ctx.exit(FAILED)

@@ -1,0 +1,178 @@
+"""Remove sessions from everything of ours, with proof.
+
+Out of the store with its free pages and its log, the index, digests, the lake and the archive;
+then every file is searched, as it is and unpacked, for words of theirs. A tombstone without a
+word keeps them out from now on. Forks keep what they hold. What cannot be reached is listed:
+the agents' own logs, backups, exports.
+"""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.failures import FAILED
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import plural
+
+if TYPE_CHECKING:
+    from session_memory.retain.forget import ForgetPlan, ForgetResult
+    from session_memory.store import Store
+
+SHOWN = 10
+
+
+@make_command(
+    examples=(
+        ("forget 5b0c6a1e --dry-run", "what would go, and what cannot be reached"),
+        ("forget 5b0c6a1e", "remove a session from everything of ours, with proof"),
+        ("forget --repo private-notes --yes", "everything that was done in a repository"),
+        ("forget --lift claude:5b0c6a1e-…", "let a forgotten session be collected again"),
+    ),
+    json_shape='{"dry_run", "forgotten": [UID, …], "sources": [PATH, …], "shared": [PATH, …],'
+    ' "keep": [UID, …], "archives": [FILE, …], "unreachable": [TEXT, …], "proof": {"samples",'
+    ' "held_by_others", "files", "packs", "found": [PLACE, …]} or null}',
+)
+@click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
+@click.option("--repo", metavar="NAME", help="Every session of this repository.")
+@click.option("--before", metavar="WHEN", help="Every session that ended before, of the repo.")
+@click.option("--with-forks", is_flag=True, help="Forks and resumes that hold its history too.")
+@click.option("--without-subagents", is_flag=True, help="Leave its subagents.")
+@click.option("--lift", metavar="UID", help="Let what was forgotten be collected again.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    repo: str | None,
+    before: str | None,
+    with_forks: bool,
+    without_subagents: bool,
+    lift: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    from session_memory.core.time import now_ms
+    from session_memory.retain.forget import forget, plan_of, sweep, with_relatives
+    from session_memory.views.lessons import files_with_lessons_of, forget_in_lessons
+
+    settings: Settings = ctx.obj
+    config = settings.configuration()
+    with settings.opened(config) as store:
+        if lift is not None:
+            _lift(settings, store, lift)
+            return
+        # What a killed run has left in free pages; its session is no longer there to be named.
+        swept = not dry_run and sweep(store)
+        named = _named(store, sessions, repo, before)
+        if not named and swept:
+            click.echo("Finished what was begun: free pages are clean.")
+            return
+        uids = with_relatives(store, named, subagents=not without_subagents, forks=with_forks)
+        if not uids:
+            raise click.UsageError("no session is meant")
+        plan = plan_of(store, config, uids)
+        plan.unreachable[:0] = map(_with_lesson, files_with_lessons_of(store, config, uids))
+        if dry_run:
+            _show(settings, plan, None)
+            return
+        if not (yes or settings.as_json):
+            _tell(plan, "would be forgotten")
+            click.confirm(f"Forget {plural(len(uids), 'session')} for good?", abort=True)
+        elif not yes:
+            raise click.UsageError("with --json, say --yes")
+        with store.db.operation_lock(shared=False):
+            # A subagent that came while we asked goes along.
+            uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
+            held = files_with_lessons_of(store, config, uids)
+            # Before the store forgets whose words they are: it still can be done again.
+            forget_in_lessons(store, config, uids)
+            done = forget(store, config, uids, now_ms())
+        done.plan.unreachable[:0] = map(_with_lesson, held)
+    _show(settings, done.plan, done)
+    if done.proof.found:
+        ctx.exit(FAILED)
+
+
+def _with_lesson(path: str) -> str:
+    return f"{path}: holds a lesson from them; take it out: session-memory revert --target {path}"
+
+
+def _named(
+    store: "Store", sessions: tuple[str, ...], repo: str | None, before: str | None
+) -> list[str]:
+    from session_memory.core.time import parse_time
+    from session_memory.store.retention_forget import is_live
+    from session_memory.views.lookup import find_session
+    from session_memory.views.periods import period
+
+    uids = []
+    for text in sessions:
+        live = text.partition("live:")[2]
+        uids.append(text if live and is_live(store.db, live) else find_session(store, text))
+    if repo is not None or before is not None:
+        limit = None if before is None else period(before)[0]
+        for one in store.sessions.every():
+            is_old = (
+                one.ended_at is not None and limit is not None and parse_time(one.ended_at) < limit
+            )
+            if repo in (None, one.repo) and (limit is None or is_old):
+                uids.append(one.session_uid)
+    return uids
+
+
+def _lift(settings: Settings, store: "Store", uid: str) -> None:
+    from session_memory.retain.forget import allow_again
+
+    known = allow_again(store, uid)
+    if settings.as_json:
+        print_json({"lifted": [uid] if known else []})
+    elif known:
+        click.echo(safe(f"{uid} is collected again by the next session-memory sync"))
+    else:
+        click.echo(safe(f"nothing of that uid was forgotten: {uid}"))
+
+
+def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -> None:
+    if settings.as_json:
+        import msgspec
+
+        told = msgspec.to_builtins(plan)
+        proof = None if done is None else msgspec.to_builtins(done.proof)
+        print_json({"dry_run": done is None, "forgotten": told.pop("uids"), **told, "proof": proof})
+        return
+    if settings.quiet:
+        return
+    _tell(plan, "would be forgotten" if done is None else "forgotten")
+    if done is not None:
+        proof = done.proof
+        click.echo(
+            f"Searched {plural(proof.files, 'file')} and {plural(proof.packs, 'pack')} for"
+            f" {plural(proof.samples, 'sample')} of what they held: {len(proof.found)} found."
+        )
+        if proof.held_by_others:
+            click.echo(f"{proof.held_by_others:,} of the samples are held by other sessions too.")
+        for place in proof.found:
+            click.secho(f"  still in {safe(place)}", fg="red")
+        if any(place.endswith("-wal") for place in proof.found):
+            click.echo("Another program reads the store. When it is done: session-memory forget")
+
+
+def _tell(plan: "ForgetPlan", done: str) -> None:
+    for uid in plan.uids[:SHOWN]:
+        click.echo(safe(f"{uid} {done}"))
+    if len(plan.uids) > SHOWN:
+        click.echo(f"… and {len(plan.uids) - SHOWN:,} more {done}")
+    if plan.keep:
+        click.echo(safe(f"Keep what they hold of it: {', '.join(plan.keep[:SHOWN])}"))
+    for path in plan.shared[:SHOWN]:
+        click.echo(safe(f"Only its records become blanks in {path}"))
+    click.echo("Not reached:")
+    for line in plan.unreachable[:SHOWN]:
+        click.echo(safe(f"  {line}"))
+    if len(plan.unreachable) > SHOWN:
+        click.echo(f"  … and {len(plan.unreachable) - SHOWN:,} more; all of them with --json")

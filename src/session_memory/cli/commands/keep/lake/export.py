@@ -1,0 +1,53 @@
+"""Bring the Parquet files up to date with the store.
+
+sessions/, events/ and usage/ in partitions flavor=…/month=…, where a session lies whole in the
+month it began in. Only what changed is written. Needs the extra lake.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import plural
+
+
+@make_command(
+    examples=(
+        ("lake export", "write what is new beside the archive"),
+        ("lake export --to /data/lake", "write it somewhere else"),
+    ),
+    json_shape='{"sessions", "removed", "unchanged", "without_events", "partitions", "events",'
+    ' "directory"}',
+)
+@click.option("--to", metavar="DIR", help="Into this directory.")
+@click.pass_obj
+def command(settings: Settings, to: str | None) -> None:
+    import msgspec
+
+    from session_memory.retain import lake
+    from session_memory.retain.evict import require_archive
+
+    config = settings.configuration()
+    with settings.opened(config) as store:
+        place = Path(to).expanduser() if to else lake.place(store, config)
+        if place is None:
+            require_archive(None)
+            return
+        done = lake.export(store, place)
+    if settings.as_json:
+        print_json(msgspec.to_builtins(done))
+        return
+    if not settings.quiet:
+        wrote = f"Wrote {plural(done.sessions, 'session')} with {plural(done.events, 'event')}"
+        rest = f"{done.unchanged:,} unchanged, {done.removed:,} removed"
+        click.echo(safe(f"{wrote}; {rest}. {short_path(done.directory)}"))
+    if done.without_events:
+        count = plural(done.without_events, "session")
+        remark(settings, f"{count} evicted before: session-memory restore brings the events back.")
+    remark(
+        settings, 'Ask with: session-memory sql "select flavor, count(*) from events group by 1"'
+    )

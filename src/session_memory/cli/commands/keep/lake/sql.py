@@ -1,0 +1,122 @@
+"""Ask the lake in SQL.
+
+Tables: sessions, events and usage, each with flavor and month. Answered by DuckDB, which can
+read those files and nothing else: one select, no other file, no network, a bounded amount of
+memory. session-memory lake export brings the lake up to date. Needs the extra lake.
+"""
+
+import csv
+import sys
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from itertools import islice
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import Column, print_lines, remark, table, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.core.text import visible
+from session_memory.render.json_text import to_json
+
+SHOWN = 1000
+_FORMULA = ("=", "+", "-", "@")
+
+
+@make_command(
+    examples=(
+        (
+            'lake sql "select model, sum(output_tokens) from usage group by 1 order by 2 desc"',
+            "tokens by model",
+        ),
+        ('lake sql "select repo, count(*) from sessions group by all" --csv', "for a spreadsheet"),
+        ('lake sql "describe select * from events"', "which columns there are"),
+    ),
+    json_shape='{"columns": [NAME, …], "rows": [[VALUE, …], …]}; moments are ISO-8601 texts.',
+)
+@click.argument("question", metavar="SELECT")
+@click.option(
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print comma-separated values, titles first, for a spreadsheet: signs one cannot see are"
+    " escaped, and a quote stands before what would be a formula. --json has them as they are.",
+)
+@click.option("--lake", "directory", metavar="DIR", help="The lake in this directory.")
+@click.pass_obj
+def command(settings: Settings, question: str, as_csv: bool, directory: str | None) -> None:
+    from session_memory.core.errors import LakeError
+    from session_memory.retain import lake
+    from session_memory.retain.lake_query import ask
+
+    if directory is None:
+        config = settings.configuration()
+        with settings.opened(config) as store:
+            place = lake.place(store, config)
+    else:
+        place = Path(directory).expanduser()
+    if place is None or not lake.is_there(place):
+        raise LakeError(f"there is no lake at {place}", "Make it with: session-memory lake export")
+    with ask(place, question) as answer:
+        rows = ([_plain(value) for value in row] for row in answer.rows)
+        if settings.as_json:
+            _print_json(answer.columns, rows)
+        elif as_csv:
+            writer = csv.writer(sys.stdout)
+            writer.writerow(map(_cell, answer.columns))
+            writer.writerows(map(_cell, row) for row in rows)
+        else:
+            _print_table(settings, answer.columns, rows)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can say it."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _cell(value: Any) -> Any:
+    """A value for a spreadsheet. What a log says is neither obeyed by a terminal nor computed:
+    signs one cannot see become escapes, and a quote before a text keeps it from being a formula."""
+    if not isinstance(value, str):
+        return value if isinstance(value, int | float | None) else _cell(to_json(value))
+    lines = (visible(line) for line in value.replace("\r\n", "\n").split("\n"))
+    text = "\n".join(lines)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _print_json(columns: list[str], rows: Iterable[list[Any]]) -> None:
+    """Row by row: an answer may be longer than memory."""
+    click.echo(f'{{"columns": {to_json(columns)}, "rows": [', nl=False)
+    for number, row in enumerate(rows):
+        click.echo(f"{', ' if number else ''}{to_json(row)}", nl=False)
+    click.echo("]}")
+
+
+def _print_table(settings: Settings, columns: list[str], rows: Iterable[list[Any]]) -> None:
+    shown = list(islice(rows, SHOWN + 1))
+    numbers = [
+        bool(shown) and all(isinstance(row[place], int | float | None) for row in shown)
+        for place in range(len(columns))
+    ]
+    titles = [
+        Column(name, right=is_number, flexible=not is_number)
+        for name, is_number in zip(columns, numbers, strict=True)
+    ]
+    cells = [["" if value is None else str(value) for value in row] for row in shown[:SHOWN]]
+    print_lines(table(titles, cells, terminal_width()))
+    if len(shown) > SHOWN:
+        remark(settings, f"Only the first {SHOWN:,} rows; all of them with --csv or --json")

@@ -1,0 +1,41 @@
+"""Keep sessions in the store, whatever their age.
+
+The caps do not touch them either. What was read from the same logs, and a session's subagents,
+stay with it. Without a UID, lists what is pinned. A session that was restored is pinned for as
+long as a new one would stay.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+
+
+@make_command(
+    examples=(
+        ("pin 5b0c6a1e", "keep a session in the store whatever its age"),
+        ("pin", "list what is pinned"),
+    ),
+    json_shape='{"pinned": [UID, …]}: all that are pinned now.',
+)
+@click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
+@click.pass_obj
+def command(settings: Settings, sessions: tuple[str, ...]) -> None:
+    from session_memory.core.time import now_ms
+    from session_memory.views.lookup import find_session
+
+    now = now_ms()
+    with settings.opened() as store:
+        uids = [find_session(store, one) for one in sessions]
+        with store.transaction():
+            for uid in uids:
+                store.retention.pin(uid, now)
+        pinned = sorted(store.retention.pins(now))
+    if settings.as_json:
+        print_json({"pinned": pinned})
+        return
+    for uid in (uids or pinned) if not settings.quiet else ():
+        click.echo(safe(f"{uid} stays"))

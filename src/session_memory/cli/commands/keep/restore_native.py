@@ -1,0 +1,82 @@
+"""Write native logs back, byte for byte.
+
+A session's subagents and spilled outputs come along. Files that exist are never overwritten
+and links never followed. With the log back in its place, the agent can resume the session.
+Without --to, --all means the files of this machine.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import plural, size
+
+
+@make_command(
+    examples=(
+        ("restore-native 5b0c6a1e", "put a deleted log back where the agent looks for it"),
+        ("restore-native 5b0c6a1e --to /tmp/logs", "write it somewhere else"),
+        ("restore-native --all --to /tmp/logs", "write back everything that was collected"),
+        ("restore-native --all --only-missing", "put back whatever the agent has deleted"),
+    ),
+    json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}',
+)
+@click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
+@click.option("--all", "everything", is_flag=True, help="Every source of every session.")
+@click.option("--to", metavar="DIR", help="Below this directory, as if it were the home directory.")
+@click.option("--host", metavar="NAME", help="Only what was collected on this machine.")
+@click.option("--only-missing", is_flag=True, help="Leave out files that exist.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    sessions: tuple[str, ...],
+    everything: bool,
+    to: str | None,
+    host: str | None,
+    only_missing: bool,
+) -> None:
+    import msgspec
+
+    from session_memory.cli.lines.retention import remark_evicted
+    from session_memory.collect.discover import present_paths, roots
+    from session_memory.config import this_host
+    from session_memory.retain.native_files import restore_native
+    from session_memory.views.lookup import find_session
+
+    if everything == bool(sessions):
+        raise click.UsageError("give the sessions to restore, or --all")
+    target = Path(to).expanduser() if to else None
+    config = settings.configuration()
+    where = roots(config)
+    if target is None and host is None and everything:
+        # Back in their places only the files of this machine: those of others have none here.
+        host = this_host(config)
+    with settings.opened() as store:
+        uids = None if everything else [find_session(store, one) for one in sessions]
+        if everything:
+            remark_evicted(settings, store)
+        restored = restore_native(
+            store,
+            uids,
+            target,
+            host,
+            only_missing=only_missing,
+            below=[root.path for root in where],
+            present=present_paths(config, where) if target is None else (),
+        )
+    total = sum(file.bytes for file in restored)
+    if settings.as_json:
+        files = [{**msgspec.structs.asdict(file), "path": str(file.path)} for file in restored]
+        print_json({"files": files, "bytes": total})
+        return
+    for file in restored if not settings.quiet else ():
+        click.echo(safe(short_path(file.path)))
+    of_host = f" of {host}" if host and not restored else ""
+    remark(settings, f"{plural(len(restored), 'file')}{of_host}, {size(total)}.")
+    if masked := sum(file.masked for file in restored):
+        remark(settings, f"{plural(masked, 'file')} of them masked: secrets were not collected.")

@@ -1,0 +1,98 @@
+"""Keep the store within its bounds.
+
+What was analyzed at its present revision and is older than raw_max_age_days goes; then, over
+the soft cap, the oldest that was analyzed; over the hard cap the oldest of the rest, analyzed
+first. Raw goes into the archive, which is read back and compared before anything is dropped. A
+session's row, digest and cost stay; session-memory restore brings the rest back. Runs once a
+day after a sync. The limits are in the configuration, under [retention].
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import Column, print_json, print_lines, table, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import local, plural, size
+
+SHOWN = 20
+
+
+@make_command(
+    resumable=True,
+    examples=(
+        ("retain --dry-run", "what would go, and why"),
+        ("retain", "evict what is due, into the archive"),
+        ("retain --json", "the report, for a monitor"),
+        ("pin 5b0c6a1e", "keep one session whatever its age"),
+    ),
+    json_shape='{"backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss",'
+    ' "bytes_freed", "final_usage_bytes", "over_hard_cap", "tier2_over_cap", "dry_run", "archive",'
+    ' "evicted": [{"sessions": [UID, …], "why", "bytes", "last_at"}, …], "expiry": [{"flavor",'
+    ' "files", "at_risk", "bytes_at_risk", "days_left"}, …]}; the first four count sessions.',
+)
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--without-archive", is_flag=True, help="Let the raw go for good. Asks first.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool) -> None:
+    from session_memory.cli.lines.retention import retention_sentences, run_retention
+    from session_memory.core.time import now_ms
+    from session_memory.views.retention import expiry, expiry_lines, retention_status
+
+    config = settings.configuration()
+    archived = False if without_archive else None
+    if without_archive and not (yes or dry_run):
+        click.confirm("The raw of what is evicted will be gone for good. Go on?", abort=True)
+    with settings.opened(config) as store:
+        outcome = run_retention(store, config, dry_run=dry_run, archived=archived)
+        soon = expiry(store, config)
+        state = retention_status(store, config, now_ms())
+    if settings.as_json:
+        import msgspec
+
+        told = {**msgspec.to_builtins(outcome.report), "dry_run": dry_run}
+        gone = msgspec.to_builtins(outcome.gone)
+        lists = {"evicted": _timed(gone), "expiry": msgspec.to_builtins(soon)}
+        print_json({**told, "archive": outcome.archive, **lists})
+        return
+    if settings.quiet:
+        return
+    caps = f"{size(state.soft_cap)}, at most {size(state.hard_cap)}"
+    click.echo(
+        f"Raw: {size(state.bytes)} of {caps}; {plural(state.sessions, 'session')},"
+        f" {state.evicted:,} evicted, {state.pinned:,} pinned."
+    )
+    for line in (*retention_sentences(outcome, dry_run=dry_run), *expiry_lines(soon)):
+        click.echo(safe(line))
+    if dry_run and outcome.gone:
+        columns = (
+            Column("last"),
+            Column("bytes", right=True),
+            Column("why"),
+            Column("session", flexible=True),
+        )
+        rows = [
+            (_day(one.last_at), size(one.bytes), one.why, _named(one.sessions))
+            for one in outcome.gone[:SHOWN]
+        ]
+        print_lines(table(columns, rows, terminal_width()))
+        if len(outcome.gone) > SHOWN:
+            click.echo(f"… and {len(outcome.gone) - SHOWN:,} more; all of them with --json")
+
+
+def _timed(gone: list[dict[str, object]]) -> list[dict[str, object]]:
+    from session_memory.core.time import format_time
+
+    return [{**one, "last_at": format_time(int(str(one["last_at"])))} for one in gone]
+
+
+def _day(moment: int) -> str:
+    from session_memory.core.time import format_time
+
+    return local(format_time(moment), "%Y-%m-%d")
+
+
+def _named(uids: tuple[str, ...]) -> str:
+    more = f" and {len(uids) - 1} with it" if len(uids) > 1 else ""
+    return f"{uids[0]}{more}"

@@ -1,0 +1,35 @@
+"""Let pinned sessions go when their time comes."""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+
+
+@make_command(
+    examples=(
+        ("unpin 5b0c6a1e", "let a session go when its time comes"),
+        ("unpin 5b0c6a1e 7ac31f58 --json", "two of them; what is pinned still"),
+    ),
+    json_shape='{"pinned": [UID, …]}: all that are pinned still.',
+)
+@click.argument("sessions", nargs=-1, required=True, metavar="UID...", shell_complete=complete_uid)
+@click.pass_obj
+def command(settings: Settings, sessions: tuple[str, ...]) -> None:
+    from session_memory.core.time import now_ms
+    from session_memory.views.lookup import find_session
+
+    with settings.opened() as store:
+        uids = [find_session(store, one) for one in sessions]
+        with store.transaction():
+            for uid in uids:
+                store.retention.unpin(uid)
+        pinned = sorted(store.retention.pins(now_ms()))
+    if settings.as_json:
+        print_json({"pinned": pinned})
+        return
+    for uid in uids if not settings.quiet else ():
+        click.echo(safe(f"{uid} may go when its time comes"))

@@ -1,0 +1,1 @@
+"""Learn from what went well and what went wrong."""

@@ -1,0 +1,41 @@
+"""Work out what sessions come down to.
+
+Reads every session that changed since it was analyzed last, and no other: how it ended and what
+proves it, what it cost, what went wrong and what resolved it. patterns and retro build on that.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    resumable=True,
+    examples=(
+        ("analyze", "everything that changed since the last time"),
+        ("analyze 5b0c6a1e", "one session, whether it changed or not"),
+        ("analyze --json", "how much there was to do"),
+    ),
+    json_shape='{"analyzed", "unchanged", "events", "errors", "signals", "outcomes": {OUTCOME:'
+    " NUMBER}}; the first two count sessions.",
+)
+@click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
+@click.pass_obj
+def command(settings: Settings, sessions: tuple[str, ...]) -> None:
+    import msgspec
+
+    from session_memory.cli.lines.analysis import analysis_summary, run_analysis
+    from session_memory.views.lookup import find_session
+
+    with settings.opened() as store:
+        uids = [find_session(store, session) for session in sessions] or None
+        done = run_analysis(settings, store, uids)
+    if settings.as_json:
+        print_json(msgspec.to_builtins(done))
+        return
+    if not settings.quiet:
+        click.echo(analysis_summary(done))
+    remark(settings, "Next: session-memory patterns, session-memory retro")

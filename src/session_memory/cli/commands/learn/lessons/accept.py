@@ -1,0 +1,89 @@
+"""Make a lesson of a pattern.
+
+Its words are templates of ours; what transcripts said stands in them as `code`. Read it, and
+put it into your own words with lessons edit, before you apply it anywhere.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_pattern,
+    desk,
+    dir_option,
+    print_learned,
+    word,
+    word_options,
+)
+from session_memory.render.text import safe, safe_lines
+
+
+@make_command(
+    examples=(
+        ("lessons accept p-0c88102dbf64", "make a lesson of a pattern"),
+        ("lessons accept p-0c88 --repo webshop --why 'costs us an hour a week'", "for one repo"),
+        ("lessons accept p-0c88 --force", "with less evidence than the floor asks for"),
+    ),
+    json_shape='{"lesson": LESSON, "file"}; a lesson is as in lessons list.',
+)
+@click.argument("pattern", metavar="PATTERN", shell_complete=complete_pattern)
+@click.option(
+    *("--repo", "repos"),
+    multiple=True,
+    metavar="NAME",
+    help="Only for this repository; by default the one that shows it, or all.",
+    shell_complete=complete_facet("repo"),
+)
+@click.option("--everywhere", is_flag=True, help="For every repository, whoever shows it.")
+@click.option(
+    *("--flavor", "flavors"),
+    multiple=True,
+    metavar="NAME",
+    help="Only for this agent.",
+    shell_complete=complete_facet("flavor"),
+)
+@click.option("--force", is_flag=True, help="Also with too little evidence; that is kept.")
+@word_options
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings,
+    pattern: str,
+    repos: tuple[str, ...],
+    everywhere: bool,
+    flavors: tuple[str, ...],
+    force: bool,
+    who: str | None,
+    why: str,
+    directory: Path | None,
+) -> None:
+    from session_memory.learn.curate import accept
+    from session_memory.views.lessons import pattern_named
+
+    if everywhere and repos:
+        raise click.UsageError("--everywhere and --repo exclude each other")
+    with desk(settings, directory) as opened:
+        lesson = accept(
+            opened.lessons,
+            opened.store,
+            pattern_named(opened.store, opened.lessons, pattern),
+            opened.config.lessons,
+            word(who, why, force=force),
+            repos=() if everywhere else repos or None,
+            flavors=flavors or None,
+        )
+        path = opened.lessons.path(lesson.id)
+    if settings.as_json:
+        print_learned({"lesson": lesson.to_dict(), "file": str(path)})
+        return
+    click.echo(safe(f"{lesson.id} version {lesson.version}: {short_path(path)}"))
+    for line in (*safe_lines(lesson.problem), "", *safe_lines(lesson.resolution)):
+        click.echo(f"  {line}".rstrip())
+    if not lesson.resolution:
+        remark(settings, "What to do about it is not known: say it, or it goes nowhere.")
+    remark(settings, f"Next: session-memory lessons edit {lesson.id}, session-memory propose")

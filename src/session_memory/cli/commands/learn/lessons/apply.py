@@ -1,0 +1,75 @@
+"""Write lessons to CLAUDE.md, AGENTS.md or GROK.md.
+
+Exactly what propose shows. The file is replaced whole or not at all and keeps its line ends,
+its permissions and every byte outside the markers; links and the agents' own settings are never
+written. What was there is kept, so revert can undo it.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    target_options,
+    word,
+    word_options,
+)
+from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.learn.applied import Write
+    from session_memory.learn.proposals import Proposal
+
+
+@make_command(
+    examples=(
+        ("lessons apply", "write what propose shows, to the project here"),
+        ("lessons apply --target ~/code/webshop/CLAUDE.md", "to one file"),
+        ("lessons apply l-0c88102dbf64 --target AGENTS.md", "one lesson more"),
+        ("lessons revert --target AGENTS.md", "undo it, to the byte"),
+    ),
+    json_shape='{"applied": [{"target", "repo", "changes", "written", "lessons": [{"id",'
+    ' "version"}, …], "skipped": [{"lesson", "reason"}, …], "diff"}, …]}',
+)
+@click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
+@target_options
+@click.option("--force", is_flag=True, help="Also lessons with too little evidence or no effect.")
+@word_options
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings,
+    names: tuple[str, ...],
+    targets: tuple[Path, ...],
+    repo: str | None,
+    force: bool,
+    who: str | None,
+    why: str,
+    directory: Path | None,
+) -> None:
+    from session_memory.cli.lines.proposals import proposal_lines
+
+    done: list[tuple[Proposal, Write | None]] = []
+    with desk(settings, directory) as opened:
+        found = opened.proposals(targets, repo, names, force)
+        for one in found:
+            done.append((one, opened.applied.apply(one, word(who, why, force=force))))
+    if settings.as_json:
+        print_learned({"applied": [{**one.to_dict(), "written": w is not None} for one, w in done]})
+        return
+    for one, write in done:
+        for line in proposal_lines(one):
+            click.echo(line)
+        if write is not None:
+            path = short_path(one.target.path)
+            click.echo(safe(f"Written: {path}. Undo: session-memory revert --target {path}"))
+    if not any(write for _, write in done):
+        remark(settings, "Nothing was written.")

@@ -1,0 +1,99 @@
+"""Change the words or the scope of a lesson.
+
+Without an option its file opens in your editor. You may as well edit the file itself: the next
+change here keeps that as a version of its own.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    word,
+    word_options,
+)
+from session_memory.render.text import safe
+
+TEXTS = ("title", "problem", "resolution")
+
+
+@make_command(
+    examples=(
+        ("lessons edit l-0c88102dbf64", "in your editor"),
+        ("lessons edit l-0c88 --resolution 'Run make db first.'", "what to do, in your words"),
+        ("lessons edit l-0c88 --repo webshop --repo billing", "where it holds"),
+        ("lessons edit l-0c88 --problem - < problem.md", "from a file"),
+    ),
+    json_shape='{"lesson": LESSON}; a lesson is as in lessons list.',
+)
+@click.argument("name", metavar="LESSON", shell_complete=complete_lesson)
+@click.option("--title", metavar="TEXT", help="One line.")
+@click.option("--problem", metavar="TEXT", help="What goes wrong; - reads it from stdin.")
+@click.option("--resolution", metavar="TEXT", help="What to do about it; - reads it from stdin.")
+@click.option(
+    *("--repo", "repos"),
+    multiple=True,
+    metavar="NAME",
+    help="Only for this repository.",
+    shell_complete=complete_facet("repo"),
+)
+@click.option(
+    *("--flavor", "flavors"),
+    multiple=True,
+    metavar="NAME",
+    help="Only for this agent.",
+    shell_complete=complete_facet("flavor"),
+)
+@click.option("--everywhere", is_flag=True, help="For every repository and agent.")
+@word_options
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    name: str,
+    repos: tuple[str, ...],
+    flavors: tuple[str, ...],
+    everywhere: bool,
+    who: str | None,
+    why: str,
+    directory: Path | None,
+    **texts: str | None,
+) -> None:
+    from session_memory.learn.curate import edit
+
+    changes: dict[str, Any] = {key: _read(text) for key, text in texts.items() if text is not None}
+    if repos or everywhere:
+        changes["repos"] = repos
+    if flavors or everywhere:
+        changes["flavors"] = flavors
+    with desk(settings, directory) as opened:
+        if not changes:
+            changes = _edited(opened.lessons.find(name))
+        lesson = edit(opened.lessons, name, word(who, why), **changes)
+    if settings.as_json:
+        print_learned({"lesson": lesson.to_dict()})
+        return
+    click.echo(safe(f"{lesson.id} is at version {lesson.version}"))
+
+
+def _read(text: str) -> str:
+    return sys.stdin.read().strip() if text == "-" else text
+
+
+def _edited(lesson: Any) -> dict[str, Any]:
+    """What a person changed in an editor; what is not theirs to change stays."""
+    from session_memory.learn.lesson import from_text, to_text
+
+    text = click.edit(to_text(lesson), extension=".md", require_save=False)
+    changed = from_text(text or to_text(lesson))
+    return {name: getattr(changed, name) for name in (*TEXTS, "repos", "flavors")}

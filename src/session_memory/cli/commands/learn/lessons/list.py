@@ -1,0 +1,80 @@
+"""List the lessons."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_lines,
+    remark,
+    short_path,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import desk, dir_option, print_learned
+from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.views.lessons import LessonRow
+
+STATUSES = ("accepted", "rejected", "merged")
+_COLORS = {"accepted": "green", "rejected": "red"}
+
+
+@make_command(
+    examples=(
+        ("lessons list", "every lesson, with its state"),
+        ("lessons list --status accepted --json", "those that may be distributed, for a script"),
+    ),
+    json_shape='{"directory", "lessons": [{"id", "version", "status", "title", "repos", "flavors",'
+    ' "effect", "merged_into", "created_at", "updated_at", "patterns", "sessions", "first_seen",'
+    ' "last_seen", "session_uids", "events", "quotes", "problem", "resolution", "seen", "live":'
+    ' [FILE, …], "recorded"}, …], "problems": [TEXT, …]}; "recorded" is false after an edit by'
+    " hand.",
+)
+@click.option("--status", type=click.Choice(STATUSES), help="Only these.")
+@dir_option()
+@click.pass_context
+def command(ctx: click.Context, status: str | None, directory: Path | None) -> None:
+    from session_memory.views.lessons import list_lessons
+
+    settings: Settings = ctx.obj
+    with desk(settings, directory) as opened:
+        listing = list_lessons(opened.lessons, opened.applied, opened.store, status)
+    if settings.as_json:
+        print_learned(listing.to_dict())
+    else:
+        columns = [Column("id"), Column("v", right=True), Column("status"), Column("seen", True)]
+        columns += [Column("scope"), Column("live", right=True), Column("effect")]
+        columns += [Column("title", flexible=True)]
+        if listing.rows:
+            print_lines(table(columns, map(_cells, listing.rows), terminal_width()))
+        else:
+            where = short_path(listing.directory)
+            remark(settings, f"No lessons in {where}. Patterns: session-memory patterns")
+        for problem in listing.problems:
+            click.secho(safe(f"problem: {problem}"), err=True, fg="yellow")
+    if listing.problems:
+        ctx.exit(PROBLEMS)
+
+
+def _cells(row: "LessonRow") -> list[str | Cell]:
+    lesson = row.lesson
+    edited = "" if row.is_recorded else " (edited)"
+    scope = "; ".join(filter(None, (",".join(lesson.repos), ",".join(lesson.flavors))))
+    return [
+        lesson.id,
+        str(lesson.version),
+        Cell(lesson.status + edited, {"fg": _COLORS.get(lesson.status)}),
+        str(row.seen),
+        scope or "everywhere",
+        str(len(row.live)) if row.live else "-",
+        lesson.effect or "-",
+        lesson.title,
+    ]

@@ -1,0 +1,53 @@
+"""List which files hold which lessons."""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_lines,
+    remark,
+    short_path,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import desk, print_learned
+from session_memory.views.figures import local
+
+
+@make_command(
+    examples=(
+        ("lessons live", "which file holds which lessons, and whether it changed"),
+        ("lessons live --json", "for a script"),
+    ),
+    json_shape='{"live": [{"target", "repo", "lessons": [{"id", "version"}, …],'
+    ' "applied_at", "who", "state"}, …]}; "state" is "as written", "changed" or "gone".',
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    import msgspec
+
+    with desk(settings) as opened:
+        live = opened.applied.live()
+    if settings.as_json:
+        print_learned({"live": msgspec.to_builtins(live)})
+        return
+    columns = [Column("file"), Column("repo"), Column("since"), Column("by"), Column("state")]
+    columns += [Column("lessons", flexible=True)]
+    rows: list[list[str | Cell]] = [
+        [
+            short_path(one.target),
+            one.repo,
+            local(one.applied_at),
+            one.who,
+            Cell(one.state, {} if one.state == "as written" else {"fg": "yellow"}),
+            ", ".join(f"{held.id} v{held.version}" for held in one.lessons),
+        ]
+        for one in live
+    ]
+    if rows:
+        print_lines(table(columns, rows, terminal_width()))
+    else:
+        remark(settings, "No lesson was applied anywhere. Next: session-memory propose")

@@ -1,0 +1,231 @@
+"""Say whether lessons helped.
+
+Sessions before a lesson was applied against sessions that began with it, of the same repository
+and the agents that read the file: how many show the problem, with 95 % intervals (Wilson for
+rates, Newcombe for their difference). With too few sessions, or where the lesson is no longer
+in the file, it says only that.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    remark_unread,
+    word,
+)
+from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.cli.lines.lessons import Desk
+    from session_memory.learn.fleet_metrics import FleetReport, Metrics
+    from session_memory.learn.measure import Measurement, Side
+
+DAY_MS = 86_400_000
+_COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
+
+
+@make_command(
+    examples=(
+        ("lessons measure", "every lesson that was applied, and how sessions go"),
+        ("lessons measure l-0c88102dbf64", "did this one help?"),
+        ("lessons measure --mark", "write down in the lessons what it says"),
+        ("lessons measure --baseline", "remember how things are, to compare with later"),
+    ),
+    json_shape='{"lessons": [{"lesson", "version", "title", "verdict", "reason", "applied_at",'
+    ' "ended_at", "targets", "before": {"sessions", "showing", "rate", "low", "high", "times",'
+    ' "tokens"}, "after": {…}, "difference", "low", "high", "method"}, …], "fleet": {"since",'
+    ' "until", "repo", "metrics": {"sessions", "tokens", "overhead_tokens", "overhead_share",'
+    ' "with_errors", "error_rate", "error_rate_low", "error_rate_high", "errors",'
+    ' "recurring_errors", "priced_sessions", "cost_percentiles"}, "trend": [{"since", "metrics"},'
+    ' …], "baseline", "error_rate_change", "method"}}. "verdict" is helped, unclear, did_not_help,'
+    " worse, too_little_data, not_applied or gone (from the file).",
+)
+@click.argument("name", required=False, metavar="[LESSON]", shell_complete=complete_lesson)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 36500),
+    default=90,
+    metavar="N",
+    show_default=True,
+    help="How far back sessions count: before a lesson, and for the fleet.",
+)
+@click.option(
+    "--repo",
+    metavar="NAME",
+    help="Only the fleet of this repository.",
+    shell_complete=complete_facet("repo"),
+)
+@click.option("--mark", "marked", is_flag=True, help="Write the verdicts into the lessons.")
+@click.option("--baseline", is_flag=True, help="Keep the fleet's figures to compare with later.")
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings,
+    name: str | None,
+    days: int,
+    repo: str | None,
+    marked: bool,
+    baseline: bool,
+    directory: Path | None,
+) -> None:
+    from session_memory.core.time import now_ms
+
+    with desk(settings, directory) as opened:
+        measured = _measured(opened, name, days)
+        now = now_ms()
+        fleet = None if name else _fleet(opened, now, days, repo)
+        if baseline and fleet is not None:
+            _keep(opened, fleet, now)
+        if marked:
+            _mark(opened, measured)
+        remark_unread(settings, opened.store)
+    if settings.as_json:
+        told = [one.to_dict() for one in measured]
+        print_learned({"lessons": told, "fleet": fleet.to_dict() if fleet else None})
+        return
+    print_lines(_lines(measured, fleet))
+    if baseline:
+        remark(settings, "Kept as the baseline that measure compares with from now on.")
+
+
+def _measured(opened: "Desk", name: str | None, days: int) -> "list[Measurement]":
+    from session_memory.learn.measure import measure
+
+    stretches = opened.applied.stretches()
+    if name is not None:
+        lessons = [opened.lessons.find(name)]
+    else:
+        live = {stretch.lesson for stretch in stretches}
+        lessons = [one for one in opened.lessons.read()[0] if one.id in live]
+    least = opened.config.lessons.measure_sessions
+    return measure(opened.store, lessons, stretches, least=least, days=days)
+
+
+def _fleet(opened: "Desk", now: int, days: int, repo: str | None) -> "FleetReport":
+    from session_memory.learn.fleet_metrics import fleet_report
+
+    before = opened.applied.baseline()
+    if before is not None and before.get("repo") != repo:
+        before = None
+    return fleet_report(
+        opened.store, since=now - days * DAY_MS, until=now + 1, repo=repo, baseline=before
+    )
+
+
+def _keep(opened: "Desk", fleet: "FleetReport", now: int) -> None:
+    from session_memory.core.time import format_time
+
+    told = fleet.to_dict()
+    kept = {key: told[key] for key in ("since", "until", "repo", "metrics")}
+    opened.applied.save_baseline({"taken_at": format_time(now), **kept})
+
+
+def _mark(opened: "Desk", measured: "list[Measurement]") -> None:
+    from session_memory.learn.curate import mark
+    from session_memory.learn.measure import GONE, NOT_APPLIED, TOO_LITTLE
+
+    for one in measured:
+        if one.verdict not in (GONE, NOT_APPLIED, TOO_LITTLE):
+            mark(opened.lessons, one.lesson, one.verdict, word(None, one.reason))
+
+
+# ------------------------------------------------------------ for people
+
+
+def _lines(measured: "list[Measurement]", fleet: "FleetReport | None") -> Iterator[str]:
+    for one in measured:
+        yield from _measurement(one)
+        yield ""
+    if fleet is None:
+        return
+    if not measured:
+        yield "No lesson was applied yet."
+        yield ""
+    yield from _report(fleet)
+
+
+def _measurement(one: "Measurement") -> Iterator[str]:
+    from session_memory.views.figures import local
+
+    verdict = click.style(one.verdict.replace("_", " "), fg=_COLORS.get(one.verdict), bold=True)
+    yield f"{safe(f'{one.lesson} v{one.version}  {one.title}')}: {verdict}"
+    yield safe(f"  {one.reason}")
+    if one.applied_at is None:
+        return
+    until = f" until {local(one.ended_at)}" if one.ended_at else ""
+    yield safe(f"  applied {local(one.applied_at)}{until} to {', '.join(one.targets)}")
+    yield f"  before  {_side(one.before)}"
+    yield f"  after   {_side(one.after)}"
+    if one.difference is not None:
+        change = f"{one.difference:+.0%} [{one.low:+.0%} to {one.high:+.0%}]"
+        yield f"  change  {change}   ({one.method})"
+
+
+def _side(side: "Side") -> str:
+    from session_memory.views.figures import count, plural
+
+    told = f"{side.showing} of {plural(side.sessions, 'session')}"
+    if side.rate is None:
+        return told
+    rate = f"{side.rate:.0%} [{side.low:.0%} to {side.high:.0%}]"
+    return f"{told}: {rate}, {plural(side.times, 'time')}, {count(side.tokens)} tokens"
+
+
+def _report(fleet: "FleetReport") -> Iterator[str]:
+    from session_memory.views.figures import plural
+
+    where = f" in {fleet.repo}" if fleet.repo else ""
+    sessions = plural(fleet.metrics.sessions, "session")
+    title = f"{sessions}{where}, {fleet.since[:10]} to {fleet.until[:10]}"
+    yield click.style(safe(title), bold=True)
+    columns = [Column("week from"), Column("sessions", right=True), Column("overhead", right=True)]
+    columns += [Column("with errors", right=True), Column("recurring", right=True)]
+    columns += [Column(f"cost {p}", right=True) for p in ("p50", "p90", "p99")]
+    rows = [_row(week.since[:10], week.metrics) for week in fleet.trend]
+    rows.append(_row("all", fleet.metrics, bold=True))
+    if fleet.baseline:
+        then = str(fleet.baseline.get("taken_at"))[:10]
+        rows.append(_row(f"baseline {then}", fleet.baseline["metrics"]))
+    yield from table(columns, rows, terminal_width())
+    if fleet.error_rate_change is not None:
+        change, low, high = fleet.error_rate_change
+        told = f"{change:+.0%} [{low:+.0%} to {high:+.0%}]"
+        yield f"sessions with errors, against the baseline: {told}"
+
+
+def _row(name: str, metrics: "Metrics | dict[str, object]", *, bold: bool = False) -> list[Cell]:
+    import msgspec
+
+    from session_memory.learn.fleet_metrics import Metrics
+    from session_memory.pricing import Amount, shown
+
+    if isinstance(metrics, dict):
+        metrics = msgspec.convert(metrics, Metrics)
+    costs = [metrics.cost_percentiles.get(p) for p in ("p50", "p90", "p99")]
+    texts = [
+        name,
+        f"{metrics.sessions:,}",
+        "-" if metrics.overhead_share is None else f"{metrics.overhead_share:.1%}",
+        "-" if metrics.error_rate is None else f"{metrics.error_rate:.0%}",
+        f"{metrics.recurring_errors:,}",
+        *("-" if cost is None else shown(Amount(cost)) for cost in costs),
+    ]
+    return [Cell(text, {"bold": True} if bold else {}) for text in texts]

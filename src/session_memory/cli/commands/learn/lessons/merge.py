@@ -1,0 +1,54 @@
+"""Let one lesson speak for others.
+
+It keeps its words and takes over their evidence; measuring then looks for all of their
+patterns. The others stay in the folder as merged.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    word,
+    word_options,
+)
+from session_memory.render.text import safe
+
+
+@make_command(
+    examples=(
+        ("lessons merge l-0c88102dbf64 l-99a1b2c3d4e5", "the first one speaks for both"),
+        ("lessons merge l-0c88 l-99a1 --why 'the same cause'", "with the reason"),
+    ),
+    json_shape='{"lesson": LESSON, "merged": [ID, …]}; a lesson is as in lessons list.',
+)
+@click.argument("into", metavar="LESSON", shell_complete=complete_lesson)
+@click.argument(
+    "others", nargs=-1, required=True, metavar="OTHER...", shell_complete=complete_lesson
+)
+@word_options
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings,
+    into: str,
+    others: tuple[str, ...],
+    who: str | None,
+    why: str,
+    directory: Path | None,
+) -> None:
+    from session_memory.learn.curate import merge
+
+    with desk(settings, directory) as opened:
+        gone = [opened.lessons.find(name).id for name in others]
+        lesson = merge(opened.lessons, into, others, word(who, why))
+    if settings.as_json:
+        print_learned({"lesson": lesson.to_dict(), "merged": gone})
+        return
+    click.echo(safe(f"{lesson.id} version {lesson.version} speaks for {', '.join(gone)}"))

@@ -1,0 +1,62 @@
+"""Show lessons as a diff of CLAUDE.md, AGENTS.md or GROK.md.
+
+Accepted lessons whose scope fits the file, between two markers; the rest of the file stays as
+it is. Secrets are masked. Nothing is written: that is for apply.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    remark_unread,
+    target_options,
+)
+
+
+@make_command(
+    examples=(
+        ("lessons propose", "what the instruction files of the project here would be"),
+        ("lessons propose --target ~/code/webshop/CLAUDE.md", "one file, as a diff"),
+        (
+            "lessons propose l-0c88102dbf64 --target AGENTS.md",
+            "one lesson beside those it has",
+        ),
+        ("lessons propose --json", "with what is left out, and why"),
+    ),
+    json_shape='{"proposals": [{"target", "repo", "changes", "lessons": [{"id", "version"}, …],'
+    ' "skipped": [{"lesson", "reason"}, …], "diff"}, …]}',
+)
+@click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
+@target_options
+@click.option("--force", is_flag=True, help="Also lessons with too little evidence or no effect.")
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings,
+    names: tuple[str, ...],
+    targets: tuple[Path, ...],
+    repo: str | None,
+    force: bool,
+    directory: Path | None,
+) -> None:
+    from session_memory.cli.lines.proposals import proposal_lines
+
+    with desk(settings, directory) as opened:
+        found = opened.proposals(targets, repo, names, force)
+        remark_unread(settings, opened.store)
+    if settings.as_json:
+        print_learned({"proposals": [one.to_dict() for one in found]})
+        return
+    for one in found:
+        for line in proposal_lines(one):
+            click.echo(line)
+    if any(one.is_change for one in found):
+        remark(settings, "Nothing was written. Next: session-memory apply")

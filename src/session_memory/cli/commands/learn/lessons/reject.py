@@ -1,0 +1,54 @@
+"""Say no to a pattern or a lesson.
+
+It stays in the folder as rejected. The next apply takes it out of the files that hold it.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import (
+    complete_lesson,
+    desk,
+    dir_option,
+    print_learned,
+    word,
+    word_options,
+)
+from session_memory.render.text import safe
+
+
+@make_command(
+    examples=(
+        ("lessons reject p-0c88102dbf64 --why 'one machine only'", "never mind this pattern"),
+        ("lessons reject l-0c88102dbf64", "take back what was accepted"),
+    ),
+    json_shape='{"lesson": LESSON}; a lesson is as in lessons list.',
+)
+@click.argument("name", metavar="PATTERN|LESSON", shell_complete=complete_lesson)
+@word_options
+@dir_option()
+@click.pass_obj
+def command(
+    settings: Settings, name: str, who: str | None, why: str, directory: Path | None
+) -> None:
+    from session_memory.learn.curate import reject
+    from session_memory.views.lessons import pattern_or_lesson
+
+    with desk(settings, directory) as opened:
+        what = pattern_or_lesson(opened.store, opened.lessons, name)
+        lesson = reject(opened.lessons, opened.store, what, word(who, why))
+        live = [
+            one.target
+            for one in opened.applied.live()
+            if any(held.id == lesson.id for held in one.lessons)
+        ]
+    if settings.as_json:
+        print_learned({"lesson": lesson.to_dict()})
+        return
+    click.echo(safe(f"{lesson.id} version {lesson.version} is rejected"))
+    for target in live:
+        remark(settings, f"Still in {target}: session-memory apply --target {target}")

@@ -1,0 +1,75 @@
+"""Undo the last apply, to the byte.
+
+Where the file was changed since, only the lessons are taken out of it, and it says so (exit
+status 3). A file that apply created is removed.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import desk, print_learned, word, word_options
+from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from session_memory.learn.applied import Applied
+
+
+@make_command(
+    examples=(
+        ("lessons revert", "undo the last apply in the project here"),
+        ("lessons revert --target ~/code/webshop/CLAUDE.md", "in one file"),
+        (
+            "lessons revert --json --target AGENTS.md",
+            "is it the same bytes as before?",
+        ),
+    ),
+    json_shape='{"reverted": [{"target", "exact", "removed", "lessons": [{"id", "version"},'
+    ' …], "note"}, …]}; "exact": the file is what it was before, to the byte.',
+)
+@click.option(
+    *("--target", "targets"),
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="The file; by default those of the project here.",
+)
+@word_options
+@click.pass_context
+def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why: str) -> None:
+    import msgspec
+
+    from session_memory.core.errors import NotApplied
+
+    settings: Settings = ctx.obj
+    with desk(settings) as opened:
+        paths = [path.parent.resolve() / path.name for path in targets]
+        if not paths:
+            paths = _live_here(opened.applied, Path.cwd())
+        if not paths:
+            raise NotApplied("any file of the project here")
+        done = [opened.applied.revert(path, word(who, why)) for path in paths]
+    if settings.as_json:
+        print_learned({"reverted": msgspec.to_builtins(done)})
+    else:
+        for one in done:
+            ids = ", ".join(held.id for held in one.lessons)
+            state = "as it was, to the byte" if one.exact else one.note
+            click.echo(safe(f"{short_path(one.target)}: without {ids or 'lessons'}; {state}"))
+    if not all(one.exact for one in done):
+        ctx.exit(PROBLEMS)
+
+
+def _live_here(applied: "Applied", here: Path) -> list[Path]:
+    """The files of the project that hold something of ours."""
+    from session_memory.learn.targets import project_of
+
+    top = project_of(here)
+    targets = dict.fromkeys(write.target for write in applied.writes())
+    found = [Path(one) for one in targets if applied.stack(one)]
+    return [path for path in found if path.parent == top]

@@ -1,0 +1,159 @@
+"""Show what goes wrong again and again.
+
+Signals of analyzed sessions, put together by type and place, and ranked: sessions count in
+full, tokens by their magnitude. "basis" says whether the tokens were measured or estimated;
+money is always the share of the sessions' amounts that those tokens stand for.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import MOST, UNREADABLE
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings, settings_of
+from session_memory.cli.kit.when import Period
+from session_memory.cli.lines.lessons import print_learned
+from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from session_memory.learn.patterns import Pattern
+    from session_memory.views.learning import PatternList
+
+_COLUMNS = (
+    Column("id"),
+    Column("type"),
+    Column("sessions", right=True),
+    Column("times", right=True),
+    Column("tokens", right=True),
+    Column("cost", right=True),
+    Column("basis"),
+    Column("agents"),
+    Column("what", flexible=True),
+)
+_POLARITIES = ("problem", "success")
+
+
+def _complete(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """The ids of patterns, the worst first; nothing at all when the store cannot be read."""
+    from click.shell_completion import CompletionItem
+
+    from session_memory.learn.patterns import patterns
+
+    try:
+        with settings_of(ctx).opened() as store:
+            found = [one for one in patterns(store) if one.id.startswith(incomplete)]
+    except UNREADABLE:
+        return []
+    return [CompletionItem(one.id, help=safe(one.detail)) for one in found[:MOST]]
+
+
+@make_command(
+    examples=(
+        ("patterns", "what goes wrong again and again, the worst first"),
+        ("patterns --repo webshop --since 30d", "in one repository, this month"),
+        ("patterns --polarity success", "what works"),
+        ("patterns p-0c88102dbf64", "one pattern, with its evidence"),
+        ("patterns --limit 0 --json", "all of them, for a script"),
+    ),
+    json_shape='{"patterns": [{"id", "type", "polarity", "title", "advice", "locus", "detail",'
+    ' "signals", "sessions", "magnitude", "tokens", "microdollars", "basis", "cross_flavor",'
+    ' "score", "flavors", "repos", "first_seen", "last_seen", "session_uids", "evidence":'
+    ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …]}, …],'
+    ' "total", "sessions", "unread"}; with an ID {"pattern": …}.',
+)
+@click.argument("name", required=False, metavar="[ID]", shell_complete=_complete)
+@click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
+@click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
+@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")
+@click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
+@limit_option(20)
+@click.pass_obj
+def command(settings: Settings, /, name: str | None, limit: int, **wanted: Any) -> None:
+    from session_memory.views.learning import find_pattern, list_patterns, pattern_dict
+
+    with settings.opened() as store:
+        if name is not None:
+            pattern = find_pattern(store, name)
+            if settings.as_json:
+                print_learned({"pattern": pattern_dict(pattern)})
+            else:
+                print_lines(safe(line) for line in _page(pattern))
+            return
+        listing = list_patterns(store, limit=limit, **wanted)
+    if settings.as_json:
+        print_learned(listing.to_dict())
+        return
+    print_lines(_lines(listing))
+    _remark(settings, listing)
+
+
+def _remark(settings: Settings, listing: "PatternList") -> None:
+    if listing.unread:
+        waiting = f"{listing.unread:,} of the sessions changed since they were analyzed"
+        remark(settings, f"{waiting}: session-memory analyze")
+    elif not listing.total:
+        remark(settings, f"Nothing stands out in {listing.sessions:,} analyzed sessions.")
+    elif len(listing.patterns) < listing.total:
+        shown = f"{len(listing.patterns):,} of {listing.total:,} patterns"
+        remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory patterns ID")
+
+
+def _lines(listing: "PatternList") -> Iterator[str]:
+    if not listing.patterns:
+        return iter(())
+    return table(_COLUMNS, map(_cells, listing.patterns), terminal_width())
+
+
+def _cells(pattern: "Pattern") -> list[str | Cell]:
+    from session_memory.pricing import Amount, shown
+    from session_memory.views.figures import count
+
+    color = {"fg": "green"} if pattern.polarity == "success" else {}
+    return [
+        pattern.id,
+        Cell(pattern.type, color),
+        str(pattern.sessions),
+        str(pattern.magnitude),
+        count(pattern.tokens),
+        shown(Amount(pattern.microdollars)) if pattern.microdollars else "-",
+        pattern.basis if pattern.tokens else "-",
+        ",".join(pattern.flavors),
+        pattern.detail,
+    ]
+
+
+def _page(pattern: "Pattern") -> Iterator[str]:
+    from session_memory.learn.advice import advice, how, title
+    from session_memory.pricing import Amount, shown
+    from session_memory.views.figures import count, local, plural
+
+    yield f"{pattern.id}  {title(pattern)}"
+    yield f"  what      {pattern.detail}"
+    seen = f"{plural(pattern.sessions, 'session')}, {pattern.times}"
+    yield f"  seen      {seen}, {local(pattern.first_seen)} to {local(pattern.last_seen)}"
+    yield f"  where     {', '.join(pattern.repos) or '-'} ({', '.join(pattern.flavors)})"
+    money = shown(Amount(pattern.microdollars))
+    yield f"  cost      {count(pattern.tokens)} tokens {pattern.basis}, about {money}"
+    for fix in pattern.resolutions:
+        yield f"  helped    {how(fix)} ({plural(fix.sessions, 'session')})"
+    yield f"  advice    {advice(pattern)}"
+    yield "Evidence"
+    for evidence in pattern.evidence:
+        yield f"  session-memory show {evidence.session_uid}  # event {evidence.event_uid}"
+    if not pattern.evidence:
+        yield from (f"  session-memory show {uid}" for uid in pattern.session_uids[-10:])

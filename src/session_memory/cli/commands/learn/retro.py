@@ -1,0 +1,79 @@
+"""Look back: what was done, what it cost, what went wrong.
+
+For each repository the sessions that ended in the last days, their outcomes, what they cost,
+what went wrong and what fixed it, and three suggestions with the sessions that show why. With
+a UID the same for one session. Only analyzed sessions are in it.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import print_learned
+from session_memory.render.text import safe_lines
+
+FORMATS = ("markdown", "json", "html")
+DAY_MS = 86_400_000
+
+
+@make_command(
+    examples=(
+        ("retro", "the last seven days, by repository"),
+        ("retro --days 30 --repo webshop", "a month of one of them"),
+        ("retro 5b0c6a1e", "one session"),
+        ("retro --format html > retro.html", "a page to keep or to send"),
+    ),
+    json_shape='{"since", "until", "repos": [{"repo", "sessions", "subagents", "outcomes",'
+    ' "tokens", "microdollars", "unpriced_tokens", "done": […], "problems": [PATTERN, …], "fixed":'
+    ' […], "suggestions": [{"text", "why", "pattern_id", "tokens", "microdollars", "basis",'
+    ' "look"}, …]}, …], "skills": […], "unread"}',
+)
+@click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 36500),
+    default=7,
+    metavar="N",
+    show_default=True,
+    help="Sessions that ended in the last so many days.",
+)
+@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(FORMATS),
+    default="markdown",
+    show_default=True,
+    help="How to write it; --json is the same as --format json.",
+)
+@click.pass_obj
+def command(
+    settings: Settings, session: str | None, days: int, repo: str | None, style: str
+) -> None:
+    from session_memory.core.errors import UnknownSession
+    from session_memory.core.time import now_ms
+    from session_memory.learn.retro import retro, retro_of
+    from session_memory.views.learning import unread
+    from session_memory.views.lookup import find_session
+    from session_memory.views.retro import to_html, to_markdown
+
+    now = now_ms()
+    with settings.opened() as store:
+        waiting = unread(store)
+        if session is None:
+            told = retro(store, since=now - days * DAY_MS, until=now, repo=repo, unread=waiting)
+        else:
+            uid = find_session(store, session)
+            one = retro_of(store, uid, unread=waiting)
+            if one is None:
+                error = UnknownSession(uid)
+                error.hint = f"It was not analyzed yet: session-memory analyze {uid}"
+                raise error
+            told = one
+    if settings.as_json or style == "json":
+        print_learned(told.to_dict())
+    elif style == "html":
+        click.echo(to_html(told), nl=False)
+    else:
+        click.echo("\n".join(safe_lines(to_markdown(told).rstrip("\n"))))

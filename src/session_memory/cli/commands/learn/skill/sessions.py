@@ -1,0 +1,24 @@
+"""List the sessions that have a log."""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json, print_lines
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.skill_log_directory import directory_option, opened_log
+
+
+@make_command(
+    examples=(
+        ("skill sessions", "the ids, one on each line"),
+        ("skill sessions --dir ./logs --json", "of another directory, for a script"),
+    ),
+    json_shape='{"sessions": [ID, …]}',
+)
+@directory_option
+@click.pass_obj
+def command(settings: Settings, directory: Path | None) -> None:
+    found = opened_log(settings, directory).sessions()
+    print_json({"sessions": found}) if settings.as_json else print_lines(found)

@@ -1,0 +1,102 @@
+"""Show how often skills pass, and which model to use.
+
+Counts the calls in the skill logs that were collected. A rate of 90 % or more advises the
+fast model, one below 70 % the thinking one; between them, and without a verdict, sample both.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.live.skill_rates import PassRate
+    from session_memory.views.skills import SkillList
+
+_COLORS: dict[str, dict[str, Any]] = {"fast": {"fg": "green"}, "thinking": {"fg": "yellow"}}
+_COLUMNS = (
+    Column("skill", flexible=True),
+    Column("window"),
+    Column("model", flexible=True),
+    Column("pass", right=True),
+    Column("fail", right=True),
+    Column("skip", right=True),
+    Column("total", right=True),
+    Column("rate", right=True),
+    Column("verified", right=True),
+    Column("advice"),
+)
+
+
+@make_command(
+    examples=(
+        ("skill stats", "every skill that was ever called"),
+        ("skill stats --window 7d --window 30d", "this week beside this month"),
+        ("skill stats --skill 'review*' --json", "some of them, for a script"),
+    ),
+    json_shape='{"skills": [{"skill", "window", "model", "pass", "fail", "skip", "other", "total",'
+    ' "pass_rate", "attempts", "verified", "advice", "models": [{"model", "pass", …}, …]}, …]};'
+    ' "pass_rate" is pass / (pass + fail), null where there is neither; "advice" is fast, sample'
+    " or thinking.",
+)
+@click.option("--skill", metavar="NAME", help="Only this skill; * and ? match.")
+@click.option("--model", metavar="TEXT", help="Only calls of models with this in their name.")
+@click.option(
+    "--window",
+    "windows",
+    multiple=True,
+    default=("all",),
+    metavar="WINDOW",
+    help="Calls of the last 7d, 12h, 2w, or all; may be given more than once.",
+    show_default=True,
+)
+@click.pass_obj
+def command(
+    settings: Settings, skill: str | None, model: str | None, windows: tuple[str, ...]
+) -> None:
+    from session_memory.views.skills import list_skills
+
+    with settings.opened() as store:
+        listing = list_skills(store, windows=windows, skill=skill, model=model)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(_lines(listing))
+    if not listing.skills:
+        hint = "Log them with: session-memory skill-log append, then: session-memory sync"
+        remark(settings, f"No skill calls. {hint}")
+
+
+def _lines(listing: "SkillList") -> Iterator[str]:
+    rows = []
+    for row in listing.skills:
+        only = row.models[0].model if len(row.models) == 1 else None
+        rows.append(_cells(row.rate, row.rate.skill, only or "", row.rate.advice))
+        if len(row.models) > 1:
+            rows += [_cells(model, "", model.model or "-", "") for model in row.models]
+    return table(_COLUMNS, rows, terminal_width()) if rows else iter(())
+
+
+def _cells(rate: "PassRate", skill: str, model: str, advice: str) -> list[str | Cell]:
+    share = "-" if rate.pass_rate is None else f"{rate.pass_rate:.0%}"
+    return [
+        skill,
+        rate.window if skill else "",
+        model,
+        *(str(number) for number in (rate.passed, rate.failed, rate.skipped, rate.total)),
+        share,
+        f"{rate.verified}/{rate.attempts}" if rate.attempts else "-",
+        Cell(advice, _COLORS.get(advice, {})),
+    ]

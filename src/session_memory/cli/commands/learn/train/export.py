@@ -1,0 +1,52 @@
+"""Write the data set and its card to a new directory.
+
+Every kind is a configuration of its own: load_dataset("DIR", "sft"). Secrets are masked, what
+names a project is left out, and no repository is in two splits. Read it before you share it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json, print_lines, remark, short_path
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.training_options import choosing
+from session_memory.cli.lines.training import SHAPE, hint, lines
+from session_memory.views.figures import plural, size
+
+
+@make_command(
+    examples=(
+        ("train export --out ./data", "everything, as JSONL"),
+        ("train export --out ./dpo --kind dpo", "preferences alone"),
+        ("train export --out ./data --format parquet", "as Parquet (extra lake)"),
+        ("train export --out ./data --split 80/10/10 --repo 'web*'", "some repositories"),
+    ),
+    json_shape=SHAPE,
+)
+@click.option("--out", required=True, metavar="DIR", help="A directory that does not exist yet.")
+@click.option(
+    "--format", "form", type=click.Choice(("jsonl", "parquet")), default="jsonl", show_default=True
+)
+@choosing
+@click.pass_obj
+def command(
+    settings: Settings, /, out: str, form: str, shares: tuple[int, int, int], **asked: Any
+) -> None:
+    from session_memory.cli.kit.training_options import chosen
+    from session_memory.learn.train.export import export
+
+    target = Path(out).expanduser()
+    with settings.opened() as store:
+        sessions, wanted = chosen(store, **asked)
+        report = export(store, sessions, wanted, target, parquet=form == "parquet", shares=shares)
+    if settings.as_json:
+        print_json(report.to_dict())
+        return
+    print_lines(lines(report))
+    rows = plural(report.total, "row")
+    remark(settings, f"{rows} in {short_path(target)}, {size(report.bytes)}.")
+    if told := hint(report):
+        remark(settings, told)

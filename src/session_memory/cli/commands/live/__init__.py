@@ -1,0 +1,1 @@
+"""Follow agents while they work, and work on live sessions."""

@@ -1,0 +1,55 @@
+"""Turn a mycode or power-loop session into a live one.
+
+It can go on here: its messages, summaries and rewinds become those of a live session of the
+same id; what was taken back stays taken back and can be come back to. Its own runtime's data is
+not changed, and what it used up to now counts there alone.
+"""
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.views.figures import plural
+
+
+@make_command(
+    examples=(
+        ("live import mycode:5b0c6a1e", "a session that was collected"),
+        ("live import ~/.mycode/sessions/5b0c6a1e…", "one where mycode keeps it"),
+        ("live import power_loop_sessions.db --session sess_1a2b", "one of a database"),
+    ),
+    json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out"}:'
+    " the live session and what it was begun with; plain_notes are summaries that stand as messages"
+    " of their own, left_out counts messages that their runtime had dropped, by its word for it.",
+)
+@click.argument("what", metavar="UID|PATH")
+@click.option("--session", metavar="ID", help="Which session of a database.")
+@click.option("--id", "new_id", metavar="ID", help="The live session's id, instead of its own.")
+@click.pass_obj
+def command(settings: Settings, what: str, session: str | None, new_id: str | None) -> None:
+    import msgspec
+
+    from session_memory.collect.live_histories import collected_history, history_at
+    from session_memory.live.store import SessionStore
+    from session_memory.live.taking_over import take_over
+    from session_memory.views.lookup import find_session
+
+    config = settings.configuration()
+    path = Path(what).expanduser()
+    if path.exists():
+        history = history_at(path, session)
+    else:
+        with settings.opened(config) as store:
+            history = collected_history(store, find_session(store, what))
+    with SessionStore.open(settings.where(config)) as live:
+        done = take_over(live, history, new_id)
+    if settings.as_json:
+        print_json(msgspec.to_builtins(done))
+    elif not settings.quiet:
+        made = f"{plural(done.messages, 'message')}, {plural(done.folds, 'fold')}"
+        click.echo(f"{done.session_id} can go on here: {made}, {plural(done.rewinds, 'rewind')}.")
+        for state, count in done.left_out.items():
+            click.echo(f"Left out: {plural(count, 'message')} that its runtime had {state}.")

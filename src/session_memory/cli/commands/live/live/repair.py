@@ -1,0 +1,32 @@
+"""Answer calls that were interrupted.
+
+Every call without a result gets an error result, right behind the message that made it. Only
+for sessions that nobody is working on: a tool that still runs would be answered twice.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.live_session import opened_session, session_argument
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+from session_memory.views.figures import plural
+
+
+@make_command(
+    examples=(
+        ("live show sess_4f1c", "which calls are open"),
+        ("live repair sess_4f1c", "answer them with an error"),
+    ),
+    json_shape='{"session_id", "repaired": [SEQ, …]}',
+)
+@session_argument
+@click.pass_obj
+def command(settings: Settings, session: str) -> None:
+    with opened_session(settings, session) as (live, session_id):
+        seqs = live.repair(session_id)
+    if settings.as_json:
+        print_json({"session_id": session_id, "repaired": seqs})
+    elif not settings.quiet:
+        click.echo(safe(f"{plural(len(seqs), 'call')} answered in {session_id}"))

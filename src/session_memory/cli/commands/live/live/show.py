@@ -1,0 +1,40 @@
+"""Show one: its messages, folds and open calls.
+
+Reading changes nothing: an interrupted call stays open until somebody repairs it.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.live_session import opened_session, session_argument, which_option
+from session_memory.cli.kit.output import print_json, print_lines, terminal_width
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("live show sess_4f1c", "what the model is sent now"),
+        ("live show sess_4f1c --which all", "with what was folded and rewound, marked"),
+        ("live show sess_4f1c --full", "every message whole"),
+        ("live show sess_4f1c --json", "for a script"),
+    ),
+    json_shape='{"session": SESSION, "head", "messages": [{"session_id", "seq", "role", "name",'
+    ' "content", "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}, …],'
+    ' "compactions": [{"compact_seq", "note_seq", "from_seq", "to_seq", "members", "is_undone",'
+    ' …}, …], "pending": [{"call_id", "name", "arguments", "seq"}, …], "usage": {"sends",'
+    ' "llm_calls", "prompt_tokens", "completion_tokens", …}, "children": [ID, …]}',
+)
+@session_argument
+@which_option
+@click.option("--full", is_flag=True, help="Show messages whole.")
+@click.pass_obj
+def command(settings: Settings, session: str, which: str, full: bool) -> None:
+    from session_memory.cli.lines.live import view_lines
+    from session_memory.views.live import show_live
+
+    with opened_session(settings, session) as (live, session_id):
+        view = show_live(live, session_id, which)
+    if settings.as_json:
+        print_json(view.to_dict())
+    else:
+        print_lines(view_lines(view, terminal_width(), full=full))

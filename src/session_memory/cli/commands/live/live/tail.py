@@ -1,0 +1,89 @@
+"""Print the last messages, and those to come.
+
+Whichever process appends them. It ends when the session is closed, or with Ctrl-C.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.live_session import opened_session, session_argument
+from session_memory.cli.kit.output import print_lines, terminal_width
+from session_memory.cli.kit.reader import reader_is_gone
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.json_text import to_json
+
+if TYPE_CHECKING:
+    from session_memory.live.rows import MessageRow
+    from session_memory.live.store import SessionStore
+
+# How often a quiet tail looks whether anybody still reads it.
+LOOK_UP_S = 1.0
+
+
+@make_command(
+    examples=(
+        ("live tail sess_4f1c", "the last ten messages, then what comes"),
+        ("live tail sess_4f1c --lines 50 --no-follow", "the last fifty, and no more"),
+        ("live tail sess_4f1c --after 120 --json", "go on where another run ended"),
+    ),
+    json_shape='One message per line: {"session_id", "seq", "role", "name", "content",'
+    ' "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}.',
+)
+@session_argument
+@click.option(
+    "--lines",
+    "-n",
+    type=click.IntRange(min=0),
+    default=10,
+    metavar="N",
+    show_default=True,
+    help="Begin with so many messages.",
+)
+@click.option("--after", type=click.IntRange(min=0), metavar="SEQ", help="Begin after this one.")
+@click.option("--no-follow", is_flag=True, help="Do not wait for more.")
+@click.pass_obj
+def command(
+    settings: Settings, session: str, lines: int, after: int | None, no_follow: bool
+) -> None:
+    with opened_session(settings, session) as (live, session_id):
+        last = after
+        if last is None:
+            # Asked first: what is appended from here on is either in the tail or still to come.
+            head = live.head(session_id)
+            tail = live.load_tail(session_id, lines) if lines else []
+            for message in tail:
+                _print(settings, message)
+            last = max((head, *(message.seq for message in tail)))
+        try:
+            for message in _following(live, session_id, last, no_follow):
+                _print(settings, message)
+        except KeyboardInterrupt:
+            # Ctrl-C is how one says that one has seen enough.
+            return
+
+
+def _following(
+    live: "SessionStore", session_id: str, after: int, no_follow: bool
+) -> "Iterator[MessageRow]":
+    if no_follow:
+        yield from live.messages_after(session_id, after)
+        return
+    while not reader_is_gone():
+        for message in live.events(session_id, after=after, quiet_for=LOOK_UP_S):
+            after = message.seq
+            yield message
+        if live.get_session(session_id) is None:
+            return
+
+
+def _print(settings: Settings, message: "MessageRow") -> None:
+    from session_memory.cli.lines.live import message_lines
+    from session_memory.views.live import jsonable
+
+    if settings.as_json:
+        click.echo(to_json(jsonable(message)))
+    else:
+        print_lines(message_lines(message, terminal_width()))

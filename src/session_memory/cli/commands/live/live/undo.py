@@ -1,0 +1,33 @@
+"""Take back the last rewind, clear or compaction.
+
+Again and again, one further back each time.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.live_session import opened_session, session_argument
+from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.settings import Settings
+from session_memory.render.text import safe
+
+
+@make_command(
+    examples=(
+        ("live undo sess_4f1c", "take back the last rewind or clear"),
+        ("live undo sess_4f1c --compaction", "take back the last compaction"),
+    ),
+    json_shape='{"session_id", "head"}; with --compaction {"session_id", "compact_seq"}.',
+)
+@session_argument
+@click.option("--compaction", is_flag=True, help="The last compaction instead.")
+@click.pass_obj
+def command(settings: Settings, session: str, compaction: bool) -> None:
+    with opened_session(settings, session) as (live, session_id):
+        done = live.undo_compaction(session_id) if compaction else live.undo_rewind(session_id)
+    if settings.as_json:
+        name = "compact_seq" if compaction else "head"
+        print_json({"session_id": session_id, name: done})
+    elif not settings.quiet:
+        said = f"compaction {done} is undone" if compaction else f"is at message {done} again"
+        click.echo(safe(f"{session_id}: {said}"))

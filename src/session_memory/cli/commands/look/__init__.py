@@ -1,0 +1,1 @@
+"""Look at sessions and at what was done in them."""

@@ -1,0 +1,103 @@
+"""List the shell commands that sessions ran, and how each ended.
+
+Of one session and its subagents, or of all that the filters leave, newest session first. A
+command is open when the log has no result for it.
+"""
+
+from datetime import tzinfo
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.session_choice import chosen_sessions, filter_options
+from session_memory.cli.kit.settings import Settings
+
+STATES = ("ok", "failed", "open")
+_STYLES: dict[str, dict[str, Any]] = {"failed": {"fg": "red"}, "ok": {"fg": "green"}}
+
+
+@make_command(
+    examples=(
+        ("commands 7ac31f58", "what one session ran"),
+        ("commands --state failed --since 7d", "what failed this week"),
+        ("commands --text pytest --repo webshop", "every run of the tests of a repository"),
+    ),
+    json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
+    ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"}',
+)
+@click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
+@filter_options
+@click.option("--state", type=click.Choice(STATES), help="Only those that ended so.")
+@click.option("--text", metavar="TEXT", help="Only commands with this in them.")
+@limit_option(50)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    session: str | None,
+    state: str | None,
+    text: str | None,
+    limit: int,
+    tz: tzinfo | None,
+    **wanted: Any,
+) -> None:
+    from session_memory.views.commands import list_commands
+    from session_memory.views.figures import duration, local
+    from session_memory.views.lookup import short_names
+
+    with settings.opened() as store:
+        sessions = chosen_sessions(store, session, wanted)
+        listing = list_commands(store, sessions, state=state, text=text, limit=limit)
+        names = short_names(store.sessions.uids())
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    columns = (
+        Column("session"),
+        Column("seq", right=True),
+        Column("when", spare=1),
+        Column("state"),
+        Column("exit", right=True, spare=3),
+        Column("time", right=True, spare=2),
+        Column("command", flexible=True, least=24),
+    )
+    rows: list[list[str | Cell]] = [
+        [
+            Cell(names.get(ran.session_uid, ran.session_uid), {"fg": "cyan"}),
+            str(ran.seq),
+            local(ran.ts, tz=tz),
+            Cell(ran.state, _STYLES.get(ran.state, {"dim": True})),
+            "-" if ran.exit_code is None else str(ran.exit_code),
+            "-" if ran.duration_ms is None else duration(ran.duration_ms / 1000),
+            ran.command[:2000],
+        ]
+        for ran in listing.commands
+    ]
+    if rows:
+        print_lines(table(columns, rows, terminal_width()))
+    if not listing.total:
+        remark(settings, _nothing(state, text))
+    elif len(listing.commands) < listing.total:
+        # How many more hold a text is known when all of them are read.
+        whole = f" of {listing.total:,}" if text is None else ""
+        shown = f"The first {len(listing.commands):,}{whole} commands"
+        remark(settings, f"{shown}; --limit 0 lists all.")
+
+
+def _nothing(state: str | None, text: str | None) -> str:
+    if state is None and text is None:
+        return "No command was run in these sessions."
+    ended = {"ok": " went well", "failed": " failed", "open": " is without a result", None: ""}
+    words = "" if text is None else f" with {text!r} in it"
+    return f"No command{words}{ended[state] or ' was run'} in these sessions."

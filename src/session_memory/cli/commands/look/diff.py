@@ -1,0 +1,114 @@
+"""Show what a session changed, file by file.
+
+Put together from the edits in the log, those of its subagents included; edits that failed are
+left out. Where the log holds the file as it was, the diff is exact and can be applied; where
+it holds excerpts only, or a command made the change, that is said.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
+    Cell,
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.settings import Settings
+
+if TYPE_CHECKING:
+    from session_memory.views.diff import FileDiff, SessionDiff
+
+
+@make_command(
+    examples=(
+        ("diff 7ac31f58", "what a session changed, file by file"),
+        ("diff 7ac31f58 --stat", "only which files, and how much"),
+        ("diff 7ac31f58 --file dates", "only files with this in their path"),
+    ),
+    json_shape='{"session": UID, "files": [{"path", "action", "edits", "added", "removed",'
+    ' "is_whole", "notes": [TEXT, …], "moved_to", "diff"}, …], "totals": {"files", "edits",'
+    ' "added", "removed"}}; "is_whole" says that the diff leads exactly from before to after.',
+)
+@click.argument("session", metavar="UID", shell_complete=complete_uid)
+@click.option("--stat", is_flag=True, help="Only files and figures.")
+@click.option("--file", "text", metavar="TEXT", help="Only files with this in their path.")
+@click.option("--no-children", is_flag=True, help="Without what its subagents changed.")
+@click.option("--no-pager", is_flag=True, help="Print it all, on a terminal too.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    session: str,
+    stat: bool,
+    text: str | None,
+    no_children: bool,
+    no_pager: bool,
+) -> None:
+    from session_memory.cli.kit.pager import print_paged
+    from session_memory.core.errors import UnknownSession
+    from session_memory.views.diff import diff_session
+    from session_memory.views.lookup import find_session
+
+    with settings.opened() as store:
+        uid = find_session(store, session)
+        found = store.sessions.get(uid)
+        if found is None:
+            raise UnknownSession(uid)
+        answer = diff_session(store, found, text=text, children=not no_children)
+    if settings.as_json:
+        print_json(answer.to_dict())
+        return
+    if stat:
+        print_lines(_stat(answer))
+    else:
+        print_paged(settings, _lines(answer), paged=not no_pager)
+    if not answer.files:
+        which = "" if text is None else f" with {text!r} in its path"
+        remark(settings, f"No file{which} was changed, as far as the log tells.")
+
+
+def _lines(answer: "SessionDiff") -> Iterator[str]:
+    from session_memory.cli.lines.diff import diff_lines
+    from session_memory.render.text import safe
+
+    for place, file in enumerate(answer.files):
+        if place:
+            yield ""
+        for line in file.headers:
+            yield click.style(safe(line), bold=True)
+        for note in file.notes:
+            # What is no line of a diff, patch and git apply skip.
+            yield click.style(f"# {note}", fg="yellow")
+        yield from diff_lines(file.lines, shorten=False)
+
+
+def _stat(answer: "SessionDiff") -> Iterator[str]:
+    columns = (
+        Column("file", flexible=True),
+        Column("what"),
+        Column("edits", right=True),
+        Column("+", right=True),
+        Column("-", right=True),
+        Column("note", flexible=True),
+    )
+    rows = [_row(file) for file in answer.files]
+    if rows:
+        yield from table(columns, rows, terminal_width())
+
+
+def _row(file: "FileDiff") -> list[str | Cell]:
+    return [
+        file.path,
+        file.action,
+        str(file.edits),
+        Cell(f"{file.added:,}", {"fg": "green"} if file.added else {"dim": True}),
+        Cell(f"{file.removed:,}", {"fg": "red"} if file.removed else {"dim": True}),
+        Cell("; ".join(file.notes), {"dim": True}),
+    ]

@@ -1,0 +1,123 @@
+"""Show what one session comes down to.
+
+The outcome with its evidence, cost and time, what was changed and run, errors with what
+resolved them, and where a person stepped in. Made anew where the session grew since it was
+analyzed; only analyze stores it.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_lines, remark
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.lessons import print_learned
+from session_memory.render.text import cut, safe
+
+if TYPE_CHECKING:
+    from session_memory.learn.digest import Digest, ErrorSnippet, FileUse
+    from session_memory.views.learning import DigestShown
+
+MOST = 10
+WIDE = 110
+
+
+@make_command(
+    examples=(
+        ("digest 5b0c6a1e", "what a session came to, on one page"),
+        ("digest 5b0c6a1e --json", "all of it, for a script"),
+    ),
+    json_shape='{"digest": {"session_uid", "outcome": {"outcome", "reason", "evidence"}, "cost",'
+    ' "kinds", "tools", "markers", "files", "commands", "tests", "error_snippets", "prompts",'
+    ' "interventions", "decisions", "time", "context", …}, "signals": [SIGNAL, …], "is_stored"};'
+    " docs/learning.md lists the fields.",
+)
+@click.argument("session", metavar="UID", shell_complete=complete_uid)
+@click.pass_obj
+def command(settings: Settings, session: str) -> None:
+    from session_memory.views.learning import show_digest
+    from session_memory.views.lookup import find_session
+
+    with settings.opened() as store:
+        shown = show_digest(store, find_session(store, session))
+    if settings.as_json:
+        print_learned(shown.to_dict())
+        return
+    print_lines(safe(line) for line in _lines(shown))
+    if not shown.is_stored:
+        remark(settings, "Not stored yet: session-memory analyze")
+
+
+def _lines(shown: "DigestShown") -> Iterator[str]:
+    digest = shown.digest
+    yield f"{digest.session_uid}  {digest.title or ''}"
+    yield from _head(digest)
+    yield from _part("Errors", [_error(error) for error in digest.error_snippets])
+    yield from _part("Tests", list(_tests(digest)))
+    yield from _part("Files", [_file(file) for file in digest.files])
+    yield from _part("Commands", [f"{c.text} ({c.runs}×)" for c in digest.commands])
+    yield from _part("Commits", [said.text for said in digest.commits])
+    yield from _part("A person stepped in", [said.text for said in digest.interventions])
+    yield from _part("Decided", [said.text for said in digest.decisions])
+    yield from _part("Stands out", [f"{s.type}: {s.detail}" for s in shown.signals])
+
+
+def _head(digest: "Digest") -> Iterator[str]:
+    from session_memory.pricing import Amount, shown
+    from session_memory.views.figures import count, duration, plural
+
+    told, cost, time = digest.outcome, digest.cost, digest.time
+    proof = f" ({', '.join(told.evidence)})" if told.evidence else ""
+    yield f"  outcome   {told.outcome}, by {told.reason}{proof}"
+    amount = shown(Amount(cost.microdollars, cost.unpriced_tokens))
+    yield f"  cost      {amount}, {count(cost.tokens)} tokens, {cost.turns} turns"
+    ms = {"person": time.person_ms, "model": time.model_ms, "tools": time.tools_ms}
+    split = ", ".join(f"{who} {duration(spent / 1000)}" for who, spent in ms.items())
+    yield f"  time      {split}"
+    grown = digest.context
+    yield f"  context   {count(grown.first)} to {count(grown.peak)}, compacted {grown.compactions}×"
+    marks = digest.markers
+    figures = (
+        plural(marks.error, "error"),
+        plural(marks.retry, "retry", "retries"),
+        plural(marks.test, "test run"),
+        plural(marks.edit, "edit"),
+        plural(marks.human, "intervention"),
+    )
+    yield f"  events    {digest.events}: {', '.join(figures)}"
+    if digest.first_request is not None:
+        yield f"  asked     {cut(' '.join(digest.first_request.text.split()), WIDE)}"
+
+
+def _error(error: "ErrorSnippet") -> str:
+    from session_memory.learn.advice import how
+    from session_memory.learn.patterns import Fix
+
+    solved = error.resolution
+    end = how(Fix(solved.kind, solved.text, 1)) if solved else "not resolved"
+    return f"{error.count}× {cut(error.sample, WIDE)} [{error.fingerprint}]: {end}"
+
+
+def _file(file: "FileUse") -> str:
+    from session_memory.views.figures import plural
+
+    return f"{file.path}: {plural(file.edits, 'edit')}, {plural(file.reads, 'read')}"
+
+
+def _tests(digest: "Digest") -> Iterator[str]:
+    words = {True: "passed", False: "failed", None: "no verdict"}
+    for run in digest.tests:
+        numbers = [f"{run.passed_count} passed"] if run.passed_count is not None else []
+        numbers += [f"{run.failed_count} failed"] if run.failed_count else []
+        yield f"{words[run.passed]}: {run.command} {', '.join(numbers)}"
+
+
+def _part(name: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield name
+        yield from (f"  {cut(' '.join(line.split()), WIDE + 40)}" for line in lines[:MOST])
+        if len(lines) > MOST:
+            yield f"  … and {len(lines) - MOST} more"

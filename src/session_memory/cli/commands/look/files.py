@@ -1,0 +1,84 @@
+"""List the files that sessions read, edited and wrote.
+
+Of one session and its subagents, or of all that the filters leave. Paths below the directory
+a session worked in are shown from there. A call that failed counts as failed alone; one whose
+result is not in the log counts as open, which only the JSON has.
+"""
+
+from datetime import tzinfo
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import (
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
+from session_memory.cli.kit.session_choice import chosen_sessions, filter_options
+from session_memory.cli.kit.settings import Settings
+
+SORTS = ("changed", "read", "recent", "path")
+
+
+@make_command(
+    examples=(
+        ("files 7ac31f58", "what one session read and changed"),
+        ("files --repo webshop --since 7d", "what was worked on this week"),
+        ("files --sort read --limit 10", "what is read again and again"),
+    ),
+    json_shape='{"files": [{"repo", "path", "reads", "edits", "writes", "other", "failed",'
+    ' "open", "sessions", "last_at"}, …], "total", "sessions"}; "other" counts calls that named the'
+    " file.",
+)
+@click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
+@filter_options
+@click.option("--sort", type=click.Choice(SORTS), default="changed", show_default=True)
+@limit_option(50)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    session: str | None,
+    sort: str,
+    limit: int,
+    tz: tzinfo | None,
+    **wanted: Any,
+) -> None:
+    from session_memory.views.figures import count, local
+    from session_memory.views.files import list_files
+
+    with settings.opened() as store:
+        sessions = chosen_sessions(store, session, wanted)
+        listing = list_files(store, sessions, sort=sort, limit=limit)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    # What goes first where there is no room.
+    names = {"read": 0, "edited": 0, "written": 0, "other": 5, "failed": 1, "sessions": 4}
+    columns = (
+        Column("repo", flexible=True, spare=2),
+        Column("file", flexible=True),
+        *(Column(name, right=True, spare=spare) for name, spare in names.items()),
+        Column("last", spare=3),
+    )
+    rows = [
+        [
+            row.repo or "-",
+            row.path,
+            *map(count, (row.reads, row.edits, row.writes, row.other, row.failed, row.sessions)),
+            local(row.last_at, tz=tz),
+        ]
+        for row in listing.files
+    ]
+    if rows:
+        print_lines(table(columns, rows, terminal_width()))
+    if not listing.total:
+        remark(settings, "No call of these sessions named a file.")
+    elif len(listing.files) < listing.total:
+        remark(settings, f"{len(listing.files):,} of {listing.total:,} files; --limit 0 lists all.")

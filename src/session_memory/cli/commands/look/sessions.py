@@ -1,0 +1,72 @@
+"""List sessions, newest first.
+
+Tokens and cost are those of the session itself; its subagents are sessions of their own. "in"
+is what was sent to the model uncached, "cache" what was read from or written to its cache.
+"""
+
+from datetime import tzinfo
+from typing import Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
+
+OUTCOMES = ("success", "fail", "abandoned", "unknown")
+SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost")
+
+
+@make_command(
+    examples=(
+        ("sessions", "the twenty newest"),
+        ("sessions --since 7d --repo webshop", "this week, in one repository"),
+        ("sessions --roots --sort tokens --limit 5", "what used most, without subagents"),
+        ("sessions --limit 0 --json", "all of them, for a script"),
+    ),
+    json_shape='{"sessions": [SESSION, …], "amounts": {UID: {"microdollars", "unpriced_tokens"},'
+    " …}}, each session with all its fields; its amount is what it used itself.",
+)
+@click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
+@click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
+@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option("--domain", metavar="NAME", help="Only this domain of the configuration.")
+@click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
+@click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
+@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions that ended so.")
+@click.option("--title", "text", metavar="TEXT", help="Only titles with this in them.")
+@click.option("--parent", metavar="UID", help="Only children of this session.")
+@click.option("--roots", is_flag=True, help="Leave subagents out.")
+@when_options
+@click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
+@limit_option(20)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    sort: str,
+    limit: int,
+    parent: str | None,
+    tz: tzinfo | None,
+    **wanted: Any,
+) -> None:
+    from session_memory.cli.lines.session_table import session_lines
+    from session_memory.views.lookup import find_session
+    from session_memory.views.sessions import Filter, list_sessions
+
+    with settings.opened() as store:
+        uid = find_session(store, parent) if parent else None
+        asked = Filter(parent=uid, **wanted)
+        listing = list_sessions(store, asked, sort=sort, limit=limit, priced=True)
+    if settings.as_json:
+        print_json(listing.to_dict())
+        return
+    print_lines(session_lines(listing, terminal_width(), tz))
+    if not listing.stored:
+        remark(settings, "No sessions yet. Collect them: session-memory sync")
+    elif not listing.total:
+        remark(settings, f"None of the {listing.stored:,} sessions matches.")
+    elif len(listing.sessions) < listing.total:
+        shown = f"{len(listing.sessions):,} of {listing.total:,} sessions"
+        remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory show SESSION")

@@ -1,0 +1,142 @@
+"""Show one session: events, subagents, branches.
+
+UID is the session's uid or native id, or a beginning of it of four characters or more; a
+subagent's is its parent's and its own, with a colon between. Subagents are shown below the
+calls that started them. What was abandoned by a rewind stays, marked. Below each turn stands
+what it took.
+
+On a terminal a pager shows it: PAGER, or less. --depth user, assistant, tool and full say how
+much is shown; --json always has every event.
+
+Kinds: user_msg, assistant_msg, thinking, tool_call, tool_result, error, test_run, edit, retry,
+human_intervention, decision, lifecycle, completion. An event may be of several.
+"""
+
+from datetime import tzinfo
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import tz_option
+
+LEVELS = ("user", "assistant", "tool", "full")
+AROUND = 10
+
+
+@make_command(
+    examples=(
+        ("show 5b0c6a1e", "a session, by the beginning of its id"),
+        ("show 5b0c6a1e --depth user", "what was asked, and nothing else"),
+        ("show 5b0c6a1e --depth full", "nothing folded"),
+        ("show 5b0c6a1e --kind user_msg --kind error", "what was asked, and what went wrong"),
+        ("show 5b0c6a1e --around 171", "what happened there, a few events either way"),
+        ("show 5b0c6a1e --full", "with every record as the agent wrote it"),
+        ("show 5b0c6a1e --json --inherited", "for a script, copied history included"),
+    ),
+    json_shape='{"session": SESSION, "events": [EVENT, …], "usage": [USAGE, …], "children": [UID,'
+    ' …], "amount": {"microdollars", "unpriced_tokens"}, "with_subagents": {…}}; --full adds'
+    ' "payload" to each event, and "spilled" where the agent keeps a long output apart; inherited'
+    ' events carry their owner\'s uid and seq, "inherited" and "seq_here".',
+)
+@click.argument("session", metavar="UID", shell_complete=complete_uid)
+@click.option(
+    "--depth",
+    "level",
+    type=click.Choice(LEVELS),
+    default="tool",
+    show_default=True,
+    help="What a person wrote; with answers; with calls and their output, folded; everything.",
+)
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
+@click.option(
+    "--around",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help=f"Only event SEQ, with {AROUND} before and after it.",
+)
+@click.option("--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Begin there.")
+@click.option("--inherited", is_flag=True, help="With the events it holds of other sessions.")
+@click.option("--full", is_flag=True, help="With the native record of every event.")
+@click.option("--no-children", is_flag=True, help="Name subagents, and do not open them.")
+@tz_option
+@click.option("--no-pager", is_flag=True, help="Print it all, on a terminal too.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    session: str,
+    level: str,
+    kinds: tuple[str, ...],
+    around: int | None,
+    start: int | None,
+    inherited: bool,
+    full: bool,
+    no_children: bool,
+    tz: tzinfo | None,
+    no_pager: bool,
+) -> None:
+    from session_memory.views.lookup import find_session
+    from session_memory.views.session import EventSelection, show_session
+
+    if around is not None and start is not None:
+        raise click.UsageError("give --around or --from, not both")
+    first = start if around is None else max(around - AROUND, 0)
+    last = None if around is None else around + AROUND
+    with settings.opened() as store:
+        uid = find_session(store, session)
+        if settings.as_json:
+            wanted = EventSelection(
+                kinds=kinds, inherited=inherited, full=full, first=first, last=last
+            )
+            print_json(show_session(store, uid, wanted).to_dict())
+            return
+        from session_memory.cli.kit.pager import print_paged
+        from session_memory.cli.lines.transcript import TranscriptLines
+        from session_memory.views.lookup import short_names
+        from session_memory.views.transcript import Transcript, TranscriptOptions
+
+        reading = TranscriptOptions(
+            level=level,
+            kinds=kinds,
+            inherited=inherited,
+            native=full,
+            children=not no_children,
+            first=first,
+            last=last,
+        )
+        names = short_names(store.sessions.uids())
+        transcript = Transcript(store, reading)
+        lines = TranscriptLines(
+            lambda one: names.get(one, one),
+            terminal_width(),
+            unfolded=full or level == "full",
+            asked=around,
+            tz=tz,
+        )
+        print_paged(settings, lines.of(transcript.items(uid)), paged=not no_pager)
+    if kinds and not transcript.pieces:
+        remark(settings, _nothing_of(kinds))
+    elif first is not None:
+        _partly(settings, names.get(uid, uid), first, last, found=bool(transcript.pieces))
+
+
+def _partly(settings: Settings, name: str, first: int, last: int | None, *, found: bool) -> None:
+    span = f"from {first} on" if last is None else f"{first} to {last}"
+    told = f"Events {span}" if found else f"No event {span}"
+    remark(settings, f"{told}; all of them: session-memory show {name}")
+
+
+def _nothing_of(kinds: tuple[str, ...]) -> str:
+    """An unknown kind may be a newer adapter's, so it is no error; it may also be a slip."""
+    from difflib import get_close_matches
+
+    from session_memory.core.schema import KINDS
+
+    slips = [get_close_matches(kind, KINDS, n=1) for kind in kinds if kind not in KINDS]
+    meant = [near for found in slips for near in found]
+    hint = f" Did you mean {', '.join(meant)}?" if meant else ""
+    if slips and not meant:
+        hint = f" The kinds: {', '.join(sorted(KINDS))}."
+    return f"No event is of kind {', '.join(kinds)}.{hint}"

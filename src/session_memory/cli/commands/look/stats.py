@@ -1,0 +1,91 @@
+"""Show how the work goes: activity, tools, tests, models.
+
+Sections: summary, activity, agents, repos, tools, retries, tests, files, time, models, cache,
+context, sessions. Without a name all of them are shown.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
+from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
+
+if TYPE_CHECKING:
+    from session_memory.views.stats import Report
+
+# Named here as well: completing a word must not load the views.
+SECTIONS = (
+    *("summary", "activity", "agents", "repos", "tools", "retries", "tests", "files", "time"),
+    *("models", "cache", "context", "sessions"),
+)
+_SECTION = click.Choice(SECTIONS)
+SHAPE = (
+    '{"wanted": {…}, SECTION: …} with the sections asked for; lists as {"total": N, "rows": […]}. '
+    "Each figure: docs/stats.md."
+)
+
+
+def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
+    for name, meaning in (
+        ("model", "Only models with this in their name."),
+        ("repo", "Only this repository; * and ? match."),
+        ("flavor", "Only sessions of this agent; * and ? match."),
+    ):
+        option = click.option(
+            f"--{name}", metavar="NAME", help=meaning, shell_complete=complete_facet(name)
+        )
+        function = option(function)
+    return function
+
+
+@make_command(
+    examples=(
+        ("stats", "everything, all time"),
+        ("stats tools files --since 7d", "two sections, this week"),
+        ("stats activity --tz Europe/Berlin", "when you work, on a clock of Berlin"),
+        ("stats --json --limit 0", "all figures, for a script"),
+    ),
+    json_shape=SHAPE,
+)
+@click.argument("sections", nargs=-1, type=_SECTION, metavar="[SECTION]...")
+@click.option(
+    "--section",
+    "also",
+    multiple=True,
+    type=_SECTION,
+    metavar="NAME",
+    help="The same, as an option.",
+)
+@when_options
+@_narrowed
+@limit_option(10)
+@click.pass_obj
+def command(
+    settings: Settings, /, sections: tuple[str, ...], also: tuple[str, ...], **wanted: Any
+) -> None:
+    from session_memory.views.stats import Wanted, statistics
+
+    with settings.opened() as store:
+        report = statistics(store, Wanted(**wanted), (*sections, *also) or SECTIONS)
+    if settings.as_json:
+        print_json(report.to_dict())
+    else:
+        _show(settings, report)
+
+
+def _show(settings: Settings, report: "Report") -> None:
+    from session_memory.cli.lines.bars import signs
+    from session_memory.cli.lines.stats import report_lines
+
+    if not report.stored:
+        remark(settings, "No sessions yet. Collect them: session-memory sync")
+        return
+    lines = list(report_lines(report, terminal_width(), signs()))
+    print_lines(lines)
+    if not lines:
+        remark(settings, f"Nothing of that kind in the {report.stored:,} sessions.")

@@ -1,0 +1,44 @@
+"""Show when what happened in a session, and how long it took.
+
+Prompts, calls with their durations, turns behind what they consist of, errors, compactions,
+subagents below the calls that started them, and gaps of five minutes and more. The bar shows
+where in the session a moment lies, gaps left out.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, terminal_width
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("timeline 7ac31f58", "where the time went"),
+        ("timeline 7ac31f58 --json", "the same for a script"),
+    ),
+    json_shape='{"session": UID, "started_at", "ended_at", "moments": [{"sort", "at", "seq",'
+    ' "session_uid", "depth", "text", "tool", "state", "duration_ms", "tokens", "is_abandoned"},'
+    ' …]}; "sort" is prompt, turn, tool, error, decision, compaction, subagent or gap.',
+)
+@click.argument("session", metavar="UID", shell_complete=complete_uid)
+@click.option("--no-pager", is_flag=True, help="Print it all, on a terminal too.")
+@click.pass_obj
+def command(settings: Settings, session: str, no_pager: bool) -> None:
+    from session_memory.cli.kit.pager import print_paged
+    from session_memory.cli.lines.timeline import timeline_lines
+    from session_memory.core.errors import UnknownSession
+    from session_memory.views.lookup import find_session
+    from session_memory.views.timeline import timeline
+
+    with settings.opened() as store:
+        uid = find_session(store, session)
+        found = store.sessions.get(uid)
+        if found is None:
+            raise UnknownSession(uid)
+        line = timeline(store, found)
+    if settings.as_json:
+        print_json(line.to_dict())
+        return
+    print_paged(settings, timeline_lines(line, terminal_width()), paged=not no_pager)

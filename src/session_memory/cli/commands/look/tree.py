@@ -1,0 +1,40 @@
+"""Show the family of a session, with the cost of every member.
+
+Forks, resumes, handoffs and subagents stand below what they came from, from the first session
+on; branches that a rewind abandoned are named. What a fork has copied counts for its parent
+alone, so the sum over all is right.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.output import print_json, print_lines, terminal_width
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("tree 91d4f0a7", "what a session came from, and what came of it"),
+        ("tree 91d4f0a7 --json", "the same for a script"),
+    ),
+    json_shape='{"asked": UID, "root": NODE, "sessions", "amount": {"microdollars",'
+    ' "unpriced_tokens"}}; a NODE is {"session_uid", "relation", "title", "model", "started_at",'
+    ' "ended_at", "turns", "tokens", "total_tokens", "own", "total", "branches": [{"branch",'
+    ' "events", "first_seq", "output_tokens"}, …], "children": [NODE, …]}; "own" is the session\'s'
+    ' amount, "total" with its subagents.',
+)
+@click.argument("session", metavar="UID", shell_complete=complete_uid)
+@click.pass_obj
+def command(settings: Settings, session: str) -> None:
+    from session_memory.cli.lines.tree import family_lines
+    from session_memory.views.family import family
+    from session_memory.views.lookup import find_session, short_names
+
+    with settings.opened() as store:
+        found = family(store, find_session(store, session))
+        names = short_names(store.sessions.uids())
+    if settings.as_json:
+        print_json(found.to_dict())
+        return
+    print_lines(family_lines(found, lambda uid: names.get(uid, uid), terminal_width()))

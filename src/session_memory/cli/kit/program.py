@@ -1,0 +1,116 @@
+"""The program itself: finds commands by name, loads them late, turns failures into messages."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from session_memory.cli.commands import DAILY, HEADINGS
+from session_memory.cli.kit.command import (
+    PROGRAM,
+    RESUMABLE,
+    Examples,
+    shared_options,
+    write_examples,
+    write_options,
+)
+from session_memory.cli.kit.command_files import CommandFile, find_file, top_level
+from session_memory.cli.kit.failures import guarded
+from session_memory.cli.kit.group import NAME_COLUMN, load_command, refuse_unknown
+
+COMPLETE = "_SESSION_MEMORY_COMPLETE"
+
+
+class Program(click.Group):
+    """All commands. ``--help`` lists the daily ones first, then the rest by heading."""
+
+    def __init__(self, *, examples: Examples, **attributes: Any) -> None:
+        super().__init__(context_settings={"help_option_names": ["-h", "--help"]}, **attributes)
+        self.examples = examples
+        self.params += [*shared_options(), _version_option()]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [file.name for _, files in sections() for file in files]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        file = find_file(cmd_name)
+        return None if file is None else load_command(file)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        refuse_unknown(self, ctx, args[0], (args[0],))
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, files in sections():
+            with formatter.section(title):
+                formatter.write_dl([(file.name, file.line) for file in files], col_max=NAME_COLUMN)
+        write_options(self, ctx, formatter)
+        write_examples(self.examples, formatter)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = PROGRAM,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, and leave with an exit status: 0 done, 1 failed, 2 usage, 3 done with problems."""
+
+        words = list(sys.argv[1:] if args is None else args)
+        name = prog_name or PROGRAM
+        meta: dict[str, Any] = {}
+
+        def run() -> int:
+            nonlocal meta
+            if instruction := os.environ.get(complete_var or COMPLETE):
+                from click.shell_completion import shell_complete
+
+                return shell_complete(self, extra, name, complete_var or COMPLETE, instruction)
+            with self.make_context(name, words, **extra) as ctx:
+                meta = ctx.meta
+                self.invoke(ctx)
+            return 0
+
+        status = guarded(
+            run,
+            as_json="--json" in words,
+            plain="--no-color" in words,
+            is_resumable=lambda: bool(meta.get(RESUMABLE)),
+        )
+        if standalone_mode:
+            sys.exit(status)
+        return status
+
+
+def sections() -> list[tuple[str, list[CommandFile]]]:
+    """The commands and groups as ``--help`` lists them: every one once."""
+    files = {file.name: file for file in top_level()}
+    daily = [files.pop(name) for name in DAILY]
+    rest = [
+        (heading.capitalize(), [file for file in files.values() if file.heading == heading])
+        for heading in HEADINGS
+    ]
+    return [("Every day", daily), *((title, found) for title, found in rest if found)]
+
+
+def _version_option() -> click.Option:
+    def show(ctx: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+        if is_given and not ctx.resilient_parsing:
+            from session_memory import __version__
+
+            click.echo(f"{PROGRAM} {__version__}")
+            ctx.exit()
+
+    return click.Option(
+        ["--version"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=show,
+        help="Print the version.",
+    )

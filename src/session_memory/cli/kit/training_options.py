@@ -1,0 +1,83 @@
+"""The options by which both commands choose what to learn from."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from session_memory.cli.kit.when import Period
+
+if TYPE_CHECKING:
+    from session_memory.core.schema import Session
+    from session_memory.learn.train.examples import Wanted
+    from session_memory.store import Store
+
+KINDS = ("sft", "chat", "dpo")
+
+
+class Shares(click.ParamType[tuple[int, int, int]]):
+    """Three shares, as in 90/5/5."""
+
+    name = "shares"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int, int]:
+        if isinstance(value, tuple):
+            return value
+        parts = str(value).split("/")
+        if len(parts) != 3 or not all(part.isdigit() for part in parts) or not int(parts[0]):
+            self.fail("give the shares of train, validation and test, as in 90/5/5", param, ctx)
+        first, second, third = (int(part) for part in parts)
+        return first, second, third
+
+
+_OPTIONS = (
+    click.option(
+        "--kind",
+        "kinds",
+        type=click.Choice(KINDS),
+        multiple=True,
+        help="Only this kind; repeatable.",
+    ),
+    click.option("--no-tools", is_flag=True, help="Conversations without calls and results."),
+    click.option(
+        "--max-chars",
+        type=click.IntRange(min=1000),
+        default=100_000,
+        show_default=True,
+        metavar="N",
+        help="Leave out examples with more characters.",
+    ),
+    click.option(
+        "--split",
+        "shares",
+        type=Shares(),
+        default=(90, 5, 5),
+        metavar="A/B/C",
+        help="Shares of train, validation and test, in percent.  [default: 90/5/5]",
+    ),
+    click.option("--flavor", metavar="NAME", help="Only from sessions of this agent."),
+    click.option("--repo", metavar="NAME", help="Only from this repository; * and ? match."),
+    click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d."),
+    click.option("--until", type=Period(end=True), metavar="WHEN", help="Its end included."),
+)
+
+
+def choosing(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen(
+    store: "Store", kinds: tuple[str, ...], no_tools: bool, max_chars: int, **asked: Any
+) -> "tuple[list[Session], Wanted]":
+    from session_memory.learn.train.examples import Wanted
+    from session_memory.views.sessions import Filter
+
+    wanted = Filter(**asked)
+    sessions = [session for session in store.sessions.every() if wanted.admits(session)]
+    return sessions, Wanted(
+        kinds=tuple(kind for kind in KINDS if kind in kinds) or KINDS,
+        tools=not no_tools,
+        most_characters=max_chars,
+    )

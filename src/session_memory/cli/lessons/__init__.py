@@ -1,1 +1,0 @@
-"""The commands of ``session-memory lessons``, each in a file of its own."""

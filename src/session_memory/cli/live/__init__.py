@@ -1,1 +1,0 @@
-"""The commands of ``session-memory live``, one in each file."""

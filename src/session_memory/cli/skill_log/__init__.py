@@ -1,1 +1,0 @@
-"""The commands of ``session-memory skill-log``, one in each file."""

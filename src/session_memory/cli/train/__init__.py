@@ -1,1 +1,0 @@
-"""The commands of ``session-memory train``, one in each file."""
