@@ -25,7 +25,6 @@ VAGUE_MODULES = ("values", "words")
 LONG_MODULES_ALLOWED = {
     "adapters/claude/translate.py",
     "collect/sync.py",
-    "core/errors.py",
     "store/events.py",
     "testing/claude.py",
 }

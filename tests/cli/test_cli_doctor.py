@@ -129,7 +129,7 @@ def test_a_store_that_is_none_is_bad(home, run, tmp_path) -> None:
     path.write_text("Dear database, " * 100)
     result = run("doctor", "--store", str(path))
     assert result.exit_code == 1
-    assert "bad " in result.stdout and "is no store" in result.stdout
+    assert "bad " in result.stdout and "is not a store" in result.stdout
 
 
 @pytest.mark.only("sqlite")

@@ -78,7 +78,7 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path, run) -> None:
     path.write_text("Dear database, " * 100)
     result = run("sessions", "--store", str(path))
     assert result.exit_code == 1
-    assert "is no store" in result.stderr
+    assert "is not a store" in result.stderr
     assert path.read_text().startswith("Dear database")
 
 

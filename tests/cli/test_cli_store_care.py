@@ -167,8 +167,11 @@ def test_a_store_made_of_an_empty_file_is_private(run, tmp_path) -> None:
 def test_what_is_no_store_is_called_neither_full_nor_damaged(run, tmp_path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("notes of mine\n" * 100)
-    assert "is no store: it is no SQLite database" in run("sessions", "--store", str(text)).stderr
+    assert (
+        "is not a store: it is not an SQLite database"
+        in run("sessions", "--store", str(text)).stderr
+    )
     folder = run("sessions", "--store", str(tmp_path))
-    assert folder.exit_code == 1 and "is no store: it is a directory" in folder.stderr
+    assert folder.exit_code == 1 and "is not a store: it is a directory" in folder.stderr
     nothing = run("sessions", "--store", "")
     assert nothing.exit_code == 2 and "--store" in nothing.stderr

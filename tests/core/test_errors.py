@@ -56,8 +56,8 @@ from session_memory.core.errors import (
     UnknownPattern,
     UnknownSession,
     UnsafePath,
-    shown,
 )
+from session_memory.core.text import short_repr
 
 EXAMPLES = (
     SessionMemoryError("it broke", "Mend it."),
@@ -69,7 +69,7 @@ EXAMPLES = (
     NewerSchema("/a/memory.db", found=9, known=3),
     StoreBusy("/a/memory.db"),
     StoreFull("/a/memory.db"),
-    NotAStore("/tmp/notes.txt", "it is no SQLite database"),
+    NotAStore("/tmp/notes.txt", "it is not an SQLite database"),
     StoreDamaged("pack 7", "its hash does not match"),
     IndexTaken("/a/memory.db"),
     NetworkFilesystem("/a/memory.db", "nfs4"),
@@ -175,6 +175,6 @@ def test_an_unknown_session_says_which_ones_are_near() -> None:
 
 
 def test_a_shown_value_is_short_and_cannot_move_the_cursor() -> None:
-    assert shown("a\x1b[2J\n\ud800") == r"'a\x1b[2J\n\ud800'"
-    assert len(shown("x" * 10_000)) < 100
-    assert shown(10**5000)
+    assert short_repr("a\x1b[2J\n\ud800") == r"'a\x1b[2J\n\ud800'"
+    assert len(short_repr("x" * 10_000)) < 100
+    assert short_repr(10**5000)

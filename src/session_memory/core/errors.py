@@ -1,7 +1,7 @@
-"""Every exception this package raises on purpose. Catch `SessionMemoryError` and you have them all.
+"""Every exception that this package raises on purpose. `SessionMemoryError` catches all of them.
 
     SessionMemoryError
-    ├── InvalidRecord          a value that the schema refuses (also a ValueError)
+    ├── InvalidRecord          a value that the schema rejects (also a ValueError)
     │   ├── InvalidId
     │   └── InvalidTime
     ├── StoreError
@@ -21,7 +21,7 @@
     │   ├── ArchiveError
     │   ├── CannotForget
     │   ├── LakeError
-    │   └── LiveError          a live session could not do what it was asked to
+    │   └── LiveError          an operation on a live session failed
     │       ├── UnknownLiveSession (also a ValueError)
     │       ├── SessionExists      (also a ValueError)
     │       ├── SpawnTooDeep       (also a ValueError)
@@ -39,28 +39,29 @@
     │   ├── UnknownFlavor
     │   └── AdapterFailed
     ├── ConfigError
-    ├── LessonError            a lesson could not be changed, written or taken back
+    ├── LessonError            a lesson could not be changed, applied or removed
     │   ├── UnknownLesson
     │   ├── BrokenLesson
     │   ├── TooLittleEvidence
     │   ├── BrokenMarkers
     │   └── NotApplied
-    ├── CannotResume           no agent can go on with this session
-    ├── MissingExtra           an integration without its library (also an ImportError)
+    ├── CannotResume           no agent can continue this session
+    ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
 
-A message is a lower-case fact with its values; a hint is what to do next. Bad *input* is no
-exception but a problem that travels along with the data.
+A message is a lower-case fact with its values. A hint says what to do next. Bad *input* raises
+nothing: it becomes a `Problem` value that is stored with the data.
 """
 
 import re
-import reprlib
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
+from session_memory.core.text import short_repr
+
 
 class SessionMemoryError(Exception):
-    """The root. `kind` names the error in the JSON of the CLI, `hint` says what to do about it."""
+    """The base class. `kind` names the error in the CLI's JSON; `hint` says what to do."""
 
     kind: ClassVar[str] = "session_memory_error"
     hint: str | None = None
@@ -74,8 +75,8 @@ class SessionMemoryError(Exception):
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The default calls the class with the message alone, which fails for constructors that
-        # want more: a worker process that raised one would take its whole pool down.
+        # The default calls the class with the message alone. That fails for constructors with
+        # other parameters, and one such error in a worker process would break its whole pool.
         return type(self)._restored, (self.args, self.__dict__)
 
     @classmethod
@@ -87,71 +88,71 @@ class SessionMemoryError(Exception):
 
 
 class InvalidRecord(SessionMemoryError, ValueError):
-    """A value that the schema refuses. `field` names it, dotted where it lies deeper."""
+    """A value that the schema rejects. `field` is its name, dotted when it is nested."""
 
     def __init__(self, message: str, hint: str | None = None, *, field: str) -> None:
         super().__init__(message, hint)
         self.field = field
 
     def within(self, outer: str) -> Self:
-        """The same refusal, seen from the record that holds this one in its field `outer`."""
+        """The same error for the record that holds this one in its field `outer`."""
         return type(self)(f"{outer}.{self}", self.hint, field=f"{outer}.{self.field}")
 
 
 class InvalidId(InvalidRecord):
-    """An id that is none, or that disagrees with its parts."""
+    """An id that is not valid, or that does not match its parts."""
 
 
 class InvalidTime(InvalidRecord):
-    """A time that is no time."""
+    """A text that is not a valid time."""
 
     hint = "Write it as 2026-07-01T10:00:00.000Z."
 
 
 class StoreError(SessionMemoryError):
-    """The store could not do what it was asked to."""
+    """An operation on the store failed."""
 
 
 class StoreNotFound(StoreError):
-    """There is no store at this place."""
+    """There is no store at this path or address."""
 
-    hint = "Create it with: session-memory sync, or name another in SESSION_MEMORY_STORE."
+    hint = "Create it with: session-memory sync, or set SESSION_MEMORY_STORE to another store."
 
     def __init__(self, path: str) -> None:
         super().__init__(f"no store at {path}")
 
 
 class NotAStore(StoreError):
-    """What is at this place is something else. It was left untouched."""
+    """The file at this path is not a store. It was not changed."""
 
-    hint = "Name a store with --store or SESSION_MEMORY_STORE; if this was one, restore a backup."
+    hint = "Give a store with --store or SESSION_MEMORY_STORE; if this was one, restore a backup."
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path} is no store: {reason}")
+        super().__init__(f"{path} is not a store: {reason}")
 
 
 class NewerSchema(StoreError):
-    """A newer release wrote the store. It was left untouched."""
+    """A newer release wrote the store. It was not changed."""
 
     hint = "Upgrade with: pip install --upgrade session-memory"
 
     def __init__(self, path: str, *, found: int, known: int) -> None:
-        super().__init__(f"{path} has schema {found}, this release knows {known}")
+        super().__init__(f"{path} has schema {found}, this release knows only {known}")
         self.found = found
         self.known = known
 
 
 class StoreBusy(StoreError):
-    """Another process held the store for longer than we wait. Nothing was written."""
+    """Another process kept the store locked for longer than we wait. Nothing was written."""
 
     hint = "Run it again when the other command has finished."
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is held by another process")
+        super().__init__(f"{path} is locked by another process")
 
 
 class StoreFull(StoreError):
-    """The disk or the quota is full. The operation was rolled back whole."""
+    """The disk or the quota is full. The whole operation was rolled back."""
 
     hint = "Free some space and run it again; nothing was lost."
 
@@ -160,25 +161,25 @@ class StoreFull(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """The bytes of the store are not those that were written."""
+    """The bytes in the store differ from those that were written."""
 
-    hint = "See what is affected with: session-memory verify, then restore a backup."
+    hint = "List what is affected with: session-memory verify, then restore a backup."
 
     def __init__(self, what: str, detail: str) -> None:
         super().__init__(f"{what} is damaged: {detail}")
 
 
 class IndexTaken(StoreError):
-    """Another process began to build the index while this one was at it."""
+    """Another process started to build the index while this one was building it."""
 
-    hint = "Let it finish; a search meanwhile asks the old index and says what is missing."
+    hint = "Let it finish. Until then, a search uses the old index and says what it misses."
 
     def __init__(self, where: str) -> None:
-        super().__init__(f"another process builds the index of {where} now")
+        super().__init__(f"another process is building the index of {where}")
 
 
 class NetworkFilesystem(StoreError):
-    """The store lies on a network file system, whose locks cannot be trusted."""
+    """The store is on a network file system, whose locks are not reliable."""
 
     hint = "Set SESSION_MEMORY_STORE to a path on a local disk."
 
@@ -187,7 +188,7 @@ class NetworkFilesystem(StoreError):
 
 
 class NotEmpty(StoreError):
-    """The target already holds data, which would be overwritten or mixed."""
+    """The target already holds data."""
 
     hint = "Choose an empty target."
 
@@ -196,159 +197,160 @@ class NotEmpty(StoreError):
 
 
 class UnknownSession(StoreError):
-    """The store holds no such session."""
+    """The store has no session with this id."""
 
     hint = "List them with: session-memory sessions"
 
     def __init__(self, uid: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no session {shown(uid)}", _did_you_mean(near))
+        super().__init__(f"no session {short_repr(uid)}", _did_you_mean(near))
 
 
 class AmbiguousSession(StoreError):
-    """Several sessions begin like this, or it is too short to tell."""
+    """Several session ids start with this text, or the text is too short."""
 
-    hint = "Give more of the id; session-memory sessions lists them."
+    hint = "Give more of the id. List the ids with: session-memory sessions"
 
 
 class UnknownPattern(StoreError):
-    """The analyzed sessions show no such pattern."""
+    """The analyzed sessions have no pattern with this id."""
 
     hint = "List them with: session-memory patterns"
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no pattern {shown(name)}", _did_you_mean(near))
+        super().__init__(f"no pattern {short_repr(name)}", _did_you_mean(near))
 
 
 class SessionEvicted(StoreError):
-    """The session's raw and events are no longer in the store."""
+    """The session's raw and events were evicted from the store."""
+
+    hint = "Its cost and digest are kept. The agent may still have the log."
 
     def __init__(self, session: str, file: str | None) -> None:
-        where = f"its raw is in the archive {file}" if file else "its raw was dropped for good"
-        super().__init__(f"session {session} was evicted: {where}")
-        if file:
-            self.hint = f"Bring it back with: session-memory restore {session}"
-        else:
-            self.hint = "Its cost and its digest stay; the log itself may still be the agent's."
+        where = f"its raw is in the archive {file}" if file else "its raw was deleted for good"
+        hint = f"Restore it with: session-memory restore {session}" if file else None
+        super().__init__(f"session {session} was evicted: {where}", hint)
 
 
 class ArchiveError(StoreError):
-    """An archive is not there, cannot be written, or does not hold what it should."""
+    """An archive is missing, cannot be written, or lacks something that it should hold."""
 
-    hint = "See what there is with: session-memory archive list; name the place: archive_dir."
+    hint = "List the archives with: session-memory archive list; archive_dir sets their place."
 
 
 class CannotForget(StoreError):
-    """Forgetting one session would take something of another along."""
+    """Forgetting this session would also delete data of another session."""
 
 
 class LakeError(StoreError):
-    """A question to the lake that it cannot answer, or there is no lake yet."""
+    """The lake cannot answer this question, or there is no lake yet."""
 
-    hint = "Tables: sessions, events, usage; make or renew them with: session-memory lake export"
+    hint = "Tables: sessions, events, usage. Write them with: session-memory lake export"
 
 
 class LiveError(StoreError):
-    """A live session could not do what it was asked to. Nothing was written."""
+    """An operation on a live session failed. Nothing was written."""
 
 
 class UnknownLiveSession(LiveError, ValueError):
-    """There is no such live session, or it was closed."""
+    """There is no live session with this id, or it was closed."""
 
     hint = "List them with: session-memory live list"
 
     def __init__(self, session: str) -> None:
-        super().__init__(f"unknown session: {shown(session)}")
+        super().__init__(f"unknown session: {short_repr(session)}")
 
 
 class SessionExists(LiveError, ValueError):
-    """The id is taken; what it names was left as it is."""
+    """A session with this id exists. It was not changed."""
 
-    hint = "Leave the id out to get a new one, or append to the session that has it."
+    hint = "Leave the id out to get a new one, or append to the existing session."
 
     def __init__(self, session: str) -> None:
-        super().__init__(f"session {shown(session)} exists already")
+        super().__init__(f"session {short_repr(session)} exists already")
 
 
 class SpawnTooDeep(LiveError, ValueError):
-    """A subagent of a subagent of a subagent may have no subagents."""
+    """The subagent would be nested deeper than the limit allows."""
 
-    hint = "Let the parent do it, or start a session of its own."
+    hint = "Let the parent do the work, or start a separate session."
 
     def __init__(self, parent: str, depth: int, deepest: int) -> None:
-        super().__init__(f"spawn depth {depth} below {shown(parent)} exceeds {deepest}")
+        super().__init__(f"spawn depth {depth} below {short_repr(parent)} exceeds {deepest}")
 
 
 class NotOnPath(LiveError, ValueError):
-    """The message is none of those between the session's beginning and its head."""
+    """The message is not on the path from the session's first message to its head."""
 
-    hint = "Give the seq of a message that session-memory live show lists."
+    hint = "Give the seq of a message that is listed by: session-memory live show SESSION"
 
     def __init__(self, session: str, seq: object) -> None:
-        super().__init__(f"message {shown(seq)} is not on the path of session {shown(session)}")
+        super().__init__(
+            f"message {short_repr(seq)} is not on the path of session {short_repr(session)}"
+        )
 
 
 class SessionClosed(LiveError):
-    """An archived or closed session refuses to change."""
+    """The session is archived or closed, so it cannot be changed."""
 
     def __init__(self, session: str, status: str) -> None:
         hint = "Take it out of the archive first." if status == "archived" else None
-        super().__init__(f"session {shown(session)} is {status}", hint)
+        super().__init__(f"session {short_repr(session)} is {status}", hint)
 
 
 class HeadMoved(LiveError):
     """Another writer moved the head between your read and your append."""
 
-    hint = "Load the session again and append after its present head."
+    hint = "Load the session again and append after its current head."
 
     def __init__(self, session: str, *, expected: int | None, found: int | None) -> None:
-        super().__init__(f"session {shown(session)} is at message {found}, not at {expected}")
+        super().__init__(f"session {short_repr(session)} is at message {found}, not at {expected}")
 
 
 class LeaseHeld(LiveError):
-    """Another owner has the right to write."""
+    """Another owner holds the lease, so only that owner may write."""
 
     def __init__(self, session: str, owner: str, left_ms: int) -> None:
         left = max(left_ms, 0) / 1000
-        hint = f"It ends in {left:.1f} s unless it is renewed; its holder writes with fence=."
-        super().__init__(f"session {shown(session)} is leased to {shown(owner)}", hint)
+        hint = f"The lease ends in {left:.1f} s unless its owner renews it."
+        super().__init__(f"session {short_repr(session)} is leased to {short_repr(owner)}", hint)
 
 
 class LeaseLost(LiveError):
-    """A newer lease was given out; a write with the old one was refused."""
+    """A newer lease exists, so a write with the old one was refused."""
 
-    hint = "Acquire the lease again and load the session anew."
+    hint = "Acquire the lease again, then load the session again."
 
     def __init__(self, session: str, *, fence: int, held: int) -> None:
-        super().__init__(f"session {shown(session)} is at fence {held}, not at {fence}")
+        super().__init__(f"session {short_repr(session)} is at fence {held}, not at {fence}")
 
 
 class CannotFold(LiveError, ValueError):
-    """These messages cannot be put behind a note."""
+    """These messages cannot be replaced by a note."""
 
-    hint = "Let plan_compaction choose them from the context as it is now."
+    hint = "Let plan_compaction select messages from the current context."
 
     def __init__(self, session: str, reason: str) -> None:
-        super().__init__(f"cannot compact session {shown(session)}: {reason}")
+        super().__init__(f"cannot compact session {short_repr(session)}: {reason}")
 
 
 class CannotUnfold(LiveError, ValueError):
-    """This fold cannot be undone as things are."""
+    """This compaction cannot be undone now."""
 
-    hint = "Undo the newest one first; session-memory live show lists them."
+    hint = "Undo the newest one first. List them with: session-memory live show SESSION"
 
     def __init__(self, session: str, fold: object, reason: str) -> None:
-        super().__init__(f"cannot undo compaction {fold} of {shown(session)}: {reason}")
+        super().__init__(f"cannot undo compaction {fold} of {short_repr(session)}: {reason}")
 
 
 class NothingToUndo(LiveError):
-    """The session was never rewound or cleared, or all of that was undone."""
+    """The session has no rewind or clear that is still to be undone."""
 
     def __init__(self, session: str) -> None:
-        super().__init__(f"nothing to undo in session {shown(session)}")
+        super().__init__(f"nothing to undo in session {short_repr(session)}")
 
 
 class SourceError(SessionMemoryError):
-    """A native log could not be used as a whole."""
+    """A native log could not be used at all."""
 
 
 class SourceUnreadable(SourceError):
@@ -361,16 +363,16 @@ class SourceUnreadable(SourceError):
 
 
 class AdapterError(SessionMemoryError):
-    """An adapter broke its promise."""
+    """An adapter broke the adapter contract."""
 
 
 class UnknownFlavor(AdapterError):
     """No adapter is registered for this flavor."""
 
-    hint = "Check the spelling, or install the package that brings its adapter."
+    hint = "Check the spelling, or install the package that contains its adapter."
 
     def __init__(self, flavor: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no adapter for {shown(flavor)}", _did_you_mean(near))
+        super().__init__(f"no adapter for {short_repr(flavor)}", _did_you_mean(near))
 
 
 _LONGEST_REASON = 300
@@ -391,63 +393,63 @@ class AdapterFailed(AdapterError):
 
 
 class ConfigError(SessionMemoryError):
-    """The configuration says something that cannot be followed."""
+    """The configuration has a value that is not valid."""
 
     hint = "Correct the configuration file and run the command again."
 
 
 class LessonError(SessionMemoryError):
-    """A lesson could not be changed, written to a file or taken back. Nothing was written."""
+    """A lesson could not be changed, applied to a file or removed from it. Nothing was written."""
 
 
 class UnknownLesson(LessonError):
-    """The folder holds no such lesson."""
+    """The lessons folder has no lesson with this name."""
 
     hint = "List them with: session-memory lessons list"
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no lesson {shown(name)}", _did_you_mean(near))
+        super().__init__(f"no lesson {short_repr(name)}", _did_you_mean(near))
 
 
 class BrokenLesson(LessonError):
-    """The file of a lesson says something that cannot be followed."""
+    """The file of a lesson has a value that is not valid."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}", f"Mend {path}; its versions lie beside it.")
+        super().__init__(f"{path}: {reason}", f"Correct {path}; its older versions are beside it.")
 
 
 class TooLittleEvidence(LessonError):
-    """Too few sessions show it for what was asked."""
+    """Too few sessions show the pattern."""
 
     def __init__(self, name: str, *, found: int, needed: int, setting: str) -> None:
         seen = "1 session shows" if found == 1 else f"{found} sessions show"
-        super().__init__(f"{seen} {shown(name)}, {needed} are needed")
-        self.hint = f"Wait for more, say --force, or set [lessons] {setting} lower."
+        super().__init__(f"{seen} {short_repr(name)}, {needed} are needed")
+        self.hint = f"Wait for more sessions, give --force, or lower [lessons] {setting}."
 
 
 class BrokenMarkers(LessonError):
-    """The lines between which lessons stand in a file are not one pair."""
+    """A file does not have exactly one pair of marker lines around its lessons."""
 
     def __init__(self, path: str, reason: str) -> None:
-        hint = "Remove the lines with 'session-memory lessons' that do not belong there."
+        hint = "Remove the surplus lines that contain 'session-memory lessons'."
         super().__init__(f"{path}: {reason}", hint)
 
 
 class NotApplied(LessonError):
-    """There is nothing of ours in this file to take back."""
+    """This file has no applied lessons to remove."""
 
-    hint = "See what is live where with: session-memory lessons live"
+    hint = "List the applied lessons with: session-memory lessons live"
 
     def __init__(self, path: str) -> None:
         super().__init__(f"nothing was applied to {path}")
 
 
 class CannotResume(SessionMemoryError):
-    """A session that its agent cannot go on with, or of an agent nobody knows how to start."""
+    """The agent cannot continue this session, or we do not know how to start the agent."""
 
 
 class MissingExtra(SessionMemoryError, ImportError):
-    """An integration was imported, but the library it is for is not installed."""
+    """An optional library is needed but not installed."""
 
     def __init__(self, extra: str) -> None:
         hint = f"Install it with: pip install 'session-memory[{extra}]'"
@@ -455,23 +457,11 @@ class MissingExtra(SessionMemoryError, ImportError):
 
 
 class UnsafePath(SessionMemoryError):
-    """Writing here would leave the directory, overwrite a file or follow a link."""
+    """Writing here would overwrite a file, follow a link or leave the target directory."""
 
     hint = "Choose a new, empty directory as the target."
-
-
-def shown(value: object) -> str:
-    """``value`` as a message may show it: short, on one line, control characters escaped."""
-    try:
-        return _SHORT.repr(value)
-    except ValueError:  # Python refuses to print integers of thousands of digits.
-        return f"a very large {type(value).__name__}"
 
 
 def _did_you_mean(near: Iterable[str]) -> str | None:
     words = " or ".join(near)
     return f"Did you mean {words}?" if words else None
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 80

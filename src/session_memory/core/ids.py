@@ -6,7 +6,8 @@ An id is never a path: what passes here holds no separator, no NUL, and is not `
 import hashlib
 import re
 
-from session_memory.core.errors import InvalidId, shown
+from session_memory.core.errors import InvalidId
+from session_memory.core.text import short_repr
 
 FLAVOR = re.compile(r"[a-z][a-z0-9_]*")
 NATIVE_ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._:@+-]{1,200}")
@@ -46,7 +47,7 @@ def check_flavor(field: str, value: object) -> str:
     if isinstance(value, str) and FLAVOR.fullmatch(value):
         return value
     raise InvalidId(
-        f"{field} must be lower-case letters, digits and _, not {shown(value)}", field=field
+        f"{field} must be lower-case letters, digits and _, not {short_repr(value)}", field=field
     )
 
 
@@ -54,7 +55,7 @@ def check_native_id(field: str, value: object) -> str:
     if isinstance(value, str) and NATIVE_ID.fullmatch(value):
         return value
     raise InvalidId(
-        f"{field} must be 1 to 200 of A-Z a-z 0-9 . _ : @ + - and no path, not {shown(value)}",
+        f"{field} must be 1 to 200 of A-Z a-z 0-9 . _ : @ + - and no path, not {short_repr(value)}",
         field=field,
     )
 
@@ -62,4 +63,4 @@ def check_native_id(field: str, value: object) -> str:
 def check_uid(field: str, value: object) -> str:
     if isinstance(value, str) and _UID.fullmatch(value):
         return value
-    raise InvalidId(f"{field} must be <flavor>:<native id>, not {shown(value)}", field=field)
+    raise InvalidId(f"{field} must be <flavor>:<native id>, not {short_repr(value)}", field=field)

@@ -10,8 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from session_memory.core.errors import InvalidId, InvalidRecord, shown
+from session_memory.core.errors import InvalidId, InvalidRecord
 from session_memory.core.ids import make_uid
+from session_memory.core.text import short_repr
 from session_memory.core.validation import (
     Count,
     Flag,
@@ -205,13 +206,13 @@ class Session(ValidatedRecord):
         expected = f"{self.flavor}:{self.native_session_id}"
         if self.session_uid != expected:
             raise InvalidId(
-                f"session_uid must be {shown(expected)}, its flavor and native_session_id,"
-                f" not {shown(self.session_uid)}",
+                f"session_uid must be {short_repr(expected)}, its flavor and native_session_id,"
+                f" not {short_repr(self.session_uid)}",
                 field="session_uid",
             )
         if self.parent_uid == self.session_uid:
             raise InvalidId(
-                f"parent_uid must be another session, not {shown(self.session_uid)} itself",
+                f"parent_uid must be another session, not {short_repr(self.session_uid)} itself",
                 field="parent_uid",
             )
 

@@ -1,6 +1,7 @@
 """Text that every database can hold, that one can see, and short texts out of long ones."""
 
 import re
+import reprlib
 
 SUMMARY = 80
 # Control characters (ANSI escapes begin with one), invisible format characters, overrides of the
@@ -42,3 +43,15 @@ def _escape(match: re.Match[str]) -> str:
     return (
         f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
     )
+
+
+def short_repr(value: object) -> str:
+    """``value`` for an error message: short, on one line, control characters escaped."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # Python does not print integers of thousands of digits.
+        return f"a very large {type(value).__name__}"
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80

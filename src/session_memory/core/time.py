@@ -7,7 +7,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from time import time_ns
 
-from session_memory.core.errors import InvalidTime, shown
+from session_memory.core.errors import InvalidTime
+from session_memory.core.text import short_repr
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
@@ -66,7 +67,7 @@ def _parse_time(text: str, field: str) -> int:
 def format_time(ms: int) -> str:
     """``2026-07-01T10:00:00.000Z``: as text it sorts as it does as a time."""
     if not MIN_MS <= ms <= MAX_MS:
-        raise InvalidTime(f"time {shown(ms)} ms is outside the years 1 to 9999", field="time")
+        raise InvalidTime(f"time {short_repr(ms)} ms is outside the years 1 to 9999", field="time")
     return (_NAIVE_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") + "Z"
 
 
@@ -108,4 +109,4 @@ def _moment(text: str, field: str) -> datetime:
 
 
 def _no_time(value: object, field: str) -> InvalidTime:
-    return InvalidTime(f"{field} must be an ISO-8601 time, not {shown(value)}", field=field)
+    return InvalidTime(f"{field} must be an ISO-8601 time, not {short_repr(value)}", field=field)

@@ -12,8 +12,9 @@ from dataclasses import InitVar, dataclass, field, fields
 from functools import wraps
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from session_memory.core.errors import InvalidRecord, shown
+from session_memory.core.errors import InvalidRecord
 from session_memory.core.ids import check_flavor, check_native_id, check_uid
+from session_memory.core.text import short_repr
 from session_memory.core.time import check_rfc3339, normalize_time
 
 Check = Callable[[str, Any], Any]
@@ -23,7 +24,7 @@ MAX_INT = 2**63 - 1  # What both databases can hold.
 
 
 def refused(name: str, value: object, wanted: str) -> InvalidRecord:
-    return InvalidRecord(f"{name} must be {wanted}, not {shown(value)}", field=name)
+    return InvalidRecord(f"{name} must be {wanted}, not {short_repr(value)}", field=name)
 
 
 def check_text(name: str, value: Any) -> str:

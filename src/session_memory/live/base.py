@@ -23,8 +23,8 @@ from session_memory.core.errors import (
     LeaseLost,
     SessionClosed,
     UnknownLiveSession,
-    shown,
 )
+from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
 from session_memory.store.database import Database, Row, forks
 
@@ -178,7 +178,7 @@ def check_id(session_id: object) -> str:
     """A session id that is safe everywhere, or an error that says what is wrong with it."""
     if not isinstance(session_id, str) or not is_usable(session_id):
         raise InvalidId(
-            f"session_id is not usable: {shown(session_id)}",
+            f"session_id is not usable: {short_repr(session_id)}",
             "Use letters, digits and . _ : @ + -, at most 200, the first a letter or digit.",
             field="session_id",
         )

@@ -5,8 +5,8 @@ it was shown, so a dispossessed owner cannot write, however late its write arriv
 held and has not run out, whoever shows no fence cannot write either.
 """
 
-from session_memory.core.errors import InvalidRecord, shown
-from session_memory.core.text import escaped
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.text import escaped, short_repr
 from session_memory.live.base import LONGEST_LEASE_MS, Live, is_usable, now
 from session_memory.live.rows import Lease
 
@@ -79,7 +79,9 @@ class Leases(Live):
 
 def _checked(ttl_ms: int) -> int:
     if ttl_ms > LONGEST_LEASE_MS:
-        raise InvalidRecord(f"ttl_ms must be at most a day, not {shown(ttl_ms)}", field="ttl_ms")
+        raise InvalidRecord(
+            f"ttl_ms must be at most a day, not {short_repr(ttl_ms)}", field="ttl_ms"
+        )
     return ttl_ms
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import InvalidRecord, StoreDamaged, UnknownLiveSession, shown
-from session_memory.core.text import escaped
+from session_memory.core.errors import InvalidRecord, StoreDamaged, UnknownLiveSession
+from session_memory.core.text import escaped, short_repr
 from session_memory.live.base import decode, from_json, is_usable, now, to_json
 from session_memory.live.blocks import text_of
 from session_memory.live.context import arranged
@@ -275,7 +275,7 @@ class Messages(Lanes, Sessions):
             folds.append(to_fold(session_id, row))
             note = self._db.one(_IN_LANE, {"lane": row[10], "seq": row[1]})
             if note is None:
-                raise StoreDamaged(f"session {shown(session_id)}", f"note {row[1]} is missing")
+                raise StoreDamaged(f"session {short_repr(session_id)}", f"note {row[1]} is missing")
             notes[row[1]] = self._message(session_id, note)
         return folds, notes
 
@@ -339,7 +339,9 @@ def to_fold(session_id: str, row: Row) -> CompactionRow:
 
 def stored_message(message: Message, at: int, stands_after: int | None = None) -> Stored:
     if not isinstance(message, Mapping):
-        raise InvalidRecord(f"a message must be a mapping, not {shown(message)}", field="message")
+        raise InvalidRecord(
+            f"a message must be a mapping, not {short_repr(message)}", field="message"
+        )
     told = message.get
     return stored(
         *(told("role"), told("content"), told("tool_calls"), told("tool_call_id"), told("name")),
@@ -359,7 +361,7 @@ def stored(
     stands_after: int | None = None,
 ) -> Stored:
     if not isinstance(role, str) or not role:
-        raise InvalidRecord(f"role must be a text, not {shown(role)}", field="role")
+        raise InvalidRecord(f"role must be a text, not {short_repr(role)}", field="role")
     if isinstance(content, str):
         text, blocks = _in_text(content)
     else:
@@ -392,19 +394,21 @@ def _in_text(content: str) -> tuple[str, str | None]:
 
 def _listed(calls: Any) -> str | None:
     if not isinstance(calls, list | tuple):
-        raise InvalidRecord(f"tool_calls must be a list, not {shown(calls)}", field="tool_calls")
+        raise InvalidRecord(
+            f"tool_calls must be a list, not {short_repr(calls)}", field="tool_calls"
+        )
     return to_json(calls, "tool_calls") if calls else None
 
 
 def _mapped(meta: Any) -> str | None:
     if not isinstance(meta, Mapping):
-        raise InvalidRecord(f"meta must be a mapping, not {shown(meta)}", field="meta")
+        raise InvalidRecord(f"meta must be a mapping, not {short_repr(meta)}", field="meta")
     return to_json(meta, "meta") if meta else None
 
 
 def _text(value: Any, field: str) -> str:
     if not isinstance(value, str):
-        raise InvalidRecord(f"{field} must be a text, not {shown(value)}", field=field)
+        raise InvalidRecord(f"{field} must be a text, not {short_repr(value)}", field=field)
     return escaped(str.__str__(value))
 
 
@@ -412,7 +416,7 @@ def _whole(number: Any) -> int:
     if isinstance(number, int) and not isinstance(number, bool):
         return number
     raise InvalidRecord(
-        f"round_index must be a whole number, not {shown(number)}", field="round_index"
+        f"round_index must be a whole number, not {short_repr(number)}", field="round_index"
     )
 
 

@@ -20,10 +20,10 @@ from session_memory.core.errors import (
     StoreError,
     StoreFull,
     UnsafePath,
-    shown,
 )
 from session_memory.core.ids import NATIVE_ID, check_native_id
 from session_memory.core.schema import Entry
+from session_memory.core.text import short_repr
 from session_memory.store.private_files import make_private, sync_directory
 
 ENDING = ".jsonl"
@@ -196,7 +196,7 @@ def _read_line(
             if entry.session_id == session_id:
                 found.append(entry)
                 return
-            reason = f"an entry of session {shown(entry.session_id)}"
+            reason = f"an entry of session {short_repr(entry.session_id)}"
     found.problems.append(Unreadable(offset, length, reason))
 
 

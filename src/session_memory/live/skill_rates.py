@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from session_memory.core.errors import InvalidTime, shown
+from session_memory.core.errors import InvalidTime
 from session_memory.core.skills import ATTEMPT, FLAVOR, RESULT, label, verdict_of
+from session_memory.core.text import short_repr
 from session_memory.core.time import MIN_MS, now_ms
 from session_memory.store.store import Store
 
@@ -154,5 +155,5 @@ def _since(window: str, now: int | None) -> int:
     told = _WINDOW.fullmatch(window.strip().lower())
     if told is None:
         hint = "Write all, 30min, 12h, 7d or 2w."
-        raise InvalidTime(f"no window: {shown(window)}", hint, field="window")
+        raise InvalidTime(f"no window: {short_repr(window)}", hint, field="window")
     return (now_ms() if now is None else now) - int(told[1]) * _UNIT_MS[told[2]]

@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from session_memory.core.errors import StoreError, shown
+from session_memory.core.errors import StoreError
+from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
 from session_memory.live.base import place_of
 from session_memory.live.compaction import should_compact
@@ -39,7 +40,7 @@ class SessionStore(Moves, Folds, Pending, Subscriptions, Leases, Usages):
         """
         if durability not in DURABILITIES:
             hint = f"Choose one of: {', '.join(DURABILITIES)}"
-            raise StoreError(f"unknown durability {shown(durability)}", hint)
+            raise StoreError(f"unknown durability {short_repr(durability)}", hint)
         told = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
         db = connect(place_of(told), durability=durability)
         try:

@@ -392,7 +392,7 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
         hint = "Check the free space, your quota and the permissions of its directory."
         return StoreError(f"{path} cannot be written: {error}", hint)
     if isinstance(error, apsw.NotADBError):
-        return NotAStore(str(path), "it is no SQLite database")
+        return NotAStore(str(path), "it is not an SQLite database")
     if isinstance(error, apsw.CorruptError | apsw.IOError):
         return StoreDamaged(str(path), str(error))
     return StoreError(f"{path}: {error}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import AmbiguousSession, UnknownLiveSession, shown
+from session_memory.core.errors import AmbiguousSession, UnknownLiveSession
+from session_memory.core.text import short_repr
 from session_memory.live.base import SESSION_ID
 from session_memory.live.blocks import calls_in, results_in, text_of
 from session_memory.live.compaction import Plan, plain_summary, plan_compaction
@@ -77,7 +78,7 @@ def find_live(live: SessionStore, text: str) -> str:
         return wanted
     if len(wanted) < SHORTEST:
         hint = f"Give at least {SHORTEST} characters; session-memory live list shows them."
-        raise AmbiguousSession(f"too short to name a session: {shown(text)}", hint)
+        raise AmbiguousSession(f"too short to name a session: {short_repr(text)}", hint)
     ids = [row.session_id for row in live.list_sessions(limit=EVERY, with_subagents=True)]
     found = [one for one in ids if one.startswith((wanted, PREFIX + wanted))]
     if len(found) == 1:
@@ -85,7 +86,7 @@ def find_live(live: SessionStore, text: str) -> str:
     if not found:
         raise UnknownLiveSession(text)
     some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-    message = f"{len(found)} live sessions begin with {shown(text)}"
+    message = f"{len(found)} live sessions begin with {short_repr(text)}"
     raise AmbiguousSession(message, f"Give more of the one you mean: {some}")
 
 

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from session_memory.core.errors import AmbiguousSession, UnknownSession, shown
+from session_memory.core.errors import AmbiguousSession, UnknownSession
+from session_memory.core.text import short_repr
 from session_memory.store import Store
 
 SHORTEST = 4
@@ -27,7 +28,7 @@ def find_session(store: Store, text: str) -> str:
         return exact[0]
     if len(wanted) < SHORTEST:
         hint = f"Give at least {SHORTEST} characters; session-memory sessions lists them."
-        raise AmbiguousSession(f"too short to name a session: {shown(text)}", hint)
+        raise AmbiguousSession(f"too short to name a session: {short_repr(text)}", hint)
     found = exact or _root_of([uid for uid in uids if _begins(uid, wanted)])
     if len(found) == 1:
         return found[0]
@@ -35,7 +36,7 @@ def find_session(store: Store, text: str) -> str:
         raise UnknownSession(text, near=_near(wanted, uids))
     names = short_names(found)
     some = ", ".join(names[uid] for uid in found[:5]) + (", …" if len(found) > 5 else "")
-    message = f"{len(found)} sessions begin with {shown(text)}"
+    message = f"{len(found)} sessions begin with {short_repr(text)}"
     raise AmbiguousSession(message, f"Give more of the one you mean: {some}")
 
 

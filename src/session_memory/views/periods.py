@@ -7,7 +7,8 @@ A period has a first moment and one past its last, in milliseconds: ``since`` ta
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from session_memory.core.errors import InvalidTime, shown
+from session_memory.core.errors import InvalidTime
+from session_memory.core.text import short_repr
 
 HINT = "Write a date (2026-07-01), a month (2026-07), a time (2026-07-01T10:00), 7d or yesterday."
 
@@ -26,7 +27,7 @@ def period(text: str, now: datetime | None = None, tz: tzinfo | None = None) -> 
         first, end = _period(text.strip(), now, tz)
         return _ms(first), _ms(end)
     except (ValueError, OverflowError):
-        raise InvalidTime(f"no time or period: {shown(text)}", HINT, field="time") from None
+        raise InvalidTime(f"no time or period: {short_repr(text)}", HINT, field="time") from None
 
 
 def _period(text: str, now: datetime, tz: tzinfo | None) -> tuple[datetime, datetime]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import InvalidRecord, shown
+from session_memory.core.errors import InvalidRecord
 from session_memory.core.schema import KINDS, OUTCOMES
+from session_memory.core.text import short_repr
 from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
 from session_memory.search import Answer, Filters, Found, Query, ask, parse
@@ -152,7 +153,7 @@ def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) 
             told[field] = period(value)[field == "until"]
         elif field == "class" and value not in (TITLE, *CLASSES):
             hint = f"There are {', '.join((TITLE, *CLASSES))}."
-            raise InvalidRecord(f"no class of hits: {shown(value)}", hint, field="class")
+            raise InvalidRecord(f"no class of hits: {short_repr(value)}", hint, field="class")
         elif field == "session":
             told["sessions"] = (*told.get("sessions", filters.sessions), find_session(store, value))
         else:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from session_memory.core.errors import InvalidTime, shown
+from session_memory.core.errors import InvalidTime
+from session_memory.core.text import short_repr
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HINT = "Write a name like Europe/Berlin, America/New_York or UTC."
@@ -22,7 +23,7 @@ def zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     # Unknown; no name but a path; a directory of zones.
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidTime(f"no time zone: {shown(name)}", _HINT, field="tz") from None
+        raise InvalidTime(f"no time zone: {short_repr(name)}", _HINT, field="tz") from None
 
 
 def zone_names() -> list[str]:
