@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from session_memory.learn.analyze import analyze
-from session_memory.learn.detect import ACROSS_SESSIONS, IN_A_SESSION
+from session_memory.learn.detect import detectors
 from session_memory.learn.fleet import fleet_of
 from session_memory.learn.patterns import signals_of
 from session_memory.testing.claude import ClaudeHome
@@ -43,7 +43,7 @@ def compared(truth: Truth, found: Truth) -> Figures:
         right.update(expected & found[uid])
         wrong.update(found[uid] - expected)
         missed.update(expected - found[uid])
-    names = sorted(detector.__name__ for detector in (*IN_A_SESSION, *ACROSS_SESSIONS))
+    names = list(detectors())
     return {name: _figures(right[name], wrong[name], missed[name]) for name in names}
 
 

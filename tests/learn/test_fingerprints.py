@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.learn.fingerprints import SAMPLE, fingerprint, normalized, telling_line
+from session_memory.learn.digest.fingerprints import SAMPLE, error_line, fingerprint, normalized
 
 PYTEST = """\
 F                                                                        [100%]
@@ -95,18 +95,18 @@ def test_what_tells_errors_apart_stays(one: str, other: str) -> None:
     ],
 )
 def test_the_line_a_person_would_search_for_is_found(output: str, line: str) -> None:
-    assert telling_line(output) == line
+    assert error_line(output) == line
 
 
 def test_a_long_output_is_looked_at_from_both_ends_and_answered_briefly() -> None:
     output = "noise\n" * 200_000 + "ValueError: " + "x" * 5_000
-    assert telling_line(output).startswith("ValueError: xxx")
-    assert len(telling_line(output)) <= SAMPLE
+    assert error_line(output).startswith("ValueError: xxx")
+    assert len(error_line(output)) <= SAMPLE
 
 
 @given(st.text())
 def test_any_text_has_a_fingerprint_and_a_normal_form_that_stays(text: str) -> None:
-    assert len(fingerprint(telling_line(text))) == 16
+    assert len(fingerprint(error_line(text))) == 16
     once = normalized(text)
     assert fingerprint(text) == fingerprint(text)
     assert len(once) <= SAMPLE

@@ -13,8 +13,8 @@ from session_memory.cli import main
 from session_memory.core.time import format_time, now_ms
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digest import DIGEST_VERSION, encoded
+from session_memory.learn.digest.fingerprints import error_line, fingerprint
 from session_memory.learn.digests import digest_of
-from session_memory.learn.fingerprints import fingerprint, telling_line
 from session_memory.store import open_store
 from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import ClaudeHome, Clock
@@ -143,13 +143,13 @@ def test_digests_are_masked_when_they_are_made(secretive: Secretive) -> None:
 def test_an_error_with_a_secret_is_the_same_error_with_another() -> None:
     make = _Maker(1)
     one, other = (f"Error: token {make.checked('gh' + 'p_')} is not valid" for _ in range(2))
-    assert telling_line(one) == "Error: token [redacted:github-token] is not valid"
-    assert fingerprint(telling_line(one)) == fingerprint(telling_line(other))
+    assert error_line(one) == "Error: token [redacted:github-token] is not valid"
+    assert fingerprint(error_line(one)) == fingerprint(error_line(other))
 
 
 def test_a_line_of_a_key_is_never_the_line_that_tells() -> None:
     key = _Maker(2).pem("RSA PRIVATE" + " KEY")
-    assert telling_line(key) == "[redacted:private-key]"
+    assert error_line(key) == "[redacted:private-key]"
 
 
 def test_an_old_digest_of_a_session_that_left_the_store_is_shown_and_masked(

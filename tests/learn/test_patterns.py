@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.learn.advice import _ADVICE, _TITLES, advice, title
+from session_memory.learn.advice import advice, title
 from session_memory.learn.analyze import analyze
-from session_memory.learn.detect import ACROSS_SESSIONS, IN_A_SESSION
+from session_memory.learn.detect import detectors
 from session_memory.learn.patterns import cluster, pattern_id, patterns, score
 from session_memory.learn.signal import Signal
 from session_memory.store.digests import ErrorRow
@@ -122,9 +122,9 @@ def test_what_comes_back_outranks_what_was_dear_once() -> None:
 
 
 def test_every_type_has_a_title_and_advice() -> None:
-    names = {detector.__name__ for detector in (*IN_A_SESSION, *ACROSS_SESSIONS)}
-    assert set(_TITLES) == names
-    assert set(_ADVICE) == names - {"recovery", "clean_pass"}
+    without = {name for name, detector in detectors().items() if detector.advice == "{detail}"}
+    assert without == {"recovery", "clean_pass"}
+    assert all(detector.title for detector in detectors().values())
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from session_memory.learn.verdicts import verdict
-from session_memory.learn.words import is_directive, likeness, telling_words
+from session_memory.learn.digest.similarity import content_words, word_overlap
+from session_memory.learn.digest.verdicts import is_instruction, verdict
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_a_verdict_is_heard_and_a_request_is_none(text: str, said: str | None) -
     ],
 )
 def test_how_to_work_is_told_from_what_to_do(text: str, tells: bool) -> None:
-    assert is_directive(text) is tells
+    assert is_instruction(text) is tells
 
 
 def test_likeness_is_about_words_that_mean_something() -> None:
-    one = telling_words("please don't add the comments to that file")
-    other = telling_words("Don't add comments to the file, please!")
-    assert likeness(one, other) == 1.0
-    assert likeness(one, telling_words("rename the server")) == 0.0
-    assert likeness(frozenset(), frozenset()) == 0.0
+    one = content_words("please don't add the comments to that file")
+    other = content_words("Don't add comments to the file, please!")
+    assert word_overlap(one, other) == 1.0
+    assert word_overlap(one, content_words("rename the server")) == 0.0
+    assert word_overlap(frozenset(), frozenset()) == 0.0

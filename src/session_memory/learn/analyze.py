@@ -1,7 +1,7 @@
-"""Analysis: the digest and the signals of every session that changed, and of no other.
+"""Analysis: make the digests and signals of the sessions that need one, and of no others.
 
-A session is read in one snapshot with its revision, and what comes of it is stored together with
-that revision: one that grew meanwhile is analyzed again next time, and is not evictable before.
+A session and its revision are read in one snapshot, and the digest is stored with that revision.
+A session that grows meanwhile is analyzed again next time and cannot be evicted before.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,11 +14,12 @@ from session_memory.core.text import one_line
 from session_memory.core.time import now_ms, parse_time
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.detect import signals_in
-from session_memory.learn.digest import DIGEST_VERSION, Digest, Spent, encoded
-from session_memory.learn.digest_session import Used, digest_events
+from session_memory.learn.digest import Digest, SessionCost, encoded
+from session_memory.learn.digest.session import ResponseUsage, digest_events
+from session_memory.learn.digest.texts import Texts
+from session_memory.learn.digest.verdicts import is_instruction
 from session_memory.learn.signal import Signal
-from session_memory.learn.texts import Texts
-from session_memory.learn.words import is_directive
+from session_memory.learn.version import analysis_version
 from session_memory.pricing import Amount, session_amounts
 from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.table import price_table
@@ -27,12 +28,16 @@ from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow
 from session_memory.store.store import Store
 
 BATCH = 100
-MOST_DIRECTIVES = 20
+MOST_INSTRUCTIONS = 20
 SHOWN = 200
 
 
 class Analyzed(msgspec.Struct, kw_only=True):
-    """What an analysis did: sessions read anew, those that were known, and what was found."""
+    """The result of an analysis.
+
+    ``analyzed`` sessions were read and ``unchanged`` sessions were skipped. The other counts are
+    about the analyzed sessions.
+    """
 
     analyzed: int = 0
     unchanged: int = 0
@@ -49,10 +54,11 @@ def analyze(
     on_session: Callable[[int], None] = lambda events: None,
     on_begin: Callable[[int, int], None] = lambda sessions, events: None,
 ) -> Analyzed:
-    """Analyze the sessions that changed since they were analyzed last; those of ``uids`` anyway.
+    """Analyze the sessions whose digest is missing or out of date; with ``uids``, those sessions.
 
-    ``on_begin`` hears how many sessions and events there are to read, ``on_session`` of each that
-    was read.
+    A digest is out of date if the session, the prices or the analysis code changed. ``on_begin``
+    is called with the number of sessions and events to read, ``on_session`` with the number of
+    events of each session that was read.
     """
     with store.db.operation_lock(shared=True):
         return _analyze(store, uids, now, on_session, on_begin)
@@ -65,23 +71,23 @@ def _analyze(
     on_session: Callable[[int], None],
     on_begin: Callable[[int, int], None],
 ) -> Analyzed:
-    digests, prices = Digests(store.db), prices_id(store)
-    waiting = digests.unanalyzed(DIGEST_VERSION, prices) if uids is None else digests.readable(uids)
+    digests, prices, version = Digests(store.db), prices_id(store), analysis_version()
+    waiting = digests.unanalyzed(version, prices) if uids is None else digests.readable(uids)
     on_begin(len(waiting), sum(unread.events for unread in waiting))
-    done = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
+    report = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
     for batch in _batches(waiting):
         read = list(_read(store, batch, on_session))
         with store.transaction():
             for unread, digest in read:
-                _save(digests, unread, digest, prices, now_ms() if now is None else now, done)
-    return done
+                _save(digests, unread, digest, prices, now_ms() if now is None else now, report)
+    return report
 
 
 def prices_id(store: Store) -> str:
-    """Names the prices that amounts are made with: the table, and those the user set."""
+    """A hash of all prices in use: the price table and the user's own prices."""
     own = msgspec.json.encode(dict(own_prices(store)), order="sorted")
-    told = f"{price_table().digest}\n{own.decode()}".encode()
-    return blake2b(told, digest_size=8).hexdigest()
+    prices = f"{price_table().digest}\n{own.decode()}".encode()
+    return blake2b(prices, digest_size=8).hexdigest()
 
 
 def _batches(waiting: list[UnanalyzedSession]) -> Iterator[list[UnanalyzedSession]]:
@@ -97,7 +103,7 @@ def _read(
         with store.db.snapshot():
             session = store.sessions.get(unread.uid)
             if session is None or session.evicted_at is not None:
-                # Of what was evicted there is nothing here to read: the digest it has stays.
+                # An evicted session cannot be read, so its digest stays as it is.
                 continue
             digest = read_session(store, unread.id, session, amounts[unread.uid])
         yield msgspec.structs.replace(unread, revision=session.revision), digest
@@ -105,9 +111,9 @@ def _read(
 
 
 def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> Digest:
-    """The digest of a session as it stands now."""
+    """Make the digest of a session from what the store holds now. Nothing is written."""
     word = store.names.word
-    used = Used(
+    used = ResponseUsage(
         [
             (seq, word(model) or "", context + output, context)
             for seq, model, context, output in Digests(store.db).used(session_id)
@@ -118,9 +124,9 @@ def read_session(store: Store, session_id: int, session: Session, amount: Amount
     return digest_events(session, events, Texts(Bodies(store)), used, cost)
 
 
-def _cost(session: Session, used: Used, amount: Amount) -> Spent:
+def _cost(session: Session, used: ResponseUsage, amount: Amount) -> SessionCost:
     cost = session.cost
-    return Spent(
+    return SessionCost(
         tokens=cost.input_tokens + cost.output_tokens + cost.cache_tokens,
         input_tokens=cost.input_tokens,
         output_tokens=cost.output_tokens,
@@ -143,21 +149,22 @@ def _save(
     digest: Digest,
     prices: str,
     now: int,
-    done: Analyzed,
+    report: Analyzed,
 ) -> None:
     row, errors = _row(unread, digest, prices), list(_errors(digest))
     signals = [_signal(place, signal) for place, signal in enumerate(signals_in(digest))]
     evidence = msgspec.json.encode(digest.outcome.evidence).decode()
     digests.save(row, errors, signals, evidence=evidence, now=now)
-    done.analyzed += 1
-    done.events += digest.events
-    done.errors += len(errors)
-    done.signals += len(signals)
-    done.outcomes[row.outcome] = done.outcomes.get(row.outcome, 0) + 1
+    report.analyzed += 1
+    report.events += digest.events
+    report.errors += len(errors)
+    report.signals += len(signals)
+    report.outcomes[row.outcome] = report.outcomes.get(row.outcome, 0) + 1
 
 
 def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
-    told = [(said.event_uid, said.text) for said in digest.prompts if is_directive(said.text)]
+    instructions = [(p.event_uid, p.text) for p in digest.prompts if is_instruction(p.text)]
+    version = analysis_version()
     return DigestRow(
         session_uid=digest.session_uid,
         version=digest.version,
@@ -173,7 +180,9 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
         microdollars=digest.cost.microdollars,
         unpriced_tokens=digest.cost.unpriced_tokens,
         basis=digest.basis,
-        directives=msgspec.json.encode(told[:MOST_DIRECTIVES]).decode(),
+        directives=msgspec.json.encode(instructions[:MOST_INSTRUCTIONS]).decode(),
+        analysis=version.code,
+        analysis_release=version.release,
         body=encoded(digest),
     )
 

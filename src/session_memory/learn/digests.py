@@ -1,4 +1,4 @@
-"""Digests that are stored, read back."""
+"""Read stored digests."""
 
 from session_memory.learn.digest import DIGEST_VERSION, Digest, decoded
 from session_memory.redact import mask_values
@@ -7,11 +7,11 @@ from session_memory.store.store import Store
 
 
 def digest_of(store: Store, uid: str) -> Digest | None:
-    """The stored digest of a session; None where it was never analyzed."""
+    """The stored digest of a session, or None if it was never analyzed."""
     body = Digests(store.db).body(uid)
     if body is None:
         return None
     digest = decoded(body)
-    # One of a session that cannot be read any more may be older than masking.
+    # A digest of an evicted session may be older than masking.
     masked: Digest = digest if digest.version == DIGEST_VERSION else mask_values(digest)
     return masked

@@ -9,9 +9,9 @@ import msgspec
 
 from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.learn.digest import ErrorSnippet, Resolution
+from session_memory.learn.digest.fingerprints import error_line, fingerprint
+from session_memory.learn.digest.similarity import content_words, word_overlap
 from session_memory.learn.digests import digest_of
-from session_memory.learn.fingerprints import fingerprint, telling_line
-from session_memory.learn.words import likeness, telling_words
 from session_memory.redact import mask
 from session_memory.store.digests import Digests, ErrorRow
 from session_memory.store.store import Store
@@ -51,7 +51,7 @@ class Known(msgspec.Struct, frozen=True):
 def known_errors(store: Store, text: str, limit: int) -> Known:
     """Where the error in ``text`` was met, resolved ones first. ``limit`` 0 gives all."""
     text = mask(text[-MOST_TEXT:])
-    asked = telling_line(text)
+    asked = error_line(text)
     mark = fingerprint(asked)
     if not asked:
         return Known("", mark, NOTHING, [])
@@ -73,11 +73,11 @@ def _same(store: Store, text: str, mark: str) -> list[ErrorRow]:
 
 
 def _similar(store: Store, asked: str, limit: int) -> list[tuple[float, ErrorRow]]:
-    words = telling_words(asked)
+    words = content_words(asked)
     scored = (
         (round(score, 4), row)
         for row in Digests(store.db).errors()
-        if (score := likeness(words, telling_words(row.sample))) >= ALIKE
+        if (score := word_overlap(words, content_words(row.sample))) >= ALIKE
     )
     return nlargest(limit * 4, scored, key=lambda one: (one[0], one[1].session_uid))
 

@@ -13,12 +13,12 @@ import msgspec
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
 from session_memory.learn.applied import Stretch
 from session_memory.learn.detect.repeated_instruction import ALIKE
+from session_memory.learn.digest.similarity import content_words, word_overlap
 from session_memory.learn.fleet import Fleet, fleet_of
 from session_memory.learn.intervals import METHOD, newcombe, wilson
 from session_memory.learn.lesson import Lesson, Shown
 from session_memory.learn.patterns import OF_ERRORS, pattern_id, signals_of
 from session_memory.learn.signal import SUCCESS
-from session_memory.learn.words import likeness, telling_words
 from session_memory.store.digests import DigestRow
 from session_memory.store.store import Store
 
@@ -177,7 +177,7 @@ def _instructed(
 ) -> Iterator[tuple[str, int, int]]:
     for session in sessions:
         told = msgspec.json.decode(session.directives, type=list[tuple[str, str]])
-        times = sum(likeness(words, telling_words(text)) >= ALIKE for _, text in told)
+        times = sum(word_overlap(words, content_words(text)) >= ALIKE for _, text in told)
         if times:
             yield session.session_uid, times, 0
 

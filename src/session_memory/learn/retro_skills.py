@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.core.skills import ATTEMPT, FLAVOR, RESULT, verdict_of
 from session_memory.core.time import MAX_MS, MIN_MS
-from session_memory.learn.fingerprints import fingerprint
+from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.fleet import is_in
 from session_memory.store.brief_events import BriefEvent, brief_events
 from session_memory.store.digests import Digests

@@ -1,7 +1,6 @@
-"""Digests, the fingerprints of errors and the signals of sessions: small, and kept when raw goes.
+"""The tables of digests, error fingerprints and signals. They stay when a session is evicted.
 
-All that is known of a session is replaced as one, in the transaction that says at which revision
-the session was analyzed.
+One transaction replaces all rows of a session and records the revision that was analyzed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +16,15 @@ from session_memory.store.zstandard import zstd
 LEVEL = 3
 
 
+class AnalysisVersion(msgspec.Struct, frozen=True):
+    """The analysis code: a hash of its source, and the number of its release."""
+
+    code: str
+    release: int
+
+
 class DigestRow(msgspec.Struct, kw_only=True):
-    """A digest as the table holds it, ``body`` unpacked; times are milliseconds."""
+    """A row of ``digests`` with ``body`` unpacked. Times are milliseconds."""
 
     session_uid: str
     version: int
@@ -35,11 +41,13 @@ class DigestRow(msgspec.Struct, kw_only=True):
     unpriced_tokens: int
     basis: str
     directives: str
-    body: bytes
+    analysis: str = ""
+    analysis_release: int = 0
+    body: bytes = b""
 
 
 class ErrorRow(msgspec.Struct, kw_only=True):
-    """An error of a session by its fingerprint; ``resolution`` is its kind, None while open."""
+    """An error of a session. ``resolution`` is its kind, or None if it was not resolved."""
 
     session_uid: str
     fingerprint: str
@@ -53,7 +61,7 @@ class ErrorRow(msgspec.Struct, kw_only=True):
 
 
 class SignalRow(msgspec.Struct, kw_only=True):
-    """A signal as the table holds it; ``evidence`` is a JSON list of event_uids."""
+    """A row of ``signals``. ``evidence`` is a JSON list of event_uids."""
 
     session_uid: str
     place: int
@@ -72,7 +80,7 @@ class SignalRow(msgspec.Struct, kw_only=True):
 
 
 class UnanalyzedSession(msgspec.Struct, frozen=True):
-    """A session to be analyzed, at which revision, and how much there is to read."""
+    """A session that has to be analyzed, with its revision and its number of events."""
 
     id: int
     uid: str
@@ -81,19 +89,27 @@ class UnanalyzedSession(msgspec.Struct, frozen=True):
 
 
 _DIGEST = DigestRow.__struct_fields__
-_BRIEF = _DIGEST[:-1]
+# The columns before the body. Reading a column behind it would read the body's pages as well.
+_BRIEF = _DIGEST[: _DIGEST.index("analysis")]
 _ERROR = ErrorRow.__struct_fields__
 _SIGNAL = SignalRow.__struct_fields__
-# What was evicted can no longer be read: its digest is all there is, and stays.
-_UNREAD = """
+# Made by other code of the same release or of an older one.
+_IS_OUTDATED = "(d.analysis <> :code and d.analysis_release <= :release)"
+# An evicted session cannot be read, so its digest stays as it is.
+_UNREAD = f"""
     select s.id, s.uid, s.revision, s.event_count
     from sessions s left join digests d on d.session_uid = s.uid
     where s.evicted_at is null and s.stale = 0
-        and (d.revision is null or d.revision <> s.revision or d.version <> :version
+        and (d.revision is null or d.revision <> s.revision or {_IS_OUTDATED}
             or d.prices <> :prices or s.analyzed_revision is null
             or s.analyzed_revision <> s.revision)
     order by s.id
 """
+_OUTDATED = f"""
+    select count(*) from digests d join sessions s on s.uid = d.session_uid
+    where {_IS_OUTDATED} and s.evicted_at is null
+"""
+_IS_OUTDATED_ONE = f"select 1 from digests d where d.session_uid = :uid and {_IS_OUTDATED}"
 _UNREAD_OF = """
     select s.id, s.uid, s.revision, s.event_count from sessions s
     where s.evicted_at is null and s.uid in ({keys})
@@ -136,13 +152,27 @@ class Digests:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def unanalyzed(self, version: int, prices: str) -> list[UnanalyzedSession]:
-        """Sessions whose digest is missing, or not of this revision, version or price list."""
-        rows = self._db.all(_UNREAD, {"version": version, "prices": prices})
-        return [UnanalyzedSession(*row) for row in rows]
+    def unanalyzed(self, version: AnalysisVersion, prices: str) -> list[UnanalyzedSession]:
+        """Sessions that have to be analyzed.
+
+        Their digest is missing or outdated, or it was made at another revision or with other
+        prices.
+        """
+        given = {"code": version.code, "release": version.release, "prices": prices}
+        return [UnanalyzedSession(*row) for row in self._db.all(_UNREAD, given)]
+
+    def outdated(self, version: AnalysisVersion) -> int:
+        """The number of digests made by older analysis code, without those of evicted sessions."""
+        given = {"code": version.code, "release": version.release}
+        return int(self._db.value(_OUTDATED, given))
+
+    def is_outdated(self, uid: str, version: AnalysisVersion) -> bool:
+        """Whether older analysis code made the session's digest."""
+        given = {"uid": uid, "code": version.code, "release": version.release}
+        return self._db.value(_IS_OUTDATED_ONE, given) is not None
 
     def readable(self, uids: Sequence[str]) -> list[UnanalyzedSession]:
-        """The sessions of these uids that still can be read, whatever is known of them."""
+        """The sessions with these uids that are not evicted, analyzed or not."""
         rows = [
             UnanalyzedSession(*row)
             for row in self._db.matching(_UNREAD_OF, list(dict.fromkeys(uids)))
@@ -158,49 +188,48 @@ class Digests:
         evidence: str,
         now: int,
     ) -> None:
-        """Replace all that is known of a session; call it inside a transaction.
+        """Replace all rows of a session. Call this inside a transaction.
 
-        A session that was forgotten since it was read leaves nothing here.
+        Nothing is written if the session was forgotten since it was read.
         """
         known = self._db.one(_KNOWN, {"uid": row.session_uid})
         if known is None:
             return
         if known[0] is not None:
-            # By us earlier, or by somebody else meanwhile.
             self.forget(row.session_uid)
         body = zstd.compress(row.body, LEVEL)
         values = {**storable(row), "body": body}
         self._db.insert("digests", _DIGEST, [[values[name] for name in _DIGEST]])
         self._db.insert("error_fingerprints", _ERROR, map(_values, errors))
         self._db.insert("signals", _SIGNAL, map(_values, signals))
-        told = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
-        self._db.execute(_ANALYZED, {**told, "now": now, "revision": row.revision})
+        given = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
+        self._db.execute(_ANALYZED, {**given, "now": now, "revision": row.revision})
 
     def used(self, session_id: int) -> list[Row]:
-        """``(seq, model, context, output)`` of each response that counts for a session."""
+        """``(seq, model, context, output)`` of each response whose tokens count for a session."""
         return self._db.all(_USED, {"session": session_id})
 
     def forget(self, uid: str) -> None:
-        """Leave nothing of a session here; call it inside a transaction."""
+        """Delete all rows of a session. Call this inside a transaction."""
         for statement in _FORGET:
             self._db.execute(statement, {"uid": uid})
 
     def body(self, uid: str) -> bytes | None:
-        """The digest's JSON, None where the session was never analyzed."""
+        """The digest's JSON, or None if the session was never analyzed."""
         packed = self._db.value(_BODY, {"uid": uid})
         return None if packed is None else zstd.decompress(packed)
 
     def briefs(self, since: int, until: int) -> Iterator[DigestRow]:
-        """Digests without their bodies, of sessions that ended in a stretch of time, by uid."""
+        """Digests without bodies and versions, of sessions that ended in the period, by uid."""
         for row in self._db.each(_BRIEFS, {"since": since, "until": until}):
-            yield DigestRow(**dict(zip(_BRIEF, row, strict=True)), body=b"")
+            yield DigestRow(**dict(zip(_BRIEF, row, strict=True)))
 
     def errors(self) -> Iterator[ErrorRow]:
-        """Every error of every session, in an order that does not depend on the analysis."""
+        """Every error of every session, ordered by session and event."""
         return (_error(row) for row in self._db.each(_ERRORS))
 
     def errors_like(self, fingerprints: Sequence[str]) -> list[ErrorRow]:
-        """Where these errors occurred, and what resolved them."""
+        """The errors with these fingerprints, in all sessions."""
         found = [_error(row) for row in self._db.matching(_ERRORS_LIKE, list(fingerprints))]
         return sorted(found, key=lambda row: (row.session_uid, row.event_uid))
 

@@ -8,9 +8,17 @@ import re
 
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
-from session_memory.store.steps import collected, learn, live, retain, search, turns
+from session_memory.store.steps import analysis, collected, learn, live, retain, search, turns
 
-STEPS = (collected.SQL, turns.SQL, live.SQL, search.SQL, learn.SQL, retain.SQL)
+STEPS = (
+    collected.SQL,
+    turns.SQL,
+    live.SQL,
+    search.SQL,
+    learn.SQL,
+    retain.SQL,
+    analysis.SQL,
+)
 NEWEST = len(STEPS)
 TABLES = tuple(re.findall(r"^create table (\w+)", "".join(STEPS), re.MULTILINE))
 

@@ -20,6 +20,7 @@ from session_memory.store.address import is_postgres, shown
 from session_memory.store.migrations import NEWEST, version
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
+from session_memory.views.learning import outdated
 
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 64 << 20
@@ -65,7 +66,12 @@ def examine(
         checks.append(problem)
     if store is not None:
         facts |= _facts(store)
-        checks += [*_contents(facts), *_permissions(path), *_versions(store, facts)]
+        checks += [
+            *_contents(facts),
+            *_permissions(path),
+            *_versions(store, facts),
+            *_analysis(store),
+        ]
     checks += _space(path)
     return Diagnosis(checks=checks, roots=found, store=facts)
 
@@ -167,6 +173,12 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     if older:
         text = f"{plural(older, 'source')} read by an older adapter"
         yield Check("rebuild", "warn", text, "Read them anew: session-memory rebuild")
+
+
+def _analysis(store: Store) -> Iterator[Check]:
+    if count := outdated(store):
+        text = f"{plural(count, 'digest')} made by an older version"
+        yield Check("analysis", "warn", text, "Make them again: session-memory analyze")
 
 
 def _space(path: Path | None) -> Iterator[Check]:

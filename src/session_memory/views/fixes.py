@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from session_memory.derive.bodies import Bodies
+from session_memory.learn.digest.similarity import content_words
 from session_memory.learn.fix import NOTHING, Met, known_errors
-from session_memory.learn.words import telling_words
 from session_memory.redact import mask, mask_cut
 from session_memory.redact.nested_values import mask_lines
 from session_memory.search import Filters
@@ -90,7 +90,7 @@ def remedies(store: Store, text: str, *, now: int, limit: int = DEFAULT_LIMIT) -
 
 def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
     """Errors in sessions that nobody analyzed, by the longest words of the line."""
-    words = sorted(telling_words(asked), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    words = sorted(content_words(asked), key=lambda word: (-len(word), word))[:MOST_WORDS]
     plain = [word for word in words if word.isalnum()]
     if not plain:
         return []

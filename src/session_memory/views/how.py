@@ -7,8 +7,8 @@ import msgspec
 from session_memory.core.index_words import words_in
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest import CommandUse, Digest
+from session_memory.learn.digest.similarity import content_words
 from session_memory.learn.digests import digest_of
-from session_memory.learn.words import telling_words
 from session_memory.pricing import Amount, session_amounts
 from session_memory.redact import mask_cut
 from session_memory.search import Filters
@@ -98,7 +98,7 @@ def how_done(
 def _fits(store: Store, task: str, repo: str | None, now: int) -> dict[str, _Fit]:
     """By the words that tell the task from others, and by events that say all of it."""
     fits: dict[str, _Fit] = {}
-    wanted = {word for word in words_in(task) if telling_words(word)}
+    wanted = {word for word in words_in(task) if content_words(word)}
     for alike in similar_to_text(store, task, CANDIDATES).found:
         # Likeness knows nothing of words that no session has; here they are missing.
         shared = [word for word in alike.words if word in wanted]

@@ -1,4 +1,4 @@
-"""What was learned, as the surfaces show it: a session's digest, patterns, and how much is new."""
+"""Digests and patterns as the surfaces show them, and the number of sessions to analyze."""
 
 from difflib import get_close_matches
 from typing import Any
@@ -10,21 +10,27 @@ from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.learn.advice import advice, title
 from session_memory.learn.analyze import prices_id, read_session
 from session_memory.learn.detect import signals_in
-from session_memory.learn.digest import DIGEST_VERSION, Digest
+from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.patterns import Pattern, patterns
 from session_memory.learn.signal import Signal
+from session_memory.learn.version import analysis_version
 from session_memory.pricing import session_amounts
 from session_memory.store import Store
 from session_memory.store.digests import Digests
 
 
 class DigestShown(msgspec.Struct, frozen=True):
-    """A session's digest and what stands out in it; ``is_stored`` unless it was made just now."""
+    """A session's digest and its signals.
+
+    ``is_stored`` is false for a digest that was made just now. ``is_outdated`` is true if older
+    analysis code made the stored digest.
+    """
 
     digest: Digest
     signals: tuple[Signal, ...]
     is_stored: bool
+    is_outdated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
@@ -32,26 +38,25 @@ class DigestShown(msgspec.Struct, frozen=True):
 
 
 def show_digest(store: Store, uid: str) -> DigestShown:
-    """The digest of a session as it stands: made anew, and not stored, where that is older."""
+    """The stored digest of a session; a new one, which is not stored, if that is out of date."""
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     stored = digest_of(store, uid)
+    is_outdated = Digests(store.db).is_outdated(uid, analysis_version())
     if session is None or row is None:
         if stored is None:
             raise UnknownSession(uid)
-        return DigestShown(stored, tuple(signals_in(stored)), True)
-    is_new = session.analyzed_revision == session.revision and (
-        stored is not None and stored.version == DIGEST_VERSION
-    )
-    # Of a session that left the store nothing newer can be made.
-    if stored is not None and (is_new or session.evicted_at is not None):
-        return DigestShown(stored, tuple(signals_in(stored)), True)
+        return DigestShown(stored, tuple(signals_in(stored)), True, is_outdated)
+    is_current = session.analyzed_revision == session.revision and not is_outdated
+    # An evicted session cannot be read, so its stored digest is the only one.
+    if stored is not None and (is_current or session.evicted_at is not None):
+        return DigestShown(stored, tuple(signals_in(stored)), True, is_outdated)
     digest = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
-    return DigestShown(digest, tuple(signals_in(digest)), False)
+    return DigestShown(digest, tuple(signals_in(digest)), False, is_outdated)
 
 
 class PatternList(msgspec.Struct, frozen=True):
-    """``total`` patterns were found, of which some are listed; ``unread`` sessions have not been
-    analyzed since they changed."""
+    """Some of the ``total`` patterns. ``sessions`` is the number of digests, ``unread`` the number
+    of sessions whose digest is missing or out of date."""
 
     patterns: list[Pattern]
     total: int
@@ -78,7 +83,7 @@ def list_patterns(
     polarity: str | None = None,
     limit: int = 0,
 ) -> PatternList:
-    """Patterns, the worst first. ``limit`` 0 lists all."""
+    """Patterns, highest rank first. ``limit`` 0 lists all."""
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     found = [
         pattern
@@ -90,7 +95,7 @@ def list_patterns(
 
 
 def find_pattern(store: Store, name: str) -> Pattern:
-    """The pattern whose id begins like this."""
+    """The one pattern whose id starts with ``name``."""
     found = patterns(store)
     matching = [pattern for pattern in found if name and pattern.id.startswith(name)]
     if len(matching) != 1:
@@ -101,5 +106,10 @@ def find_pattern(store: Store, name: str) -> Pattern:
 
 
 def unread(store: Store) -> int:
-    """How many sessions wait for an analysis."""
-    return len(Digests(store.db).unanalyzed(DIGEST_VERSION, prices_id(store)))
+    """The number of sessions whose digest is missing or out of date."""
+    return len(Digests(store.db).unanalyzed(analysis_version(), prices_id(store)))
+
+
+def outdated(store: Store) -> int:
+    """The number of digests made by older analysis code. `analyze` makes them again."""
+    return Digests(store.db).outdated(analysis_version())

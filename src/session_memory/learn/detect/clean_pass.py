@@ -1,7 +1,8 @@
-"""Done at the first try: proved by tests, a commit or a word, and nothing went wrong on the way."""
+"""The session succeeded, by its evidence, without any error, retry or correction."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
 from session_memory.learn.signal import SUCCESS, Signal, signal
 
@@ -19,3 +20,10 @@ def clean_pass(digest: Digest) -> Iterator[Signal]:
             evidence=digest.outcome.evidence,
             tokens=digest.cost.tokens,
         )
+
+
+DETECTOR = SessionDetector(
+    type="clean_pass",
+    title="Done at the first try",
+    find=clean_pass,
+)

@@ -1,7 +1,8 @@
-"""The context ran full more than once: the task was too large for one session."""
+"""The context was compacted more than once: the task was too large for one session."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
 from session_memory.learn.signal import Signal, signal
 
@@ -18,3 +19,11 @@ def context_overflow(digest: Digest) -> Iterator[Signal]:
             magnitude=context.compactions,
             detail=f"compacted {context.compactions} times, up to {context.peak:,} tokens sent",
         )
+
+
+DETECTOR = SessionDetector(
+    type="context_overflow",
+    title="The context runs full",
+    advice="Split such tasks into sessions of their own, or use subagents.",
+    find=context_overflow,
+)

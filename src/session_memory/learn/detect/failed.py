@@ -1,26 +1,35 @@
-"""The session ended without success: tests that fail, an error, a complaint."""
+"""The session ended with failing tests, an error or a complaint."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
 from session_memory.learn.signal import Signal, signal
 
 _WORDS = {
     "tests": "the last test run failed",
     "error": "an error ended it",
-    "last_word": "the last word was a complaint",
+    "last_word": "the last prompt was a complaint",
 }
 
 
 def failed(digest: Digest) -> Iterator[Signal]:
-    told = digest.outcome
-    if told.outcome == "fail":
+    outcome = digest.outcome
+    if outcome.outcome == "fail":
         yield signal(
             digest,
             "failed",
-            locus=told.reason,
+            locus=outcome.reason,
             magnitude=1,
-            detail=_WORDS.get(told.reason, told.reason),
-            evidence=told.evidence,
+            detail=_WORDS.get(outcome.reason, outcome.reason),
+            evidence=outcome.evidence,
             tokens=digest.cost.tokens,
         )
+
+
+DETECTOR = SessionDetector(
+    type="failed",
+    title="Sessions end without success",
+    advice="Look at how these sessions ended before asking for the same again.",
+    find=failed,
+)

@@ -1,7 +1,8 @@
-"""The same test command passing and failing while nothing was changed in between."""
+"""A test command passed and failed without an edit in between."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest, TestRun
 from session_memory.learn.signal import Signal, signal
 
@@ -27,3 +28,11 @@ def _flaky(digest: Digest, before: TestRun, run: TestRun) -> Signal:
         detail=f"{run.command} {words[before.passed]}, then {words[run.passed]}, without an edit",
         evidence=(before.result_uid, run.result_uid),
     )
+
+
+DETECTOR = SessionDetector(
+    type="flaky_test",
+    title="Tests pass and fail without a change",
+    advice="Make this test run the same way every time: {locus}",
+    find=flaky_test,
+)

@@ -1,17 +1,18 @@
-"""A result that filled the context with more than anybody reads."""
+"""A tool result was very long and filled the context."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from session_memory.learn.digest import Digest, Output
+from session_memory.learn.detector import SessionDetector
+from session_memory.learn.digest import Digest, LargeOutput
+from session_memory.learn.digest.steps import program_of
 from session_memory.learn.signal import ESTIMATED, Signal, signal
-from session_memory.learn.steps import program_of
 
 CHARACTERS_IN_A_TOKEN = 4
 
 
 def oversized_output(digest: Digest) -> Iterator[Signal]:
-    by_source: dict[str, list[Output]] = defaultdict(list)
+    by_source: dict[str, list[LargeOutput]] = defaultdict(list)
     for output in digest.outputs:
         by_source[program_of(output.tool, output.call)].append(output)
     for source, outputs in sorted(by_source.items()):
@@ -26,3 +27,11 @@ def oversized_output(digest: Digest) -> Iterator[Signal]:
             tokens=size // CHARACTERS_IN_A_TOKEN,
             basis=ESTIMATED,
         )
+
+
+DETECTOR = SessionDetector(
+    type="oversized_output",
+    title="Outputs fill the context",
+    advice="Let {locus} print less: head, tail, a filter, a line range.",
+    find=oversized_output,
+)

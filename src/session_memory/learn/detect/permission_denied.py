@@ -1,12 +1,13 @@
-"""Calls that were refused: by a person, by a rule, by a sandbox."""
+"""Calls were refused by a person, a rule or a sandbox."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest, ErrorSnippet
+from session_memory.learn.digest.steps import program_of
 from session_memory.learn.signal import Signal, signal
-from session_memory.learn.steps import program_of
 
 OFTEN = 2
 _REFUSED = re.compile(
@@ -36,3 +37,11 @@ def permission_denied(digest: Digest) -> Iterator[Signal]:
                 evidence=tuple(uid for error in errors for uid in error.event_uids)[:5],
                 tokens=sum(error.tokens for error in errors),
             )
+
+
+DETECTOR = SessionDetector(
+    type="permission_denied",
+    title="Calls are refused",
+    advice="Allow {locus}, or tell the agent not to try it.",
+    find=permission_denied,
+)

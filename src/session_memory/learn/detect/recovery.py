@@ -1,7 +1,8 @@
-"""An error that was overcome in a session that succeeded: how is worth remembering."""
+"""A successful session resolved an error. The resolution may help other sessions."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
 from session_memory.learn.signal import SUCCESS, Signal, signal
 
@@ -31,3 +32,10 @@ def recovery(digest: Digest) -> Iterator[Signal]:
                 evidence=(*error.event_uids[:1], *how.event_uids[:3], how.succeeded),
                 tokens=error.tokens,
             )
+
+
+DETECTOR = SessionDetector(
+    type="recovery",
+    title="An error that was overcome",
+    find=recovery,
+)

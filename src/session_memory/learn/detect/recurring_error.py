@@ -1,8 +1,9 @@
-"""An error that comes back in session after session."""
+"""The same error occurred in several sessions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
+from session_memory.learn.detector import FleetDetector
 from session_memory.learn.fleet import Fleet
 from session_memory.learn.signal import Signal
 from session_memory.store.digests import ErrorRow
@@ -22,8 +23,16 @@ def recurring_error(fleet: Fleet) -> Iterator[Signal]:
                     "recurring_error",
                     locus=fingerprint,
                     magnitude=error.count,
-                    # One wording for all, whichever session came first.
+                    # The same text for every session, in any order of analysis.
                     detail=min(error.sample for error in errors),
                     evidence=(error.event_uid,),
                     tokens=error.tokens,
                 )
+
+
+DETECTOR = FleetDetector(
+    type="recurring_error",
+    title="An error that comes back in session after session",
+    advice="Write down how to avoid: {detail}",
+    find=recurring_error,
+)

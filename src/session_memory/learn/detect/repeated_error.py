@@ -1,7 +1,8 @@
-"""One error met three times or more in a session, whatever was tried in between."""
+"""The same error occurred three times or more in one session."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
 from session_memory.learn.signal import Signal, signal
 
@@ -20,3 +21,11 @@ def repeated_error(digest: Digest) -> Iterator[Signal]:
                 evidence=error.event_uids,
                 tokens=error.tokens,
             )
+
+
+DETECTOR = SessionDetector(
+    type="repeated_error",
+    title="The same error again and again in one session",
+    advice="Write down how to avoid: {detail}",
+    find=repeated_error,
+)

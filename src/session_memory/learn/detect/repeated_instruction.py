@@ -1,35 +1,45 @@
-"""Something the user had to say more than once in a session."""
+"""A person had to repeat an instruction in one session."""
 
 from collections.abc import Iterator
 
-from session_memory.learn.digest import Digest, Said
+from session_memory.learn.detector import SessionDetector
+from session_memory.learn.digest import Digest, Statement
+from session_memory.learn.digest.similarity import content_words, word_overlap
+from session_memory.learn.digest.verdicts import is_instruction
 from session_memory.learn.signal import Signal, signal
-from session_memory.learn.words import is_directive, likeness, telling_words
 
 ALIKE = 0.6
 FEWEST_WORDS = 3
 
 
 def repeated_instruction(digest: Digest) -> Iterator[Signal]:
-    groups: list[tuple[frozenset[str], list[Said]]] = []
-    for said in digest.prompts:
-        words = telling_words(said.text)
+    groups: list[tuple[frozenset[str], list[Statement]]] = []
+    for prompt in digest.prompts:
+        words = content_words(prompt.text)
         if len(words) < FEWEST_WORDS:
             continue
         for known, group in groups:
-            if likeness(known, words) >= ALIKE:
-                group.append(said)
+            if word_overlap(known, words) >= ALIKE:
+                group.append(prompt)
                 break
         else:
-            groups.append((words, [said]))
+            groups.append((words, [prompt]))
     for words, group in groups:
-        # A task that is sent again after a failure is a retry; how to work is an instruction.
-        if sum(is_directive(said.text) for said in group) > 1:
+        # A repeated task is a retry after a failure, not an instruction.
+        if sum(is_instruction(prompt.text) for prompt in group) > 1:
             yield signal(
                 digest,
                 "repeated_instruction",
                 locus=" ".join(sorted(words)),
                 magnitude=len(group),
                 detail=group[0].text,
-                evidence=tuple(said.event_uid for said in group[:5]),
+                evidence=tuple(prompt.event_uid for prompt in group[:5]),
             )
+
+
+DETECTOR = SessionDetector(
+    type="repeated_instruction",
+    title="An instruction had to be repeated",
+    advice="Put it into the agent's instruction file: {detail}",
+    find=repeated_instruction,
+)

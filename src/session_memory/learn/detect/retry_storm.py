@@ -1,9 +1,10 @@
-"""The same call failing again and again, or the model not to be reached for long."""
+"""The same call failed several times in a row, or the model could not be reached."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
-from session_memory.learn.fingerprints import normalized
+from session_memory.learn.digest.fingerprints import normalized
 from session_memory.learn.signal import Signal, signal
 
 
@@ -19,3 +20,11 @@ def retry_storm(digest: Digest) -> Iterator[Signal]:
             evidence=repeat.event_uids,
             tokens=repeat.tokens,
         )
+
+
+DETECTOR = SessionDetector(
+    type="retry_storm",
+    title="The same call fails over and over",
+    advice="After the second failure of {locus}, change something before trying again.",
+    find=retry_storm,
+)

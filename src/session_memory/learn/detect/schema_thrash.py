@@ -1,9 +1,10 @@
-"""A tool called with wrong arguments again and again."""
+"""A tool was called with wrong arguments several times."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest, ErrorSnippet
 from session_memory.learn.signal import Signal, signal
 
@@ -36,3 +37,11 @@ def schema_thrash(digest: Digest) -> Iterator[Signal]:
                 evidence=tuple(uid for error in errors for uid in error.event_uids)[:5],
                 tokens=sum(error.tokens for error in errors),
             )
+
+
+DETECTOR = SessionDetector(
+    type="schema_thrash",
+    title="A tool is called with wrong arguments",
+    advice="Show the agent a correct call of {locus}.",
+    find=schema_thrash,
+)

@@ -1,14 +1,15 @@
-"""Edits that were made and taken back: by leaving a branch, by a later edit, or with git."""
+"""Edits did not last: their branch was abandoned, or an edit or git undid them."""
 
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
 from session_memory.learn.signal import ESTIMATED, Signal, signal
 
 _WORDS = {
-    "rewind": "on a branch that was left",
+    "rewind": "on an abandoned branch",
     "edit": "undone by a later edit",
-    "git": "taken back with git",
+    "git": "reverted with git",
 }
 
 
@@ -24,6 +25,14 @@ def thrown_away(digest: Digest) -> Iterator[Signal]:
             detail=f"{edits} {_WORDS.get(undone.kind, '')}: {some}",
             evidence=undone.event_uids,
             tokens=undone.tokens,
-            # What git takes back may be more or less than the edits we saw.
+            # git may revert more or less than the edits that the session shows.
             basis=ESTIMATED if undone.kind == "git" else None,
         )
+
+
+DETECTOR = SessionDetector(
+    type="thrown_away",
+    title="Work is thrown away",
+    advice="Agree on the plan before edits begin; smaller steps lose less.",
+    find=thrown_away,
+)

@@ -1,11 +1,12 @@
-"""Commands that ran into a limit of time more than once."""
+"""A command timed out more than once."""
 
 import re
 from collections.abc import Iterator
 
+from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
+from session_memory.learn.digest.steps import program_of
 from session_memory.learn.signal import Signal, signal
-from session_memory.learn.steps import program_of
 
 OFTEN = 2
 _TIMED_OUT = re.compile(
@@ -26,3 +27,11 @@ def timeout(digest: Digest) -> Iterator[Signal]:
                 evidence=error.event_uids,
                 tokens=error.tokens,
             )
+
+
+DETECTOR = SessionDetector(
+    type="timeout",
+    title="Commands time out",
+    advice="Run {locus} in the background, in smaller parts, or with a longer limit.",
+    find=timeout,
+)

@@ -32,7 +32,8 @@ WIDE = 110
     ),
     json_shape='{"digest": {"session_uid", "outcome": {"outcome", "reason", "evidence"}, "cost",'
     ' "kinds", "tools", "markers", "files", "commands", "tests", "error_snippets", "prompts",'
-    ' "interventions", "decisions", "time", "context", …}, "signals": [SIGNAL, …], "is_stored"};'
+    ' "interventions", "decisions", "time", "context", …}, "signals": [SIGNAL, …], "is_stored",'
+    ' "is_outdated"};'
     " docs/learning.md lists the fields.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
@@ -47,8 +48,16 @@ def command(settings: Settings, session: str) -> None:
         print_learned(shown.to_dict())
         return
     print_lines(safe(line) for line in _lines(shown))
-    if not shown.is_stored:
+    if shown.is_outdated:
+        remark(settings, _outdated(shown))
+    elif not shown.is_stored:
         remark(settings, "Not stored yet: session-memory analyze")
+
+
+def _outdated(shown: "DigestShown") -> str:
+    if shown.is_stored:
+        return "An older version made this digest. The session is evicted, so it stays as it is."
+    return "An older version made the stored digest. Store this one: session-memory analyze"
 
 
 def _lines(shown: "DigestShown") -> Iterator[str]:

@@ -52,6 +52,8 @@ def command(
     **wanted: Any,
 ) -> None:
     from session_memory.cli.lines.session_table import session_lines
+    from session_memory.views.figures import plural
+    from session_memory.views.learning import outdated
     from session_memory.views.lookup import find_session
     from session_memory.views.sessions import Filter, list_sessions
 
@@ -59,6 +61,7 @@ def command(
         uid = find_session(store, parent) if parent else None
         asked = Filter(parent=uid, **wanted)
         listing = list_sessions(store, asked, sort=sort, limit=limit, priced=True)
+        old_digests = 0 if settings.as_json else outdated(store)
     if settings.as_json:
         print_json(listing.to_dict())
         return
@@ -70,3 +73,6 @@ def command(
     elif len(listing.sessions) < listing.total:
         shown = f"{len(listing.sessions):,} of {listing.total:,} sessions"
         remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory show SESSION")
+    if old_digests:
+        made = f"An older version made {plural(old_digests, 'digest')}"
+        remark(settings, f"{made}. Make them again: session-memory analyze")

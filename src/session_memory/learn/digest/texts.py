@@ -1,6 +1,6 @@
-"""The words of events, read from the raw only where a summary does not hold them all.
+"""The texts of events. The raw is read only if the summary does not hold the whole text.
 
-Secrets are masked before anything is cut: half a secret is not known for one.
+Secrets are masked before a text is cut, because half a secret would not be recognized.
 """
 
 from typing import TYPE_CHECKING
@@ -19,14 +19,14 @@ LONGEST = 2_000
 
 
 class Texts:
-    """The bodies of one session, read as seldom as can be: unpacking them is what costs."""
+    """The texts of one session. Unpacking raw records is slow, so their number is limited."""
 
     def __init__(self, bodies: "Bodies | None") -> None:
         self._bodies = bodies
         self._words = self._outputs = self._edits = 0
 
     def words(self, event: BriefEvent) -> str:
-        """What was said, whole up to a bound."""
+        """The text of a message, up to `LONGEST` characters."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
         self._words += 1
@@ -34,20 +34,17 @@ class Texts:
         return mask(text[: 4 * LONGEST])[:LONGEST] or event.summary
 
     def output(self, event: BriefEvent) -> str:
-        """What a call printed: its summary may be the one line that counts passed tests.
-
-        After very many errors the beginning of the next one tells as much.
-        """
+        """The whole output of a call; after `MOST_OUTPUTS` outputs only the summary."""
         self._outputs += 1
         text = self._text(event) if self._outputs <= MOST_OUTPUTS else ""
         return text or event.summary
 
     def size(self, event: BriefEvent) -> int:
-        """How many characters were said."""
+        """The length of the event's text in characters."""
         return len(self._text(event))
 
     def replaced(self, event: BriefEvent) -> tuple[str, str] | None:
-        """The texts that an edit took out and put in, where it says so."""
+        """The old and the new text of an edit; None if the call does not contain them."""
         if self._bodies is None or self._edits >= MOST_EDITS:
             return None
         self._edits += 1

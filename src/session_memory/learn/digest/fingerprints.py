@@ -1,8 +1,7 @@
-"""Errors by what went wrong, not by where: the same one in another repository, at another time or
-told by another agent has the same fingerprint.
+"""Fingerprints of errors: the same error has the same fingerprint in every repository.
 
-Of a whole output one line is taken, the one a person would search for; paths, numbers, ids, times,
-ports and the names of temporary things are taken out of it, and the rest is hashed.
+The fingerprint is a hash of one line of the output: the line a person would search for. Paths,
+numbers, ids, times, ports and temporary names are replaced before the line is hashed.
 """
 
 import re
@@ -17,28 +16,28 @@ _LONGEST_LINE = 2_000
 
 
 def fingerprint(line: str) -> str:
-    """Sixteen hex digits that two errors share when they say the same."""
+    """Sixteen hex digits, equal for lines that differ only in paths, numbers and ids."""
     text = normalized(line)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def normalized(line: str) -> str:
-    """``line`` without what differs from one occurrence to the next."""
+    """``line`` in lower case, with paths, numbers, ids and times replaced by placeholders."""
     text = line[:_LONGEST_LINE]
-    for pattern, instead in _REMOVED:
+    for pattern, instead in _REPLACED:
         text = pattern.sub(instead, text)
     return " ".join(text.split())[:SAMPLE].strip(" .:").lower()
 
 
-def telling_line(text: str) -> str:
-    """The line of an output that says what went wrong, on one line and bounded."""
+def error_line(text: str) -> str:
+    """The line of an output that says what went wrong, at most `SAMPLE` characters."""
     lines = _lines(text)
-    for pattern, last in _TELLING:
+    for pattern, last in _ERROR_LINES:
         found = [place for place, line in enumerate(lines) if pattern.search(line)]
         if found:
             return _sample(lines, found[-1 if last else 0])
-    said = [place for place, line in enumerate(lines) if not _HEADER.match(line)]
-    return _sample(lines, said[0]) if said else ""
+    content = [place for place, line in enumerate(lines) if not _HEADER.match(line)]
+    return _sample(lines, content[0]) if content else ""
 
 
 def _lines(text: str) -> list[str]:
@@ -46,7 +45,7 @@ def _lines(text: str) -> list[str]:
         text = text[:_EXAMINED] + "\n" + text[-_EXAMINED:]
     if "\x1b" in text:
         text = _ANSI.sub("", text)
-    # Before lines are told apart and cut: a key has many lines, and half a secret is not known.
+    # Mask before the text is split and cut: a key spans lines, and half a secret is not recognized.
     text = mask(text)
     text = _TAG.sub("", text)
     lines = (line.strip() for line in text.replace("\r", "\n").split("\n"))
@@ -54,7 +53,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _sample(lines: list[str], place: int) -> str:
-    # "failed due to the following issue:" says it on the next line.
+    # After a line such as "failed due to the following issue:" the next line has the reason.
     some = lines[place : place + 1]
     if some and some[0].endswith(":"):
         some = lines[place : place + 2]
@@ -63,9 +62,9 @@ def _sample(lines: list[str], place: int) -> str:
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
-# What a line begins with that is not part of the error: pytest's margin, Codex's wrapping.
+# Prefixes that are not part of the error: pytest's margin, Codex's wrapping.
 _MARGIN = re.compile(r"^(?:E {2,}|failed in sandbox(?: \w+)?(?: with execution error)?: )")
-# What agents and shells put in front of an output, and says nothing about it.
+# Lines that agents and shells put before an output.
 _HEADER = re.compile(
     r"""(?: error:\  )?
     (?: \[?exit\ code:?\ -?\d+ | process\ exited\ with\ code | wall\ time | chunk\ id | output:
@@ -76,8 +75,8 @@ _HEADER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _EXCEPTION = r"(?:[A-Za-z_][\w.]*)?(?:Error|Exception|Exit|Interrupt|Panic|Failure)"
-# The most particular way of saying it first; True takes the last line that says it so.
-_TELLING: tuple[tuple[re.Pattern[str], bool], ...] = (
+# The most specific pattern first. True takes the last matching line, False the first.
+_ERROR_LINES: tuple[tuple[re.Pattern[str], bool], ...] = (
     (re.compile(rf"^E {{2,}}(?:{_EXCEPTION}\b|assert )"), False),
     (re.compile(rf"^(?:\w+ )?{_EXCEPTION}(?:: \S|$)"), True),
     (re.compile(r"\berror(?:\[\w+\])?:? ?(?:TS\d+)?: \S|\berror TS\d+"), False),
@@ -95,8 +94,8 @@ _EXTENSIONS = (
 _CLOCK = r"\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _PLACE = r"(?:\(\d+,\d+\)|(?::\d+)*)"
 _UNIT = r"(?:ms|s|m|h|%|kb|mb|gb|b)?"
-# In this order: a time holds numbers, a path holds ids.
-_REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
+# The order matters: a time contains numbers, and a path contains ids.
+_REPLACED: tuple[tuple[re.Pattern[str], str], ...] = (
     (_ANSI, ""),
     (re.compile(r"(?i)\bhttps?://[^\s'\"<>)]+"), "<url>"),
     (re.compile(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<id>"),
@@ -104,7 +103,7 @@ _REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
     (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?"), "<address>"),
     (re.compile(r"\b(localhost)(?::\d+)?\b"), "<address>"),
-    # Names that a program makes up: 'tmpab12cd'.
+    # Names of temporary files: 'tmpab12cd'.
     (re.compile(r"""(['"`])(?:[\w.-]*(?:tmp|temp)[\w.-]*)\1""", re.IGNORECASE), "<name>"),
     (re.compile(r"(?:\b[A-Za-z]:)?(?:\\[\w.@ -]+){2,}"), "<path>"),
     (re.compile(r"(?<![\w<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]+)*/?(?::\d+)*"), "<path>"),

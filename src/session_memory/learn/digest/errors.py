@@ -1,7 +1,8 @@
-"""Errors by fingerprint, the same call failing again and again, and what resolved it.
+"""The errors of a session, grouped by fingerprint, with what resolved them.
 
-A failure is resolved when the same call succeeds; what stood in between, an edit before a command
-before a look, is how. A call that took the failed one's place at once resolves it, too.
+A failed call is resolved when the same call succeeds. The resolution is the strongest action in
+between: an edit, else a command, else a read. A similar call that succeeds right after the failure
+resolves it too.
 """
 
 import re
@@ -10,10 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from session_memory.learn.digest import ErrorSnippet, Repeat, Resolution
-from session_memory.learn.fingerprints import fingerprint, telling_line
-from session_memory.learn.steps import Done, Tokens
-from session_memory.learn.texts import Texts
-from session_memory.learn.words import likeness, telling_words
+from session_memory.learn.digest.fingerprints import error_line, fingerprint
+from session_memory.learn.digest.similarity import content_words, word_overlap
+from session_memory.learn.digest.steps import FinishedCall, TokenSums
+from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
 
 MOST_ERRORS = 100
@@ -43,7 +44,7 @@ class _Action(NamedTuple):
 
 
 class _Group:
-    """One error as it occurred in the session."""
+    """All occurrences of one error in the session."""
 
     __slots__ = ("call", "count", "fingerprint", "resolution", "sample", "spans", "tool", "uids")
 
@@ -65,7 +66,7 @@ class _Group:
 
 
 class _Streak:
-    """A call that failed and did not succeed yet; or the model, not to be reached."""
+    """Failures in a row: of one call, or of the model when it could not be reached."""
 
     __slots__ = ("count", "first", "groups", "is_test", "last", "number", "tool", "uids", "words")
 
@@ -86,7 +87,7 @@ class _Streak:
             self.groups.append(group)
 
 
-class Errors:
+class ErrorGroups:
     def __init__(self) -> None:
         self._groups: dict[str, _Group] = {}
         self._pending: dict[Key, _Streak] = {}
@@ -96,116 +97,122 @@ class Errors:
         self._repeats: list[tuple[_Streak, int, bool]] = []
         self._number = 0
 
-    # ------------------------------------------------------------ what happens
-
-    def done(self, done: Done, texts: Texts) -> None:
+    def add(self, finished: FinishedCall, texts: Texts) -> None:
         self._number += 1
-        if done.failed:
-            self._failed(done, texts)
+        if finished.failed:
+            self._failed(finished, texts)
         else:
-            self._succeeded(done)
+            self._succeeded(finished)
 
     def lonely(self, event: BriefEvent, texts: Texts) -> None:
-        """An error of no call: a model that could not be reached."""
-        group = self._group(event, None, telling_line(texts.words(event)), "")
+        """Add an error that belongs to no call: the model could not be reached."""
+        group = self._group(event, None, error_line(texts.words(event)), "")
         group.took(event.seq, event.seq)
         if self._unreachable is None:
             self._unreachable = _Streak(event.seq, None, event.summary)
         self._unreachable.met(event, group)
 
     def answered(self, event: BriefEvent) -> None:
-        """The model spoke: whatever kept it from that is over."""
+        """The model answered, so it can be reached again."""
         if (streak := self._unreachable) is not None:
             self._unreachable = None
             for group in streak.groups:
                 group.resolution = Resolution("again", "", (), event.event_uid)
             self._storm(streak, streak.last, resolved=True)
 
-    def _failed(self, done: Done, texts: Texts) -> None:
-        if done.says_no:
+    def _failed(self, finished: FinishedCall, texts: Texts) -> None:
+        if finished.says_no:
             return
-        sample = telling_line(texts.output(done.result)) or _silent(done)
-        group = self._group(done.result, done.call.tool, sample, done.call.summary)
-        if "human_intervention" in done.result.marks:
-            # What a person refused is not resolved by what the agent does next.
+        sample = error_line(texts.output(finished.result)) or _silent(finished)
+        group = self._group(finished.result, finished.call.tool, sample, finished.call.summary)
+        if "human_intervention" in finished.result.marks:
+            # A call that a person refused is never counted as resolved.
             return
-        streak = self._pending.get(done.key)
+        streak = self._pending.get(finished.key)
         if streak is None:
             if len(self._pending) >= MOST_PENDING:
                 self._give_up(next(iter(self._pending)))
-            streak = _Streak(done.call.seq, done.call.tool, done.call.path or done.call.summary)
-            streak.is_test = "test_run" in done.kinds
-            self._pending[done.key] = streak
-        streak.met(done.result, group)
+            streak = _Streak(
+                finished.call.seq, finished.call.tool, finished.call.path or finished.call.summary
+            )
+            streak.is_test = "test_run" in finished.kinds
+            self._pending[finished.key] = streak
+        streak.met(finished.result, group)
         streak.number = self._number
-        self._failed_lately.append(done.key)
+        self._failed_lately.append(finished.key)
 
     def _group(self, event: BriefEvent, tool: str | None, sample: str, call: str) -> _Group:
         mark = fingerprint(sample)
         group = self._groups.get(mark) or _Group(mark, sample, tool, call)
         if len(self._groups) < MOST_ERRORS:
-            # Of what comes later only the number is known, from the markers.
+            # Errors over the maximum appear only in the total of `Markers.error`.
             self._groups[mark] = group
         group.met(event.event_uid)
         return group
 
-    def _succeeded(self, done: Done) -> None:
-        if (streak := self._pending.pop(done.key, None)) is not None:
-            self._resolve(streak, done, self._between(streak, done))
-        elif "test_run" in done.kinds:
-            self._tests_passed(done)
-        elif (replaced := self._replaced(done)) is not None:
-            text = done.call.path or done.call.summary
-            instead = Resolution("instead", text, (done.call.event_uid,), done.result.event_uid)
+    def _succeeded(self, finished: FinishedCall) -> None:
+        if (streak := self._pending.pop(finished.key, None)) is not None:
+            self._resolve(streak, finished, self._between(streak, finished))
+        elif "test_run" in finished.kinds:
+            self._tests_passed(finished)
+        elif (replaced := self._replaced(finished)) is not None:
+            text = finished.call.path or finished.call.summary
+            instead = Resolution(
+                "instead", text, (finished.call.event_uid,), finished.result.event_uid
+            )
             for group in replaced.groups:
                 group.resolution = group.resolution or instead
-        self._remember(done)
+        self._remember(finished)
 
-    def _resolve(self, streak: _Streak, done: Done, how: Resolution) -> None:
+    def _resolve(self, streak: _Streak, finished: FinishedCall, how: Resolution) -> None:
         for group in streak.groups:
             group.resolution = how
-            group.took(streak.first, done.call.seq)
-        self._storm(streak, done.call.seq, resolved=True)
+            group.took(streak.first, finished.call.seq)
+        self._storm(streak, finished.call.seq, resolved=True)
 
-    def _tests_passed(self, done: Done) -> None:
-        """Tests are run again in other words: all of them, one of them, more loudly. What failed
-        before an edit and passes after it was the edit's to resolve."""
+    def _tests_passed(self, finished: FinishedCall) -> None:
+        """Resolve earlier failed test runs if an edit came in between.
+
+        The passing run may be another command: all tests, one test, or other options.
+        """
         for key in [key for key, streak in self._pending.items() if streak.is_test]:
-            how = self._between(self._pending[key], done)
+            how = self._between(self._pending[key], finished)
             if how.kind == _EDIT:
-                self._resolve(self._pending.pop(key), done, how)
+                self._resolve(self._pending.pop(key), finished, how)
 
-    def _between(self, streak: _Streak, done: Done) -> Resolution:
+    def _between(self, streak: _Streak, finished: FinishedCall) -> Resolution:
         since = [
             action
             for action in self._actions
-            if streak.last < action.seq < done.call.seq and action.key != done.key
+            if streak.last < action.seq < finished.call.seq and action.key != finished.key
         ]
         for kind in _STRONGEST:
             if chosen := [action for action in since if action.kind == kind]:
                 chosen = chosen if kind == _EDIT else chosen[-1:]
-                own = done.call.path
+                own = finished.call.path
                 names = (SAME_FILE if action.text == own else action.text for action in chosen[-5:])
                 text = ", ".join(dict.fromkeys(names))
                 uids = tuple(action.uid for action in chosen[-5:])
-                return Resolution(kind, text, uids, done.result.event_uid)
-        return Resolution("again", "", (done.call.event_uid,), done.result.event_uid)
+                return Resolution(kind, text, uids, finished.result.event_uid)
+        return Resolution("again", "", (finished.call.event_uid,), finished.result.event_uid)
 
-    def _replaced(self, done: Done) -> _Streak | None:
-        """The call that just failed, and that this one is another way of making."""
-        text = done.call.path or done.call.summary
+    def _replaced(self, finished: FinishedCall) -> _Streak | None:
+        """The failed call that this call replaces: a similar call that failed shortly before."""
+        text = finished.call.path or finished.call.summary
         for key in reversed(self._failed_lately):
             streak = self._pending.get(key)
             if streak is None or self._number - streak.number > _SOON:
                 continue
-            if streak.tool == done.call.tool and _is_like(streak.words, text):
+            if streak.tool == finished.call.tool and _is_like(streak.words, text):
                 return streak
         return None
 
-    def _remember(self, done: Done) -> None:
-        kind = _EDIT if "edit" in done.kinds else _COMMAND if done.is_shell else _LOOK
-        text = done.call.path or done.call.summary
-        self._actions.append(_Action(done.call.seq, kind, done.call.event_uid, text, done.key))
+    def _remember(self, finished: FinishedCall) -> None:
+        kind = _EDIT if "edit" in finished.kinds else _COMMAND if finished.is_shell else _LOOK
+        text = finished.call.path or finished.call.summary
+        self._actions.append(
+            _Action(finished.call.seq, kind, finished.call.event_uid, text, finished.key)
+        )
 
     def _give_up(self, key: Key) -> None:
         streak = self._pending.pop(key)
@@ -217,16 +224,14 @@ class Errors:
         if streak.count >= STORM and len(self._repeats) < MOST_REPEATS:
             self._repeats.append((streak, end, resolved))
 
-    # ------------------------------------------------------------ what it comes to
-
     def end(self) -> None:
-        """Call once, when the session is read: what is still pending was never resolved."""
+        """Call once, after the last event: failures that are still pending stay unresolved."""
         if self._unreachable is not None:
             self._storm(self._unreachable, self._unreachable.last, resolved=False)
         for key in list(self._pending):
             self._give_up(key)
 
-    def snippets(self, tokens: Tokens) -> Iterator[ErrorSnippet]:
+    def snippets(self, tokens: TokenSums) -> Iterator[ErrorSnippet]:
         for group in sorted(self._groups.values(), key=lambda g: (-g.count, g.fingerprint)):
             yield ErrorSnippet(
                 fingerprint=group.fingerprint,
@@ -239,14 +244,14 @@ class Errors:
                 resolution=group.resolution,
             )
 
-    def repeats(self, tokens: Tokens) -> Iterator[Repeat]:
+    def repeats(self, tokens: TokenSums) -> Iterator[Repeat]:
         for streak, end, resolved in sorted(self._repeats, key=lambda r: r[0].first):
             spent, uids = tokens.between(streak.first, end), tuple(streak.uids)
             yield Repeat(streak.tool, streak.words, streak.count, spent, resolved, uids)
 
 
 def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Stretches that do not overlap: no token is counted twice for one error."""
+    """The spans without overlap, so that no token is counted twice for one error."""
     end = -1
     for first, last in sorted(spans):
         if last > end:
@@ -254,14 +259,14 @@ def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             end = last
 
 
-def _silent(done: Done) -> str:
-    """What to call a failure that printed nothing: by its program and status."""
-    program = _ELSEWHERE.sub("", done.call.summary).split(None, 1)[:1]
-    return " ".join((*program, f"ended with status {done.result.exit_code}"))
+def _silent(finished: FinishedCall) -> str:
+    """A text for a failure without output: the program and its exit status."""
+    program = _ELSEWHERE.sub("", finished.call.summary).split(None, 1)[:1]
+    return " ".join((*program, f"ended with status {finished.result.exit_code}"))
 
 
 def _is_like(one: str, other: str) -> bool:
     one, other = _ELSEWHERE.sub("", one), _ELSEWHERE.sub("", other)
     has_same_program = one.split(None, 1)[:1] == other.split(None, 1)[:1]
     needed = _ALIKE_FOR_ONE_PROGRAM if has_same_program else _ALIKE
-    return likeness(telling_words(one), telling_words(other)) >= needed
+    return word_overlap(content_words(one), content_words(other)) >= needed

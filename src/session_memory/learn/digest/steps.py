@@ -1,4 +1,4 @@
-"""The steps of a session as the digest sees them: its events one by one, and calls with results."""
+"""Tool calls paired with their results, and token sums over parts of a session."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +11,8 @@ from session_memory.store.brief_events import BriefEvent
 MOST_OPEN = 10_000
 
 
-class Done(NamedTuple):
-    """A call and its result; ``kinds`` are those of the call."""
+class FinishedCall(NamedTuple):
+    """A call and its result. ``kinds`` are the kind and the marks of the call."""
 
     call: BriefEvent
     kinds: tuple[str, ...]
@@ -24,7 +24,7 @@ class Done(NamedTuple):
 
     @property
     def key(self) -> tuple[str | None, str]:
-        """What two calls share when one is the other tried again: a file's edit may change."""
+        """Equal for two calls when one repeats the other. Edits of one file are such calls."""
         return self.call.tool, self.call.path or self.call.summary
 
     @property
@@ -33,7 +33,7 @@ class Done(NamedTuple):
 
     @property
     def says_no(self) -> bool:
-        """Whether the command answered "no" with its status: that is no failure."""
+        """Whether exit status 1 is the answer "no" (``grep`` found nothing), not a failure."""
         if self.result.exit_code != 1 or not self.is_shell:
             return False
         started = list(programs(self.call.summary))
@@ -49,7 +49,7 @@ def _name(program: Program) -> str:
     return f"git-{program.arguments[0]}" if is_git else program.name
 
 
-class Calls:
+class OpenCalls:
     """Pairs each result with its call; a call without a result stays open."""
 
     def __init__(self) -> None:
@@ -59,9 +59,9 @@ class Calls:
         if call.call_id is not None and len(self._open) < MOST_OPEN:
             self._open[call.call_id] = call, kinds
 
-    def closed(self, result: BriefEvent) -> Done | None:
+    def closed(self, result: BriefEvent) -> FinishedCall | None:
         found = self._open.pop(result.call_id or "", None)
-        return None if found is None else Done(*found, result)
+        return None if found is None else FinishedCall(*found, result)
 
     def left(self) -> list[BriefEvent]:
         return [call for call, _ in self._open.values()]
@@ -80,10 +80,10 @@ def runs_shell(tool: str | None) -> bool:
     return _shells[tool]
 
 
-class Tokens:
-    """What the responses of a session used, by place: sums over stretches of it.
+class TokenSums:
+    """Sums of tokens between two places of a session.
 
-    Where an agent logs usage by the turn only, a turn's tokens are ``spread`` over its events.
+    With ``spread``, usage rows are whole turns, and a turn's tokens are spread over its events.
     """
 
     def __init__(self, used: Sequence[tuple[int, int]], *, spread: bool = False) -> None:
@@ -99,7 +99,7 @@ class Tokens:
         return max(0, self._sums[end] - self._sums[start]) if end > start else 0
 
     def _until(self, seq: int) -> int:
-        """What was used up to an event, its turn's part included."""
+        """Tokens up to an event, with the event's share of its turn."""
         place = bisect_right(self._seqs, seq)
         if place == len(self._seqs):
             return self._sums[-1]
@@ -116,12 +116,12 @@ def _running(numbers: Iterable[int]) -> Iterator[int]:
 
 
 def few(uids: Sequence[str], most: int = 5) -> tuple[str, ...]:
-    """The first of many; where all are needed, the session has them."""
+    """The first ``most`` uids, each once."""
     return tuple(islice(dict.fromkeys(uids), most))
 
 
 def program_of(tool: str | None, call: str) -> str:
-    """A tool, and where it runs a shell the program that it starts there."""
+    """The tool's name; for a shell ``shell: PROGRAM``; ``model`` without a tool."""
     if tool is None or not runs_shell(tool):
         return tool or "model"
     started = [program.name for program in programs(call) if program.name not in _PLACES]

@@ -1,8 +1,11 @@
-"""The digest: what one session comes down to.
+"""The digest: a summary of one session with its outcome, errors, fixes, tests, files and cost.
 
-A pure function of the session's events, usage and prices: no clock, no row id and nothing of other
-sessions is in it, so a rebuild gives the same bytes. Every list is bounded; texts that came from
-the transcript are data from outside, and stay that; secrets in them are masked before any is cut.
+A digest is a pure function of the session's events, usage and prices. It holds no clock time, no
+row id and nothing about other sessions, so a rebuild gives the same bytes. Every list has a maximum
+length. Texts from the transcript are untrusted; secrets in them are masked before texts are cut.
+
+Every module in this package takes part in making digests. `session_memory.learn.version` hashes
+their source code, so that a change here makes stored digests outdated.
 """
 
 from typing import Any
@@ -10,23 +13,22 @@ from typing import Any
 import msgspec
 
 DIGEST_VERSION = 2
-"""Grows when the same events would give another digest, with the rules of redaction as well; older
-ones are made anew then."""
+"""The number of the digest's format. It grows with a field's meaning or with redaction rules."""
 
 
-class Said(msgspec.Struct, frozen=True):
-    """Words of a person, or what the person did in their place."""
+class Statement(msgspec.Struct, frozen=True):
+    """A text with its event: a prompt, an intervention, a decision or a commit."""
 
     event_uid: str
     ts: str | None
     text: str
 
 
-class OutcomeTold(msgspec.Struct, frozen=True):
-    """How the session ended, what tells so, and the events that prove it.
+class SessionOutcome(msgspec.Struct, frozen=True):
+    """How the session ended, the kind of evidence for it, and the events that prove it.
 
-    ``reason`` is ``last_word``, ``interrupted``, ``tests``, ``commit``, ``error`` or ``no_output``;
-    of an unknown outcome ``answered``, ``open`` or ``nothing``.
+    ``reason`` is ``last_word``, ``interrupted``, ``tests``, ``commit``, ``error`` or ``no_output``.
+    For an unknown outcome it is ``answered``, ``open`` or ``nothing``.
     """
 
     outcome: str
@@ -34,11 +36,11 @@ class OutcomeTold(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...] = ()
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What the session itself used: in tokens by bucket and by model, and in money.
+class SessionCost(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens by bucket and by model, and money. Subagents' usage is not included.
 
-    ``tokens`` is the sum of input, output and cached ones. ``unpriced_tokens`` are those whose
-    model has no price; they are in no amount.
+    ``tokens`` is the sum of input, output and cached tokens. ``unpriced_tokens`` belong to models
+    without a price; ``microdollars`` does not include them.
     """
 
     tokens: int = 0
@@ -63,7 +65,7 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 class Markers(msgspec.Struct, frozen=True):
-    """How many events are an error, a retry, a test run, an edit, or a person stepping in."""
+    """The number of errors, retries, test runs, edits and interventions by a person."""
 
     error: int = 0
     retry: int = 0
@@ -73,7 +75,10 @@ class Markers(msgspec.Struct, frozen=True):
 
 
 class FileUse(msgspec.Struct, frozen=True):
-    """``rereads``: read again, unchanged, to the same extent; that gave ``reread_bytes``."""
+    """``rereads`` counts reads of a part that was read before and did not change since.
+
+    ``reread_bytes`` is the size of those results.
+    """
 
     path: str
     reads: int = 0
@@ -92,7 +97,8 @@ class CommandUse(msgspec.Struct, frozen=True):
 
 
 class TestRun(msgspec.Struct, frozen=True):
-    """``passed`` is None where neither text nor status tells; ``edits`` came since the last run."""
+    """``passed`` is None if neither the output nor the exit status shows it. ``edits`` is the
+    number of edits since the previous run."""
 
     __test__ = False
 
@@ -107,10 +113,11 @@ class TestRun(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """What stood between a failure and the success of the same call.
+    """What happened between a failed call and the success of the same call.
 
-    ``kind``: ``edit``, ``command`` or ``look`` came in between, the strongest of them; ``instead``
-    is another call that took the failed one's place; ``again`` means that nothing changed.
+    ``kind`` is the strongest action in between: ``edit``, then ``command``, then ``look`` (a read).
+    ``instead``: a similar call succeeded right after the failure. ``again``: the same call
+    succeeded without any action in between.
     """
 
     kind: str
@@ -120,7 +127,7 @@ class Resolution(msgspec.Struct, frozen=True):
 
 
 class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
-    """An error by its fingerprint; ``tokens`` went into it until the call succeeded."""
+    """One error of the session. ``tokens`` were used from the failed call to its success."""
 
     fingerprint: str
     sample: str
@@ -133,7 +140,7 @@ class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """The same call failing again and again without a success in between."""
+    """A call that failed several times in a row."""
 
     tool: str | None
     call: str
@@ -143,8 +150,8 @@ class Repeat(msgspec.Struct, frozen=True):
     event_uids: tuple[str, ...]
 
 
-class Output(msgspec.Struct, frozen=True):
-    """A result that filled the context; ``size`` in characters."""
+class LargeOutput(msgspec.Struct, frozen=True):
+    """A very long tool result; ``size`` is in characters."""
 
     event_uid: str
     tool: str | None
@@ -153,8 +160,11 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Undone(msgspec.Struct, frozen=True):
-    """Edits that did not last: ``rewind`` (on a branch a person left), ``edit`` (a later one put
-    the old text back) or ``git``."""
+    """Edits that did not last.
+
+    ``kind`` is ``rewind`` (the edits are on an abandoned branch), ``edit`` (a later edit put the
+    old text back) or ``git`` (a git command reverted them).
+    """
 
     kind: str
     edits: int
@@ -164,7 +174,7 @@ class Undone(msgspec.Struct, frozen=True):
 
 
 class TimeSplit(msgspec.Struct, frozen=True):
-    """Where the time went; pauses over half an hour are ``idle_ms``, whoever made them."""
+    """How long the person, the model and the tools took. Pauses over half an hour are idle."""
 
     person_ms: int = 0
     model_ms: int = 0
@@ -172,8 +182,11 @@ class TimeSplit(msgspec.Struct, frozen=True):
     idle_ms: int = 0
 
 
-class Context(msgspec.Struct, frozen=True):
-    """Tokens sent to the model: with the first response, the last, the most, and some between."""
+class ContextSize(msgspec.Struct, frozen=True):
+    """Tokens sent to the model for the first and the last response, and the maximum.
+
+    ``growth`` has up to 20 values, evenly spaced over the session.
+    """
 
     first: int = 0
     last: int = 0
@@ -183,10 +196,10 @@ class Context(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it. Events are named by ``event_uid``, which stays when ``seq`` changes.
+    """The digest of one session. Events are named by ``event_uid``, which never changes.
 
-    ``basis`` is that of the tokens of its parts: ``measured``, or ``estimated`` where the agent
-    logs usage by the turn and a part has its share of that.
+    ``basis`` says how exact the tokens of single errors and edits are: ``measured`` if the agent
+    logs usage for each response, ``estimated`` if it logs usage for whole turns only.
     """
 
     session_uid: str
@@ -200,9 +213,9 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     started_at: str | None = None
     ended_at: str | None = None
-    first_request: Said | None = None
-    outcome: OutcomeTold
-    cost: Spent
+    first_request: Statement | None = None
+    outcome: SessionOutcome
+    cost: SessionCost
     events: int = 0
     kinds: dict[str, int] = {}
     tools: dict[str, ToolUse] = {}
@@ -212,28 +225,28 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[TestRun, ...] = ()
     error_snippets: tuple[ErrorSnippet, ...] = ()
     repeats: tuple[Repeat, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[LargeOutput, ...] = ()
     undone: tuple[Undone, ...] = ()
-    commits: tuple[Said, ...] = ()
-    prompts: tuple[Said, ...] = ()
-    interventions: tuple[Said, ...] = ()
-    decisions: tuple[Said, ...] = ()
+    commits: tuple[Statement, ...] = ()
+    prompts: tuple[Statement, ...] = ()
+    interventions: tuple[Statement, ...] = ()
+    decisions: tuple[Statement, ...] = ()
     basis: str = "measured"
     time: TimeSplit = TimeSplit()
-    context: Context = Context()
+    context: ContextSize = ContextSize()
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
         return values
 
     def money(self, tokens: int) -> int:
-        """The share of the session's amount that ``tokens`` of it stand for: an estimate."""
+        """An estimate of what ``tokens`` cost: their share of the session's cost."""
         total = self.cost.tokens
         return self.cost.microdollars * min(tokens, total) // total if total else 0
 
 
 def encoded(digest: Digest) -> bytes:
-    """The bytes a digest is known by: sorted keys, so that equal digests are equal bytes."""
+    """A digest as JSON with sorted keys, so that equal digests give equal bytes."""
     return msgspec.json.encode(digest, order="sorted")
 
 

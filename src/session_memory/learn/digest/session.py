@@ -1,16 +1,24 @@
-"""A session's events, one after the other, into its digest: one pass, memory bounded."""
+"""Build a session's digest from its events in one pass, with bounded memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from session_memory.core.schema import Session
-from session_memory.learn.digest import Context, Digest, Markers, Spent
-from session_memory.learn.digest_calls import Commands, Commits, Files, Lost, Outputs, Tests, Tools
-from session_memory.learn.digest_errors import Errors
-from session_memory.learn.digest_people import Clock, People
-from session_memory.learn.outcome import Ending
-from session_memory.learn.steps import Calls, Done, Tokens
-from session_memory.learn.texts import Texts
+from session_memory.learn.digest import ContextSize, Digest, Markers, SessionCost
+from session_memory.learn.digest.calls import (
+    CommandCounts,
+    FileCounts,
+    LargeOutputs,
+    TestRuns,
+    ToolCounts,
+)
+from session_memory.learn.digest.commits import CommitList
+from session_memory.learn.digest.errors import ErrorGroups
+from session_memory.learn.digest.outcome import Ending
+from session_memory.learn.digest.people import People, TimeSplitter
+from session_memory.learn.digest.steps import FinishedCall, OpenCalls, TokenSums
+from session_memory.learn.digest.texts import Texts
+from session_memory.learn.digest.undone import UndoneEdits
 from session_memory.redact import mask_values
 from session_memory.store.brief_events import BriefEvent
 
@@ -28,8 +36,8 @@ _COMPACTED = frozenset(
 )
 
 
-class Used:
-    """What a session's responses used: ``(seq, model, tokens, context)`` each, in order."""
+class ResponseUsage:
+    """The tokens of a session's responses; each row is ``(seq, model, tokens, context)``."""
 
     def __init__(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
         self._rows = [(seq, tokens) for seq, _, tokens, _ in rows]
@@ -38,41 +46,45 @@ class Used:
         for _, model, tokens, _ in rows:
             self._models[model] += tokens
 
-    def tokens(self, prompts: int, calls: int) -> Tokens:
-        """A turn with a call takes two responses: fewer than that, and usage is that of turns."""
-        return Tokens(self._rows, spread=bool(calls) and len(self._rows) <= max(1, prompts))
+    def tokens(self, prompts: int, calls: int) -> TokenSums:
+        """Token sums by place in the session.
+
+        A turn with a tool call takes at least two responses. With fewer usage rows than that, the
+        agent logs usage for whole turns, and the tokens are spread over the turn's events.
+        """
+        return TokenSums(self._rows, spread=bool(calls) and len(self._rows) <= max(1, prompts))
 
     @property
     def models(self) -> dict[str, int]:
         return dict(sorted(_most(self._models)))
 
-    def context(self, compactions: int) -> Context:
+    def context(self, compactions: int) -> ContextSize:
         sizes = self._contexts
         if not sizes:
-            return Context(compactions=compactions)
+            return ContextSize(compactions=compactions)
         steps = min(GROWTH, len(sizes))
         growth = tuple(
             sizes[place * (len(sizes) - 1) // max(1, steps - 1)] for place in range(steps)
         )
-        return Context(sizes[0], sizes[-1], max(sizes), compactions, growth)
+        return ContextSize(sizes[0], sizes[-1], max(sizes), compactions, growth)
 
 
-class Reading:
-    """Everything the digest gathers, fed with one event at a time."""
+class DigestBuilder:
+    """Collects what a digest needs. Call `add` for each event in order, then `digest`."""
 
     def __init__(self, session: Session, texts: Texts) -> None:
         self._session = session
         self._texts = texts
-        # All that a subagent does is beside the main line, seen from its parent.
-        self._is_aside = session.relation == "subagent"
-        self._calls = Calls()
+        # Every event of a subagent is marked as a sidechain, because the parent sees it so.
+        self._is_subagent = session.relation == "subagent"
+        self._calls = OpenCalls()
         self._kinds: Counter[str] = Counter()
         self._marks: Counter[str] = Counter()
         self._events = self._compactions = 0
-        self.ending, self.people, self.clock = Ending(), People(), Clock()
-        self.tools, self.files, self.commands = Tools(), Files(), Commands()
-        self.tests, self.outputs, self.commits = Tests(), Outputs(), Commits()
-        self.errors, self.lost = Errors(), Lost()
+        self.ending, self.people, self.clock = Ending(), People(), TimeSplitter()
+        self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
+        self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
+        self.errors, self.undone = ErrorGroups(), UndoneEdits()
 
     def add(self, event: BriefEvent) -> None:
         kinds = (event.kind, *event.marks)
@@ -109,8 +121,8 @@ class Reading:
 
     def _result(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "tools")
-        if (done := self._calls.closed(event)) is not None:
-            self._done(done)
+        if (finished := self._calls.closed(event)) is not None:
+            self._done(finished)
         if "decision" in kinds:
             self.people.decisions.add(event, self._texts.words(event))
         if "human_intervention" in kinds:
@@ -118,21 +130,21 @@ class Reading:
             if self._counts(event):
                 self.ending.stepped_in(event)
 
-    def _done(self, done: Done) -> None:
-        self.tools.done(done)
-        self.files.done(done)
-        self.commands.done(done)
-        self.outputs.done(done)
-        self.errors.done(done, self._texts)
-        self.lost.done(done, self._texts)
-        run = self.tests.done(done)
-        has_committed = self.commits.done(done, self._texts)
-        if self._counts(done.result):
-            self.ending.done(done)
+    def _done(self, finished: FinishedCall) -> None:
+        self.tools.add(finished)
+        self.files.add(finished)
+        self.commands.add(finished)
+        self.outputs.add(finished)
+        self.errors.add(finished, self._texts)
+        self.undone.add(finished, self._texts)
+        run = self.tests.add(finished)
+        has_committed = self.commits.add(finished, self._texts)
+        if self._counts(finished.result):
+            self.ending.add(finished)
             if run is not None:
                 self.ending.tested(run)
             if has_committed:
-                self.ending.committed(done)
+                self.ending.committed(finished)
 
     def _person(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "person")
@@ -171,10 +183,10 @@ class Reading:
             self.ending.answer(event)
 
     def _counts(self, event: BriefEvent) -> bool:
-        """Whether an event may prove how the session ended."""
-        return event.branch is None and (self._is_aside or not event.is_sidechain)
+        """Whether the event counts as evidence for the outcome: not if it was abandoned."""
+        return event.branch is None and (self._is_subagent or not event.is_sidechain)
 
-    def digest(self, used: Used, cost: Spent) -> Digest:
+    def digest(self, used: ResponseUsage, cost: SessionCost) -> Digest:
         self.errors.end()
         session, marks = self._session, self._kinds + self._marks
         tokens = used.tokens(marks["user_msg"], marks["tool_call"])
@@ -190,11 +202,11 @@ class Reading:
             started_at=session.started_at,
             ended_at=session.ended_at,
             first_request=self.people.first_request,
-            outcome=self.ending.told(self._calls.left()),
+            outcome=self.ending.result(self._calls.left()),
             cost=cost,
             events=self._events,
             kinds=dict(sorted(_most(self._kinds))),
-            tools=self.tools.found(),
+            tools=self.tools.result(),
             markers=Markers(
                 marks["error"],
                 marks["retry"],
@@ -202,22 +214,22 @@ class Reading:
                 marks["edit"],
                 marks["human_intervention"],
             ),
-            files=self.files.found(),
-            commands=self.commands.found(),
+            files=self.files.result(),
+            commands=self.commands.result(),
             tests=tuple(self.tests.runs),
             error_snippets=tuple(self.errors.snippets(tokens)),
             repeats=tuple(self.errors.repeats(tokens)),
-            outputs=self.outputs.found(self._texts),
-            undone=self.lost.found(tokens),
+            outputs=self.outputs.result(self._texts),
+            undone=self.undone.result(tokens),
             commits=tuple(self.commits.made),
-            prompts=self.people.prompts.found(),
-            interventions=self.people.interventions.found(),
-            decisions=self.people.decisions.found(),
-            time=self.clock.found(),
+            prompts=self.people.prompts.result(),
+            interventions=self.people.interventions.result(),
+            decisions=self.people.decisions.result(),
+            time=self.clock.result(),
             context=used.context(self._compactions),
             basis="estimated" if tokens.spread else "measured",
         )
-        # Signals, patterns and lessons are made of it: none of them ever sees a secret.
+        # Signals, patterns and lessons are made from the digest, so no secret may be in it.
         masked: Digest = mask_values(whole)
         return masked
 
@@ -227,10 +239,14 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def digest_events(
-    session: Session, events: Iterable[BriefEvent], texts: Texts, used: Used, cost: Spent
+    session: Session,
+    events: Iterable[BriefEvent],
+    texts: Texts,
+    used: ResponseUsage,
+    cost: SessionCost,
 ) -> Digest:
-    """The digest of a session from its own events in order."""
-    reading = Reading(session, texts)
+    """The digest of a session. ``events`` are its own events in order, not inherited ones."""
+    reading = DigestBuilder(session, texts)
     for event in events:
         reading.add(event)
     return reading.digest(used, cost)

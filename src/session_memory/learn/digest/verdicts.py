@@ -1,11 +1,13 @@
-"""What a person's last words say about the result. Silence on purpose where they say nothing, or
-both: praise with a reservation is no verdict, for the evidence of the session knows better.
+"""Classify a person's text: praise, complaint, dismissal, or an instruction how to work.
+
+Praise with a reservation is no verdict: then other evidence of the session decides. Only English
+texts are recognized.
 """
 
 import re
 
 PRAISE, COMPLAINT, DISMISSAL = "praise", "complaint", "dismissal"
-# A verdict is short; what goes on for pages is the next task.
+# A verdict is short. A longer text is the next task.
 _LONGEST = 400
 
 _PRAISE = re.compile(
@@ -17,7 +19,7 @@ _PRAISE = re.compile(
       | (?:it|that|this|everything|all)?\ ?(?:now\ )?works?(?:\ now|\ fine|\ great|\ perfectly)?
       | (?:that|this)(?:['’]s|\ is)\ (?:it|perfect|great|right|correct|exactly)
       | all\ good | ship\ it | fixed | solved | exactly )
-    # "Perfect squares", "fixed point" and "nice to have" praise nothing.
+    # "Perfect squares", "fixed point" and "nice to have" are no praise.
     (?= \s* (?: $ | [^\w\s'’?-] | -\ | (?:you|thanks?|thx|so|it|that|this|work|job|one|for|what
       |right|now|man|and|very|much|all|everything|looks|a\ lot|as|like|on)\b ) )""",
     re.IGNORECASE | re.VERBOSE,
@@ -53,7 +55,7 @@ _COMPLAINT = re.compile(
     ) | ^\W*wrong\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-# What a clause says of a case is no complaint; nor is what stands in quotes.
+# A condition ("when it fails …") is no complaint, and neither is a quoted text.
 _CASE = re.compile(
     r"\b(?:where|when|whenever|if|in case|unless|until|which|while|because)\b[^.;!?\n]*\Z",
     re.IGNORECASE,
@@ -66,7 +68,7 @@ _DISMISSAL = re.compile(
       \ (?:myself|by\ hand|manually)\b
     | \b(?:let['’]?s|we)\ (?:can\ )?(?:leave|abandon)\ (?:it|this|that)\b
     | ^\W*(?:abort|cancel\ (?:it|that|this|everything)|stop\ here|stop\.?$) )
-    # "Never mind the warnings" and "drop this table" are about something else than the task.
+    # "Never mind the warnings" and "drop this table" do not dismiss the task.
     (?= \s* (?: $ | [^\w\s] | (?:for\ now|then|now|here|please|thanks?|i|it['’]?s|we|let['’]?s
       |on\ (?:it|this|that)|and|as)\b ) )""",
     re.IGNORECASE | re.VERBOSE,
@@ -76,9 +78,19 @@ _GOES_ON = re.compile(
     r"\b(?:continue|go on|go ahead|carry on|proceed|keep|try|use|instead|works?)\b", re.IGNORECASE
 )
 
+# "never commit without asking", "use uv, not pip": rules for every task.
+_INSTRUCTION = re.compile(
+    r"""\b(?: don['’]?t | do\ not | never | always | please\ (?:stop|use|don['’]?t) | stop\ \w+ing
+      | use\ .{1,40}\b(?:not|instead) | instead\ of | must\ (?:not)? | make\ sure
+      | i\ (?:told|said|asked) | as\ i\ said | remember\ (?:to|that) | again[,:]
+      | no[,.]\ (?:use|not|don['’]?t|you) )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LONGEST_INSTRUCTION = 300
+
 
 def verdict(text: str) -> str | None:
-    """``praise``, ``complaint`` or ``dismissal``; None for anything else, above all a request."""
+    """``praise``, ``complaint`` or ``dismissal``; None for anything else, such as a request."""
     if len(text) > _LONGEST:
         return None
     text = _QUOTE.sub("…", text)
@@ -93,7 +105,7 @@ def verdict(text: str) -> str | None:
 
 
 def says_it_works(text: str) -> bool:
-    """Whether praise is about the result. Thanks alone are said after a failure as well."""
+    """Whether praise is about the result. People say thanks after a failure as well."""
     return _SURE.search(text) is not None
 
 
@@ -102,3 +114,8 @@ def _dismisses(text: str) -> bool:
     if found is None or _NEGATED.search(text, 0, found.start()):
         return False
     return not _GOES_ON.search(text, found.end())
+
+
+def is_instruction(text: str) -> bool:
+    """Whether a prompt says how to work ("never …", "use X, not Y") rather than what to do."""
+    return len(text) <= _LONGEST_INSTRUCTION and _INSTRUCTION.search(text) is not None
