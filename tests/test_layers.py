@@ -14,7 +14,8 @@ ROOT = Path(session_memory.__file__).parent
 BASE = {"core", "config", "store", "redact"}
 MIDDLE = BASE | {"derive", "collect", "live", "search", "pricing"}
 UPPER = MIDDLE | {"learn", "retain"}
-SURFACE = UPPER | {"views", "render", "demo"}
+SHOWING = UPPER | {"views", "render"}
+SURFACE = SHOWING | {"memory", "demo"}
 
 # room -> the rooms it may import. Adapters never see the store, and the store never sees an
 # adapter. Only derive and collect know both.
@@ -34,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "retain": MIDDLE,
     "views": UPPER,
     "render": {"core", "pricing", "views"},
+    "memory": SHOWING,
     "cli": SURFACE,
     "web": SURFACE,
     "mcp": SURFACE,
@@ -41,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Contract suites run against anything below the surfaces; nothing in the package needs them.
     "testing": UPPER | {"views", "adapters"},
     # The modules directly in the package.
-    "__init__": BASE,
+    "__init__": BASE | {"live", "memory"},
     "__main__": {"cli"},
 }
 

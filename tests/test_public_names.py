@@ -6,12 +6,18 @@ import sys
 import session_memory
 
 PUBLIC_NAMES = [
+    "AsyncMemory",
+    "AsyncSessionStore",
     "Attempt",
     "Cost",
     "Entry",
+    "Memory",
     "Session",
     "SessionEvent",
     "SessionMemoryError",
+    "SessionQuery",
+    "SessionStore",
+    "StoredSession",
     "Usage",
     "__version__",
     "open_store",

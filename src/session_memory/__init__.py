@@ -10,29 +10,43 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from session_memory.core.errors import SessionMemoryError
     from session_memory.core.schema import Attempt, Cost, Entry, Session, SessionEvent, Usage
+    from session_memory.live import AsyncSessionStore, SessionStore
+    from session_memory.memory import AsyncMemory, Memory, SessionQuery, StoredSession
     from session_memory.store import open_store
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncMemory",
+    "AsyncSessionStore",
     "Attempt",
     "Cost",
     "Entry",
+    "Memory",
     "Session",
     "SessionEvent",
     "SessionMemoryError",
+    "SessionQuery",
+    "SessionStore",
+    "StoredSession",
     "Usage",
     "__version__",
     "open_store",
 ]
 
 _ROOMS = {
+    "AsyncMemory": "session_memory.memory",
+    "AsyncSessionStore": "session_memory.live",
     "Attempt": "session_memory.core.schema",
     "Cost": "session_memory.core.schema",
     "Entry": "session_memory.core.schema",
+    "Memory": "session_memory.memory",
     "Session": "session_memory.core.schema",
     "SessionEvent": "session_memory.core.schema",
     "SessionMemoryError": "session_memory.core.errors",
+    "SessionQuery": "session_memory.memory",
+    "SessionStore": "session_memory.live",
+    "StoredSession": "session_memory.memory",
     "Usage": "session_memory.core.schema",
     "open_store": "session_memory.store",
 }

@@ -1,0 +1,132 @@
+"""`AsyncMemory`: the same memory for asyncio, run in a thread of its own.
+
+There is one implementation: each method here runs the method of `Memory` with that name. A caller
+that is cancelled is let go at once; the operation it began ends by itself.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial, update_wrapper
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from session_memory.live.threads import Threads
+from session_memory.memory.follow import AsyncFollow, Follow
+from session_memory.memory.memory import Memory
+
+if TYPE_CHECKING:
+    from session_memory.config import Config
+    from session_memory.live import AsyncSessionStore
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaited(
+    method: Callable[Concatenate[Memory, P], T],
+) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, T]]:
+    """The method with the same name and signature, to be awaited."""
+
+    async def run(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(lambda memory: method(memory, *args, **kwargs))
+
+    update_wrapper(run, method)
+    return run
+
+
+def _followed(
+    method: Callable[Concatenate[Memory, P], Follow],
+) -> Callable[Concatenate["AsyncMemory", P], AsyncFollow]:
+    """The method with the same name and signature, to be iterated over with ``async for``."""
+
+    def follow(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> AsyncFollow:
+        return AsyncFollow(lambda: method(self._memory, *args, **kwargs))
+
+    update_wrapper(follow, method)
+    return follow
+
+
+class AsyncMemory:
+    """A `Memory` whose answers are awaited. Open it with ``await AsyncMemory.open()``.
+
+    Methods whose answer is complete are here. For everything else `run` calls a function with the
+    memory in its thread: ``await memory.run(lambda m: [s.title for s in m.sessions()])``.
+    """
+
+    def __init__(self, memory: Memory, threads: Threads) -> None:
+        self._memory = memory
+        self._threads = threads
+
+    @classmethod
+    async def open(
+        cls,
+        store: str | Path | None = None,
+        config: "Config | str | Path | None" = None,
+        *,
+        create: bool = True,
+        durability: str = "full",
+    ) -> "AsyncMemory":
+        """Open the store and the configuration as `Memory` does, without blocking the loop."""
+        threads = Threads(1, "session-memory")
+        opening = threads.run(partial(Memory, store, config, create=create, durability=durability))
+        try:
+            return cls(await asyncio.shield(opening), threads)
+        except asyncio.CancelledError:
+            # It may be open when nobody waits for it any more.
+            opening.add_done_callback(_close_opened)
+            raise
+
+    async def run(self, function: Callable[[Memory], T]) -> T:
+        """Call a function with the memory, in the memory's thread.
+
+        What it returns must be complete: a list instead of a query or an iterator.
+        """
+        outcome: asyncio.Future[T] = self._threads.run(partial(function, self._memory))
+        return await outcome
+
+    sync = _awaited(Memory.sync)
+    analyze = _awaited(Memory.analyze)
+    search = _awaited(Memory.search)
+    similar = _awaited(Memory.similar)
+    fix = _awaited(Memory.fix)
+    how = _awaited(Memory.how)
+    cost = _awaited(Memory.cost)
+    budget = _awaited(Memory.budget)
+    stats = _awaited(Memory.stats)
+    files = _awaited(Memory.files)
+    commands = _awaited(Memory.commands)
+    patterns = _awaited(Memory.patterns)
+    lessons = _awaited(Memory.lessons)
+    skills = _awaited(Memory.skills)
+    verify = _awaited(Memory.verify)
+    backup = _awaited(Memory.backup)
+    export = _awaited(Memory.export)
+
+    follow = _followed(Memory.follow)
+
+    @property
+    def live(self) -> "AsyncSessionStore":
+        """The live sessions of this store."""
+        return self._memory.live_async
+
+    async def close(self) -> None:
+        """Close the store, after what was begun has ended."""
+        await self.run(Memory.close)
+        await asyncio.to_thread(self._threads.close)
+
+    async def __aenter__(self) -> "AsyncMemory":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def _close_opened(opening: "asyncio.Future[Memory]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()

@@ -1,0 +1,78 @@
+"""Arguments as a caller writes them, turned into what the views take.
+
+A time is a text of the command line (``"7d"``, ``"2026-07"``, ``"yesterday"``), a ``date``, a
+``datetime``, or an ``int``: milliseconds since 1970 in UTC.
+"""
+
+from collections.abc import Iterable
+from datetime import date, datetime, tzinfo
+from decimal import Decimal, InvalidOperation
+
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.text import short_repr
+
+When = str | int | date | datetime
+Zone = str | tzinfo
+Names = str | Iterable[str]
+Dollars = int | float | str | Decimal
+
+MICRODOLLARS = 1_000_000
+
+
+def time_zone(tz: Zone | None) -> tzinfo | None:
+    """The zone of a name such as ``Europe/Berlin``; None means local time."""
+    if isinstance(tz, str):
+        from session_memory.views.zones import zone
+
+        return zone(tz)
+    return tz
+
+
+def start_of(when: When | None, tz: Zone | None = None) -> int | None:
+    """The first millisecond of a moment or period, for ``since``."""
+    return _bounds(when, tz)[0]
+
+
+def end_of(when: When | None, tz: Zone | None = None) -> int | None:
+    """The millisecond after the last one of a moment or period, for ``until``."""
+    return _bounds(when, tz)[1]
+
+
+def _bounds(when: When | None, tz: Zone | None) -> tuple[int, int] | tuple[None, None]:
+    if when is None:
+        return None, None
+    if isinstance(when, int):
+        return when, when
+    from session_memory.views.periods import period
+
+    # A datetime is also a date, and its text is a moment; a naive one is on the clock of ``tz``.
+    text = when if isinstance(when, str) else when.isoformat()
+    return period(text, tz=time_zone(tz))
+
+
+def names(given: Names | None) -> tuple[str, ...]:
+    """One name or several as a tuple; None gives none."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def microdollars(amount: Dollars | None) -> int | None:
+    """A number of dollars in millionths of a dollar."""
+    if amount is None:
+        return None
+    try:
+        # Through a text, so that the float 0.1 means ten cents.
+        return int(Decimal(str(amount)) * MICRODOLLARS)
+    except (InvalidOperation, ValueError, OverflowError):
+        hint = "Give dollars as a number, such as 2.50."
+        raise InvalidRecord(f"no amount: {short_repr(amount)}", hint, field="dollars") from None
+
+
+def one_of(field: str, value: str, known: Iterable[str]) -> str:
+    """``value`` if it is among ``known``; else an error that lists them."""
+    choices = tuple(known)
+    if value not in choices:
+        hint = f"Choose one of: {', '.join(choices)}."
+        raise InvalidRecord(f"no {field} {short_repr(value)}", hint, field=field)
+    return value

@@ -1,0 +1,103 @@
+"""The store and the configuration that every part of the API works on."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from session_memory.config import Config
+    from session_memory.store import Store
+
+IN_MEMORY = ":memory:"
+
+
+def read_configuration(config: "Config | str | Path | None") -> "Config":
+    """A configuration as it was given, from a file that must exist, or from the default place."""
+    from session_memory.config import Config, load_config
+    from session_memory.core.errors import ConfigError
+
+    if isinstance(config, Config):
+        return config
+    if config is None:
+        return load_config()
+    path = Path(config).expanduser()
+    if not path.is_file():
+        hint = "Name an existing file, or leave it out to use ~/.session-memory/config.toml."
+        raise ConfigError(f"there is no configuration file {path}", hint)
+    return load_config(path)
+
+
+def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str:
+    """The path or address of the store. It may contain a password, so it must not be shown.
+
+    The given one, else ``SESSION_MEMORY_STORE``, else ``store`` of the configuration, else
+    ``~/.session-memory/memory.db``.
+    """
+    from session_memory.config import default_store
+    from session_memory.store.address import expanded
+
+    return expanded(str(store) if store else default_store(config()))
+
+
+class OpenMemory:
+    """An open store with the user's configuration.
+
+    The configuration is read when something needs it for the first time, and then kept.
+    """
+
+    def __init__(
+        self,
+        store: str | Path | None = None,
+        config: "Config | str | Path | None" = None,
+        *,
+        create: bool = True,
+        durability: str = "full",
+    ) -> None:
+        self._given_config = config
+        self._config: Config | None = None
+        self._place = store_place(store, lambda: self.config)
+        self._durability = durability
+        self._store = self._open(create=create)
+
+    def _open(self, *, create: bool = False) -> "Store":
+        """A new connection to the same store, with the user's own prices."""
+        from session_memory.store import open_store
+
+        opened = open_store(self._place, durability=self._durability, create=create)
+        opened.own_prices = lambda: self.config.prices
+        return opened
+
+    @property
+    def store(self) -> "Store":
+        """The open store, for questions that have no method here."""
+        return self._store
+
+    @property
+    def config(self) -> "Config":
+        """The user's configuration."""
+        if self._config is None:
+            self._config = read_configuration(self._given_config)
+        return self._config
+
+    @property
+    def place(self) -> str:
+        """Where the store is, without the password of a server."""
+        return self._store.db.name
+
+    def _uid(self, session: str) -> str:
+        from session_memory.views.lookup import find_session
+
+        return find_session(self._store, session)
+
+    def _complete_index(self) -> None:
+        """Build the index of words where an update left none."""
+        if not self._store.index.is_complete:
+            from session_memory.derive.reindex import ensure_index
+
+            ensure_index(self._store)
+
+    def _refuse_in_memory(self, what: str) -> None:
+        from session_memory.core.errors import StoreError
+
+        if self._place == IN_MEMORY:
+            raise StoreError(f"a store in memory cannot {what}", "Use a store in a file.")

@@ -1,0 +1,98 @@
+"""Sessions written to a file: portable for another store, or a transcript for a reader."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from session_memory.core.errors import InvalidRecord, UnsafePath
+from session_memory.memory.results import ExportResult
+
+if TYPE_CHECKING:
+    from session_memory.store import Store
+    from session_memory.views.transcript import TranscriptItem, TranscriptOptions
+
+PORTABLE = "portable"
+FORMATS = (PORTABLE, "markdown", "html", "jsonl")
+
+
+def export_portable(
+    store: "Store", target: Path, uids: list[str] | None, *, redacted: bool
+) -> ExportResult:
+    """Write the raw of sessions, or of all, from which another store derives the rest."""
+    from session_memory.retain.portable_file import export_store
+
+    done = export_store(store, target, uids, redacted=redacted)
+    return ExportResult(path=target, format=PORTABLE, bytes=done.bytes, sources=done.sources)
+
+
+def export_transcript(
+    store: "Store",
+    target: Path,
+    uids: list[str],
+    kind: str,
+    reading: "TranscriptOptions",
+    *,
+    redacted: bool,
+) -> ExportResult:
+    """Write sessions for a reader: Markdown or HTML of one, JSONL of any number."""
+    if not uids or (kind != "jsonl" and len(uids) > 1):
+        number = "at least one session" if kind == "jsonl" else "one session"
+        raise InvalidRecord(f"{kind} needs {number}, got {len(uids)}", field="sessions")
+    text = transcript_text(store, uids, kind, reading, redacted=redacted)
+    written = write_new_file(target, text)
+    return ExportResult(path=target, format=kind, bytes=written, sessions=len(uids))
+
+
+def transcript_text(
+    store: "Store", uids: list[str], kind: str, reading: "TranscriptOptions", *, redacted: bool
+) -> Iterator[str]:
+    """A transcript in pieces; if ``redacted``, every text in it was masked."""
+    from session_memory.render.html import html
+    from session_memory.render.jsonl import jsonl
+    from session_memory.render.markdown import markdown
+    from session_memory.views.masking import masked
+    from session_memory.views.transcript import Transcript, TranscriptOptions
+
+    mask = _mask() if redacted else None
+
+    def items(uid: str, how: TranscriptOptions) -> "Iterator[TranscriptItem]":
+        return masked(Transcript(store, how).items(uid), mask)
+
+    for uid in uids:
+        if kind == "html":
+            prompts = TranscriptOptions(level="user", inherited=reading.inherited, children=False)
+            yield from html(items(uid, reading), items(uid, prompts))
+        elif kind == "markdown":
+            yield from markdown(items(uid, reading))
+        else:
+            yield from jsonl(items(uid, reading))
+
+
+def _mask() -> Callable[[str], str]:
+    from session_memory.redact import mask
+
+    return mask
+
+
+def write_new_file(target: Path, text: Iterator[str]) -> int:
+    """Write a file that must not exist yet; it appears whole or not at all. Its size."""
+    exists = UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
+    if target.exists() or target.is_symlink():
+        raise exists
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    written = 0
+    try:
+        with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
+            for part in text:
+                written += file.write(part.encode("utf-8", "backslashreplace"))
+            file.flush()
+            os.fsync(file.fileno())
+        # Linking instead of renaming refuses to replace a file that was made meanwhile.
+        os.link(partial, target)
+    except FileExistsError:
+        raise exists from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return written

@@ -1,0 +1,128 @@
+"""Following the agents' logs: an iterator over what a watch sees.
+
+The watch has a connection of its own, so the memory it belongs to can be used while it runs.
+"""
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from session_memory.collect.stop import Stop
+from session_memory.collect.watch_events import Happening, Idle
+from session_memory.live.threads import Threads
+
+if TYPE_CHECKING:
+    from session_memory.collect.watch import Watch
+
+
+class Follow:
+    """What a watch sees, one value for each thing that happened; it blocks until the next.
+
+    It begins with a sync of everything. ``stop()`` ends it from another thread or a signal
+    handler; leaving its ``with`` block ends it too.
+    """
+
+    def __init__(self, watch: "Callable[[Stop], Watch]", *, idle: bool = False) -> None:
+        self._stop = Stop()
+        self._idle = idle
+        self._events = watch(self._stop).run()
+        self._is_open = True
+
+    def __iter__(self) -> "Follow":
+        return self
+
+    def __next__(self) -> Happening:
+        for event in self._events:
+            if self._idle or not isinstance(event, Idle):
+                return event
+        raise StopIteration
+
+    def stop(self) -> None:
+        """End the watch after what it is doing now. The last value says what came together."""
+        if self._is_open:
+            self._stop.set()
+
+    def close(self) -> None:
+        """End the watch and close its connection. Call it in the thread that iterates."""
+        if self._is_open:
+            self._is_open = False
+            self._events.close()
+            self._stop.close()
+
+    def __enter__(self) -> "Follow":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncFollow:
+    """`Follow` for asyncio: the watch runs in a thread of its own.
+
+    A caller that is cancelled while it waits loses nothing: the next one gets that value.
+    """
+
+    def __init__(self, open_follow: Callable[[], Follow]) -> None:
+        self._open_follow = open_follow
+        self._follow: Follow | None = None
+        self._threads = Threads(1, "session-memory-follow")
+        self._next: asyncio.Future[Happening | None] | None = None
+        self._is_open = True
+
+    def __aiter__(self) -> "AsyncFollow":
+        return self
+
+    async def __anext__(self) -> Happening:
+        if not self._is_open:
+            raise StopAsyncIteration
+        if self._next is None:
+            self._next = self._threads.run(self._wait)
+        try:
+            event = await asyncio.shield(self._next)
+        finally:
+            if self._next.done():
+                self._next = None
+        if event is None:
+            await self.close()
+            raise StopAsyncIteration
+        return event
+
+    def _wait(self) -> Happening | None:
+        if self._follow is None:
+            self._follow = self._open_follow()
+        return next(self._follow, None)
+
+    def stop(self) -> None:
+        """End the watch after what it is doing now."""
+        if self._follow is not None:
+            self._follow.stop()
+
+    async def close(self) -> None:
+        """End the watch and close its connection."""
+        if self._is_open:
+            self._is_open = False
+            self.stop()
+            # In the watch's own thread, after the value that it may be waiting for.
+            await self._threads.run(self._end)
+            await asyncio.to_thread(self._threads.close)
+
+    def _end(self) -> None:
+        if self._follow is not None:
+            self._follow.close()
+
+    async def __aenter__(self) -> "AsyncFollow":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

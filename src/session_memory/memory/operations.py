@@ -1,0 +1,172 @@
+"""Operations on the store: collecting, analyzing, following, checking and copying it."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from session_memory.memory.arguments import Names, names, one_of
+from session_memory.memory.base import OpenMemory
+from session_memory.memory.results import (
+    AnalysisResult,
+    BackupResult,
+    ExportResult,
+    SyncResult,
+    VerifyResult,
+)
+
+if TYPE_CHECKING:
+    from session_memory.collect.discover import Root
+    from session_memory.collect.stop import Stop
+    from session_memory.collect.sync import Progress
+    from session_memory.collect.watch import Watch
+    from session_memory.memory.follow import Follow
+
+Roots = Iterable[str | Path]
+
+
+class Operations(OpenMemory):
+    """What can be done with a store."""
+
+    def sync(
+        self,
+        roots: Roots | None = None,
+        *,
+        flavors: Names | None = None,
+        redact: bool = False,
+        dry_run: bool = False,
+        host: str | None = None,
+        progress: "Progress | None" = None,
+    ) -> SyncResult:
+        """Collect what is new in the agents' logs.
+
+        ``roots`` are directories to look in, instead of those of the configuration and the
+        agents' default ones. ``redact`` masks secrets before anything is kept, as the setting of
+        that name does. ``progress`` is called with the bytes to read and those that were read.
+        """
+        import msgspec
+
+        from session_memory.collect.sync import sync
+
+        config = self.config
+        if redact:
+            config = msgspec.structs.replace(config, redact=True)
+        where = self._roots(roots, flavors)
+        if not dry_run:
+            self._complete_index()
+        return SyncResult.of(
+            sync(self.store, config, where, progress=progress, dry_run=dry_run, host=host)
+        )
+
+    def analyze(
+        self,
+        sessions: Names | None = None,
+        *,
+        on_begin: Callable[[int, int], None] = lambda sessions, events: None,
+        on_session: Callable[[int], None] = lambda events: None,
+    ) -> AnalysisResult:
+        """Work out outcome, errors and fixes of the sessions that changed, or of those named.
+
+        ``on_begin`` gets the number of sessions and events to read, ``on_session`` the number of
+        events of each session that was read.
+        """
+        from session_memory.learn.analyze import analyze
+
+        uids = [self._uid(one) for one in names(sessions)] or None
+        return AnalysisResult.of(
+            analyze(self.store, uids, on_begin=on_begin, on_session=on_session)
+        )
+
+    def follow(
+        self,
+        roots: Roots | None = None,
+        *,
+        flavors: Names | None = None,
+        poll: bool = False,
+        interval: float | None = None,
+        idle: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Follow":
+        """Collect what the agents write, and iterate over what happens.
+
+        ``poll`` looks again and again instead of waiting for events of the file system.
+        Everything is looked at every ``interval`` seconds, and at the beginning. With ``idle``
+        a value comes also when nothing happened for a moment.
+        """
+        from session_memory.collect.watch import WHOLE_LOOK_S, Watch
+        from session_memory.memory.follow import Follow
+
+        self._refuse_in_memory("be followed")
+        where = self._roots(roots, flavors)
+
+        def watch(stop: "Stop") -> "Watch":
+            return Watch(
+                lambda: self._open(create=True),
+                self.config,
+                where,
+                stop,
+                poll=poll,
+                interval=WHOLE_LOOK_S if interval is None else interval,
+                progress=progress,
+            )
+
+        return Follow(watch, idle=idle)
+
+    def verify(
+        self, sample: int = 20, *, on_source: Callable[[int], None] = lambda size: None
+    ) -> VerifyResult:
+        """Read everything back and compare it with its hashes.
+
+        ``sample`` sessions are derived again from the raw and compared with what is stored.
+        ``on_source`` gets the size of each log that was read back.
+        """
+        from session_memory.retain.verification import verify
+
+        return VerifyResult.of(verify(self.store, sample, on_source))
+
+    def backup(self, target: str | Path) -> BackupResult:
+        """Copy the store to a new file, while others may write to it. The copy is a store."""
+        path = Path(target).expanduser()
+        return BackupResult(path, self.store.backup(path))
+
+    def export(
+        self,
+        target: str | Path,
+        sessions: Names | None = None,
+        *,
+        format: str = "portable",
+        level: str = "full",
+        inherited: bool = False,
+        children: bool = True,
+        redact: bool | None = None,
+    ) -> ExportResult:
+        """Write sessions to a file that must not exist yet.
+
+        ``portable`` is for another store; without ``sessions`` it has all of them. ``markdown``
+        and ``html`` take one session, ``jsonl`` any number. ``redact`` masks secrets: by default
+        in transcripts, and not in portable files.
+        """
+        from session_memory.memory.exporting import (
+            FORMATS,
+            PORTABLE,
+            export_portable,
+            export_transcript,
+        )
+
+        path = Path(target).expanduser()
+        uids = [self._uid(one) for one in names(sessions)]
+        if one_of("format", format, FORMATS) == PORTABLE:
+            return export_portable(self.store, path, uids or None, redacted=bool(redact))
+        from session_memory.views.transcript import LEVELS, TranscriptOptions
+
+        reading = TranscriptOptions(
+            level=one_of("level", level, LEVELS), inherited=inherited, children=children
+        )
+        return export_transcript(
+            self.store, path, uids, format, reading, redacted=redact is not False
+        )
+
+    def _roots(self, roots: Roots | None, flavors: Names | None) -> "list[Root]":
+        from session_memory.collect.discover import roots as find_roots
+
+        given = tuple(Path(root).expanduser() for root in roots or ())
+        return find_roots(self.config, given, names(flavors))

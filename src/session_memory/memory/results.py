@@ -1,0 +1,113 @@
+"""What the operations of a memory return; ``to_dict()`` is what ``--json`` prints."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from session_memory.collect.sync import Outcome
+    from session_memory.learn.analyze import Analyzed
+    from session_memory.retain.verification import VerifyReport
+
+
+class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sync did. The first four figures count sources, and ``discovered`` is the sum of the
+    next three. ``problems`` are all that are open, ``new_problems`` those of this run.
+    ``changed`` are the uids of the sessions that are new or grew."""
+
+    discovered: int
+    ingested: int
+    unchanged: int
+    failed: int
+    problems: int
+    sessions: int
+    events: int
+    bytes: int
+    seconds: float
+    new_problems: int
+    changed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, outcome: "Outcome") -> "SyncResult":
+        return cls(
+            **msgspec.structs.asdict(outcome.report),
+            new_problems=outcome.new_problems,
+            changed=tuple(outcome.touched),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: values[name] for name in values if name not in ("new_problems", "changed")}
+
+
+class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What an analysis did: sessions read, sessions that were up to date, and what was found."""
+
+    analyzed: int
+    unchanged: int
+    events: int
+    errors: int
+    signals: int
+    outcomes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, done: "Analyzed") -> "AnalysisResult":
+        return cls(**msgspec.structs.asdict(done))
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read back and compared. ``findings`` say what is wrong; ``ok`` if there are none."""
+
+    ok: bool
+    packs: int
+    bytes: int
+    sessions: int
+    evicted: int
+    findings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, verified: "VerifyReport") -> "VerifyResult":
+        return cls(
+            ok=not verified.findings,
+            packs=verified.packs,
+            bytes=verified.bytes,
+            sessions=verified.sessions,
+            evicted=verified.evicted,
+            findings=tuple(verified.findings),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**msgspec.structs.asdict(self), "findings": list(self.findings)}
+
+
+class BackupResult(msgspec.Struct, frozen=True):
+    """The copy, and its size."""
+
+    path: Path
+    bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"path": str(self.path), "bytes": self.bytes}
+
+
+class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The file that was written. ``sources`` is the number of logs in a portable file;
+    ``sessions`` is the number of sessions in a transcript."""
+
+    path: Path
+    format: str
+    bytes: int
+    sources: int | None = None
+    sessions: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.sources is not None:
+            return {"path": str(self.path), "sources": self.sources, "bytes": self.bytes}
+        figures = {"sessions": self.sessions, "bytes": self.bytes}
+        return {"path": str(self.path), "format": self.format, **figures}

@@ -1,0 +1,289 @@
+"""One session of a store: its record, and everything that can be asked about it."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from session_memory.core.errors import UnknownSession
+from session_memory.core.schema import Cost, Session, SessionEvent, Usage
+from session_memory.memory.arguments import MICRODOLLARS, Names, names, one_of
+
+if TYPE_CHECKING:
+    from session_memory.derive.bodies import Bodies
+    from session_memory.pricing import Amount
+    from session_memory.store import Store
+    from session_memory.store.sessions import SessionRow
+    from session_memory.views.calls import ToolCall
+    from session_memory.views.diff import SessionDiff
+    from session_memory.views.learning import DigestShown
+    from session_memory.views.payloads import Payload, Payloads
+    from session_memory.views.session import SessionView
+    from session_memory.views.similar import Similar
+    from session_memory.views.timeline import Timeline
+    from session_memory.views.transcript import TranscriptItem
+
+
+class SessionCost(msgspec.Struct, frozen=True):
+    """Tokens and money. ``unpriced_tokens`` were used with models that have no price; no dollar
+    is counted for them."""
+
+    tokens: Cost
+    microdollars: int
+    unpriced_tokens: int
+
+    @property
+    def dollars(self) -> Decimal:
+        return Decimal(self.microdollars) / MICRODOLLARS
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.tokens.to_dict(),
+            "microdollars": self.microdollars,
+            "unpriced_tokens": self.unpriced_tokens,
+        }
+
+
+class SessionEvents:
+    """The events of a session in their order, read from the store one by one.
+
+    Every iteration reads them again, so it can be iterated over more than once.
+    """
+
+    def __init__(self, store: "Store", session_id: int, uid: str) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._uid = uid
+
+    def __iter__(self) -> Iterator[SessionEvent]:
+        return self._store.events.each_of(self._session_id, self._uid)
+
+    def of_kind(self, *kinds: str) -> Iterator[SessionEvent]:
+        """The events that have one of these kinds, or are marked with one."""
+        return (event for event in self if any(event.is_a(kind) for kind in kinds))
+
+
+class StoredSession:
+    """A session of the store. ``record`` is the session as it was when it was looked up; all
+    other answers are read from the store when they are asked for."""
+
+    def __init__(self, store: "Store", record: Session, amount: "Amount | None" = None) -> None:
+        self._store = store
+        self._amount = amount
+        self.record = record
+
+    @classmethod
+    def of(cls, store: "Store", uid: str) -> "StoredSession":
+        """The session with exactly this uid."""
+        record = store.sessions.get(uid)
+        if record is None:
+            raise UnknownSession(uid)
+        return cls(store, record)
+
+    def __repr__(self) -> str:
+        return f"<session {self.uid} {self.record.title!r}>"
+
+    # ------------------------------------------------------------ what its record says
+
+    @property
+    def uid(self) -> str:
+        return self.record.session_uid
+
+    @property
+    def title(self) -> str | None:
+        return self.record.title
+
+    @property
+    def flavor(self) -> str:
+        return self.record.flavor
+
+    @property
+    def repo(self) -> str | None:
+        return self.record.repo
+
+    @property
+    def model(self) -> str | None:
+        return self.record.model
+
+    @property
+    def outcome(self) -> str:
+        return self.record.outcome
+
+    @property
+    def started_at(self) -> str | None:
+        return self.record.started_at
+
+    @property
+    def ended_at(self) -> str | None:
+        return self.record.ended_at
+
+    @property
+    def is_analyzed(self) -> bool:
+        """Whether it was analyzed since it changed last."""
+        return self.record.analyzed_revision == self.record.revision
+
+    # ------------------------------------------------------------ events and their bodies
+
+    @property
+    def events(self) -> SessionEvents:
+        """Its own events in their order, read one by one."""
+        return SessionEvents(self._store, self._row.id, self.uid)
+
+    def text(self, event: SessionEvent) -> str:
+        """The whole text of an event: what was said, called or printed."""
+        return self._bodies.of(event).text
+
+    def payload(self, event: SessionEvent) -> "Payload":
+        """The record of an event as the agent wrote it; None in it once the raw was evicted."""
+        return self._payloads.of(event)
+
+    def calls(self) -> "Iterator[ToolCall]":
+        """Every tool call with its result."""
+        from session_memory.views.calls import calls_of
+
+        return calls_of(self._store, self.uid)
+
+    def transcript(
+        self,
+        level: str = "tool",
+        *,
+        kinds: Names | None = None,
+        inherited: bool = False,
+        children: bool = True,
+        first: int | None = None,
+        last: int | None = None,
+    ) -> "Iterator[TranscriptItem]":
+        """The session as a reader follows it, one item after the other.
+
+        ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Subagents are opened at the
+        calls that started them, unless ``children`` is false. ``first`` and ``last`` are seqs.
+        """
+        from session_memory.views.transcript import LEVELS, Transcript, TranscriptOptions
+
+        reading = TranscriptOptions(
+            level=one_of("level", level, LEVELS),
+            kinds=names(kinds),
+            inherited=inherited,
+            children=children,
+            first=first,
+            last=last,
+        )
+        return Transcript(self._store, reading).items(self.uid)
+
+    # ------------------------------------------------------------ cost
+
+    @property
+    def cost(self) -> SessionCost:
+        """What the session used itself, without its subagents."""
+        if self._amount is None:
+            from session_memory.pricing import session_amounts
+
+            self._amount = session_amounts(self._store, [self.uid])[self.uid]
+        amount = self._amount
+        return SessionCost(self.record.cost, amount.microdollars, amount.unpriced_tokens)
+
+    @property
+    def cost_with_subagents(self) -> SessionCost:
+        """What the session and all subagents below it used."""
+        from session_memory.pricing import tree_amounts
+        from session_memory.views.calls import with_subagents
+
+        amount = tree_amounts(self._store, [self.uid])[self.uid]
+        uids = with_subagents(self._store, self.uid)
+        records = (self._store.sessions.get(uid) for uid in uids)
+        tokens = sum((record.cost for record in records if record is not None), Cost())
+        return SessionCost(tokens, amount.microdollars, amount.unpriced_tokens)
+
+    @property
+    def usage(self) -> list[Usage]:
+        """The tokens of every response of the model."""
+        return self._store.usage.of(self._row.id, self.uid)
+
+    # ------------------------------------------------------------ other sessions
+
+    @property
+    def children(self) -> "list[StoredSession]":
+        """Its subagents, forks, resumes and handoffs, the oldest first."""
+        uids = self._store.sessions.children(self.uid)
+        return [StoredSession.of(self._store, uid) for uid in uids]
+
+    @property
+    def parent(self) -> "StoredSession | None":
+        """The session it was started, forked or resumed from, if the store has it."""
+        uid = self.record.parent_uid
+        record = None if uid is None else self._store.sessions.get(uid)
+        return None if record is None else StoredSession(self._store, record)
+
+    def similar(self, limit: int = 10) -> "Similar":
+        """Sessions about the same files and words, as `Memory.similar` finds them."""
+        from session_memory.views.similar import similar_to_session
+
+        return similar_to_session(self._store, self.uid, limit)
+
+    # ------------------------------------------------------------ answers of the command line
+
+    def digest(self) -> "DigestShown":
+        """Outcome, errors and their fixes, files, commands: as ``digest --json``."""
+        from session_memory.views.learning import show_digest
+
+        return show_digest(self._store, self.uid)
+
+    def timeline(self) -> "Timeline":
+        """What happened when, and how long it took: as ``timeline --json``."""
+        from session_memory.views.timeline import timeline
+
+        return timeline(self._store, self.record)
+
+    def diff(self, *, file: str | None = None, children: bool = True) -> "SessionDiff":
+        """What it changed, file by file; ``file`` is a part of a path: as ``diff --json``."""
+        from session_memory.views.diff import diff_session
+
+        return diff_session(self._store, self.record, text=file, children=children)
+
+    def view(
+        self,
+        *,
+        kinds: Names | None = None,
+        inherited: bool = False,
+        full: bool = False,
+        first: int | None = None,
+        last: int | None = None,
+    ) -> "SessionView":
+        """Record, events, usage, children and amounts in one value: as ``show --json``.
+
+        ``full`` adds the payload of each event, ``inherited`` the events of other sessions that
+        this one was forked from. ``first`` and ``last`` are seqs.
+        """
+        from session_memory.views.session import EventSelection, show_session
+
+        selection = EventSelection(
+            kinds=names(kinds), inherited=inherited, full=full, first=first, last=last
+        )
+        return show_session(self._store, self.uid, selection)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``show --json`` prints it."""
+        return self.view().to_dict()
+
+    # ------------------------------------------------------------ kept while it is used
+
+    @cached_property
+    def _row(self) -> "SessionRow":
+        row = self._store.sessions.row(self.uid)
+        if row is None:
+            raise UnknownSession(self.uid)
+        return row
+
+    @cached_property
+    def _bodies(self) -> "Bodies":
+        from session_memory.derive.bodies import Bodies
+
+        return Bodies(self._store)
+
+    @cached_property
+    def _payloads(self) -> "Payloads":
+        from session_memory.views.payloads import Payloads
+
+        return Payloads(self._store, self.uid)
