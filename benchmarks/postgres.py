@@ -27,14 +27,14 @@ def measure_postgres(m: Measurements) -> None:
 
 def _measure(m: Measurements, stores: PostgresStores) -> None:
     for number in range(TIMES):
-        place = stores.place(f"first-{number}")
+        place = stores.empty_place(f"first-{number}")
         m.sync("first sync, PostgreSQL", place, m.corpus.home)
     wall = min(run.wall for run in m.runs["first sync, PostgreSQL"])
     m.figures["pg_sync_wall"] = wall / m.figures["sync_seconds"]
     for _ in range(5):
         m.sync("nothing new, PostgreSQL", place, m.corpus.home)
     copies = [
-        ("copy-store to PostgreSQL", m.store, stores.place("copy")),
+        ("copy-store to PostgreSQL", m.store, stores.empty_place("copy")),
         ("copy-store from PostgreSQL", place, str(m.bench.scratch / "copied.db")),
     ]
     prints = set()

@@ -1,14 +1,16 @@
-"""What all tests share: a home that is nobody's, recorded samples, and builders of logs.
+"""Fixtures for all tests: an empty HOME, recorded samples, log builders and stores.
 
-Samples live in ``tests/data``. More of them may lie beside the checkout, in ``shared/samples``, or
-where ``SESSION_MEMORY_SHARED`` says; tests that take one run on those too.
+Samples are in ``tests/data``. There are more of them in a directory ``shared`` beside the checkout,
+or where ``SESSION_MEMORY_SHARED`` points to. A test with a ``sample`` argument runs on all that
+exist. No test needs that directory, except those on published logs, which are skipped without it.
 
-Tests that take a ``database`` run on both. The PostgreSQL server is started when the first test
-wants it, once for all workers, and thrown away at the end; ``SESSION_MEMORY_TEST_POSTGRES`` names
-another one to use instead.
+A test with a ``database`` argument runs on SQLite and on PostgreSQL. The first test that needs the
+PostgreSQL server starts it, for all workers, and it is removed at the end.
+``SESSION_MEMORY_TEST_POSTGRES`` names another server to use.
 """
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,12 +39,18 @@ DATABASES = ("sqlite", "postgresql")
 AGENTS = ("claude", "codex", "grok")
 
 
+NO_PUBLIC_LOGS = "published logs are only in shared/samples/public: set SESSION_MEMORY_SHARED"
+
 GUARD = pytest.StashKey[Guard]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
+        # inherit that. Tests interrupt their children, so the usual handler is set again.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
-        # Workers inherit it, and whichever needs the server first starts it there.
+        # Workers inherit the variable. The first that needs the server starts it there.
         os.environ[SERVER] = tempfile.mkdtemp(prefix="session-memory-server-")
         config.stash[GUARD] = Guard(Path(os.environ[SERVER]))
 
@@ -59,8 +67,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "sample" in metafunc.fixturenames:
         recorded = [path for agent in AGENTS for path in sorted((DATA / agent).glob("*"))]
         for agent in AGENTS:
-            told = SHARED.glob(f"samples/agents/{agent}-*/*/EXPECTED.json")
-            recorded += sorted(path.parent for path in told)
+            expected = SHARED.glob(f"samples/agents/{agent}-*/*/EXPECTED.json")
+            recorded += sorted(path.parent for path in expected)
         metafunc.parametrize("sample", recorded, ids=_sample_id)
     if "public_logs" in metafunc.fixturenames:
         published = [
@@ -70,8 +78,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             if path.is_dir()
         ]
         # Each collection by itself, and all of an agent's in one store.
-        roots = list(dict.fromkeys([*published, *(path.parent for path in published)]))
-        metafunc.parametrize("public_logs", roots, ids=[path.name for path in roots])
+        roots = dict.fromkeys([*published, *(path.parent for path in published)])
+        cases = [pytest.param(path, id=path.name) for path in roots]
+        missing = pytest.param(None, id="none", marks=pytest.mark.skip(reason=NO_PUBLIC_LOGS))
+        metafunc.parametrize("public_logs", cases or [missing])
 
 
 def _sample_id(path: Path) -> str:
@@ -80,32 +90,32 @@ def _sample_id(path: Path) -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No log and no setting of this machine decides a result."""
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """HOME is an empty directory, so that no log or setting of this machine changes a result."""
     with pytest.MonkeyPatch.context() as patch:
         for name in FOREIGN:
             patch.delenv(name, raising=False)
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("nobodys-home")))
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("empty-home")))
         yield
 
 
 @pytest.fixture
 def claude(tmp_path: Path) -> ClaudeHome:
-    """An empty home of Claude Code to write logs into."""
+    """An empty home directory to write Claude Code logs into."""
     return ClaudeHome(tmp_path / "home")
 
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest) -> str:
-    """Which of the two a test runs on."""
+    """``sqlite`` or ``postgresql``: the test runs once on each."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session")
 def server_url() -> str:
     """The address of a PostgreSQL server."""
-    if told := os.environ.get("SESSION_MEMORY_TEST_POSTGRES"):
-        return told
+    if given := os.environ.get("SESSION_MEMORY_TEST_POSTGRES"):
+        return given
     try:
         return Server(Path(os.environ[SERVER])).ensure()
     except NoServer as error:
@@ -116,6 +126,7 @@ def server_url() -> str:
 
 @pytest.fixture(scope="session")
 def server_stores(server_url: str) -> Iterator[PostgresStores]:
+    """Makes empty stores on the PostgreSQL server."""
     stores = PostgresStores(server_url)
     yield stores
     stores.remove()
@@ -129,11 +140,11 @@ def stores(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
         return
     made: PostgresStores = request.getfixturevalue("server_stores")
     yield made
-    made.forget_places()
+    made.close_places()
 
 
 @pytest.fixture
 def on_the_database(stores: Stores) -> Iterator[None]:
-    """Whatever store a test makes without saying where, is on the database it runs on."""
+    """`new_store` makes stores on the database that the test runs on."""
     with stores_made_by(stores.new):
         yield

@@ -1,6 +1,7 @@
-"""Every test runs in a home of its own, with a store of its own, on both databases.
+"""Every test has a home and a store of its own, and runs on both databases.
 
-On PostgreSQL the store of whoever runs the commands is the one that the environment names.
+On SQLite the store is at the default place below HOME; on PostgreSQL ``SESSION_MEMORY_STORE``
+names it.
 """
 
 import os
@@ -21,7 +22,7 @@ from session_memory.config import Config
 from session_memory.demo import demo_home
 from session_memory.store import open_store
 from session_memory.store.copying import copy_everything
-from session_memory.testing.stores import Stores
+from session_memory.testing.stores import PostgresStores, Stores
 
 Run = Callable[..., Result]
 
@@ -36,7 +37,13 @@ FOREIGN = (
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores: Stores, database: str) -> Path:
+def home(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stores: Stores,
+    database: str,
+    request: pytest.FixtureRequest,
+) -> Path:
     place = tmp_path / "home"
     place.mkdir(mode=0o700)
     for name in FOREIGN:
@@ -44,7 +51,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores: Stores, databa
     monkeypatch.setenv("HOME", str(place))
     monkeypatch.setenv("TZ", "UTC")
     if database == "postgresql":
-        monkeypatch.setenv("SESSION_MEMORY_STORE", stores.place("memory"))
+        has_store = request.node.get_closest_marker("no_store") is None
+        store = stores.place("memory") if has_store else stores.empty_place("memory")
+        monkeypatch.setenv("SESSION_MEMORY_STORE", store)
     return place
 
 
@@ -64,20 +73,21 @@ def demo(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     stores: Stores,
-    database: str,
 ) -> Path | str:
     """A store with the bundled sessions, which the environment names."""
-    if database == "postgresql":
-        place = stores.place("memory")
-        with open_store(collected) as whole, open_store(place) as copy:
-            copy_everything(whole, copy)
-        return place
+    if isinstance(stores, PostgresStores):
+        return stores.filled_place("memory", "demo", lambda place: copy_to(collected, place))
     directory = tmp_path / "store"
     directory.mkdir(mode=0o700)
     path = Path(shutil.copy(collected, directory / "memory.db"))
     path.chmod(0o600)
     monkeypatch.setenv("SESSION_MEMORY_STORE", str(path))
     return path
+
+
+def copy_to(origin: Path, place: str) -> None:
+    with open_store(origin) as whole, open_store(place) as copy:
+        copy_everything(whole, copy)
 
 
 @pytest.fixture

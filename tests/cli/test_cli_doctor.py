@@ -42,6 +42,7 @@ def checks(run):
     return examine
 
 
+@pytest.mark.no_store
 def test_a_machine_without_logs_is_told_about_the_demo(home, run) -> None:
     result = run("doctor")
     assert result.exit_code == 3

@@ -65,6 +65,7 @@ def test_the_json_of_a_failure_has_kind_message_and_hint(demo, run) -> None:
     }
 
 
+@pytest.mark.no_store
 @pytest.mark.parametrize("words", [("sessions",), ("show", "abcd"), ("problems",), ("sources",)])
 def test_looking_at_a_store_that_is_not_there_does_not_make_one(words, home, run) -> None:
     result = run(*words)

@@ -29,7 +29,7 @@ def places(server_stores: PostgresStores, tmp_path: Path) -> Iterator[Places]:
     """Where a store of this kind and name is."""
     files = SqliteStores(tmp_path / "store")
     yield lambda kind, name: (files if kind == "sqlite" else server_stores).place(name)
-    server_stores.forget_places()
+    server_stores.close_places()
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def expected(machines: list[Machine]) -> list[str]:
 @pytest.fixture
 def place(server_stores: PostgresStores) -> Iterator[str]:
     yield server_stores.place("team")
-    server_stores.forget_places()
+    server_stores.close_places()
 
 
 def finish(process: "subprocess.Popen[bytes]") -> dict[str, int]:

@@ -36,8 +36,8 @@ SECRET = "pa:ss/w@rd#1 %"
 
 @pytest.fixture
 def place(server_stores: PostgresStores) -> Iterator[str]:
-    yield server_stores.place("own")
-    server_stores.forget_places()
+    yield server_stores.empty_place("own")
+    server_stores.close_places()
 
 
 @pytest.fixture

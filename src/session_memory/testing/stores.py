@@ -1,6 +1,10 @@
-"""Empty stores for tests, on either database, made quickly.
+"""Empty stores for tests, on either database.
 
-A contract suite asks a `Stores` for them and never learns which database it runs on.
+A contract suite asks a `Stores` object for stores and does not know which database it runs on:
+
+    stores = SqliteStores(tmp_path)                          # or PostgresStores(url)
+    with stores.new() as store: ...                          # removed when it is closed
+    with open_store(stores.place("memory")) as store: ...    # can be opened again
 """
 
 import secrets
@@ -8,29 +12,49 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import psycopg
+
 from session_memory.store.database import Database
-from session_memory.store.index import WordIndex
-from session_memory.store.migrations import TABLES
 from session_memory.store.postgres import Postgres
 from session_memory.store.store import Store, open_store
 
-_RELATIONS = "select count(*) from pg_class where relnamespace = current_schema()::regnamespace"
+# What a test can change about a schema: tables, indexes, columns, recorded migration steps.
+_LAYOUT = """
+    select md5(string_agg(part, ';' order by part)) from (
+        select concat_ws(',', c.relname, c.relkind, a.attname, a.atttypid, a.attnotnull) as part
+        from pg_class c
+        left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relnamespace = '{schema}'::regnamespace
+        union all select concat('step ', step) from {schema}.schema_steps
+    ) as parts
+"""
+_RELATIONS = """
+    select relname from pg_class
+    where relnamespace = '{schema}'::regnamespace and relkind = '{kind}' order by oid
+"""
 
 
 class Stores(Protocol):
-    """Makes stores, and removes what it made."""
+    """Makes empty stores for tests."""
 
     def new(self) -> Store:
-        """An empty store that is gone when it is closed."""
+        """An empty store that is removed when it is closed."""
 
     def place(self, name: str) -> str:
-        """Where a store can be made that may be closed and opened again."""
+        """The address of an empty store that can be closed and opened again.
 
-    def remove(self) -> None: ...
+        The same name gives the same address until the end of the test.
+        """
+
+    def empty_place(self, name: str) -> str:
+        """Like `place`, for tests in which the store must not exist yet."""
+
+    def remove(self) -> None:
+        """Remove every store that was made."""
 
 
 class SqliteStores:
-    """In memory, or as files of one directory."""
+    """Stores in memory, or as files of one directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -41,75 +65,156 @@ class SqliteStores:
     def place(self, name: str) -> str:
         return str(self._directory / f"{name}.db")
 
+    def empty_place(self, name: str) -> str:
+        return self.place(name)
+
     def remove(self) -> None:
-        """The directory is its owner's."""
+        """Do nothing: whoever made the directory removes it."""
 
 
 class PostgresStores:
-    """Each in a schema of its own. Making the tables takes longer than most tests, so stores are
-    emptied and handed out again."""
+    """Stores on one PostgreSQL server, each in a schema of its own.
+
+    Creating the tables takes ten times as long as emptying them. So when a test is done with a
+    store, the store is emptied and given to the next test. If the test changed the tables
+    themselves, the schema is dropped instead.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._server = Postgres(url)
-        self._free: list[Postgres] = []
-        self._relations = 0
+        self._server = psycopg.connect(url, autocommit=True)
+        self._template: _Template | None = None
+        self._filled: dict[str, _Template] = {}
+        self._free: list[str] = []
+        self._opened: dict[str, Postgres] = {}
         self._named: dict[str, str] = {}
 
     def new(self) -> Store:
-        db = self._free.pop() if self._free else self._made()
-        return _Lent(db, lambda: self._take_back(db))
-
-    def _made(self) -> Postgres:
-        url = self.schema()
-        open_store(url).close()
-        db = Postgres(url, durability="normal")
-        self._relations = int(db.value(_RELATIONS))
-        return db
-
-    def _take_back(self, db: Postgres) -> None:
-        """Leave nothing of what a test did; of one that changed the tables, not even those."""
-        if db.value(_RELATIONS) != self._relations:
-            self._drop(db.url)
-            db.close()
-            return
-        with db.transaction():
-            for table in reversed(TABLES):
-                db.execute(f"delete from {table}")
-            db.continue_ids(TABLES)
-            WordIndex(db).clear()
-        self._free.append(db)
+        schema = self._take()
+        if schema not in self._opened:
+            self._opened[schema] = Postgres(self._address(schema), durability="normal")
+        return _Lent(self._opened[schema], lambda: self._give_back(schema))
 
     def place(self, name: str) -> str:
         if name not in self._named:
-            self._named[name] = self.schema()
-        return self._named[name]
+            self._named[name] = self._take()
+        return self._address(self._named[name])
 
-    def schema(self) -> str:
-        """The address of a new, empty schema."""
-        name = f"test_{secrets.token_hex(8)}"
-        self._server.execute(f"create schema {name}")
-        return f"{self._url}?options=-csearch_path%3D{name}"
+    def empty_place(self, name: str) -> str:
+        if name not in self._named:
+            self._named[name] = self._create_schema()
+        return self._address(self._named[name])
 
-    def _drop(self, url: str) -> None:
-        self._server.execute(f"drop schema {url.rpartition('%3D')[2]} cascade")
+    def filled_place(self, name: str, origin: str, fill: Callable[[str], object]) -> str:
+        """The address of a store that can be opened again, filled by ``fill(address)``.
 
-    def forget_places(self) -> None:
-        """After a test: the stores it made by name."""
-        for url in self._named.values():
-            self._drop(url)
-        self._named.clear()
+        ``fill`` is called once for each ``origin``. Later calls copy what it wrote.
+        """
+        if origin not in self._filled:
+            schema = self._create_tables()
+            fill(self._address(schema))
+            self._filled[origin] = _Template(self._server, schema)
+        address = self.place(name)
+        self._filled[origin].reset(self._named[name])
+        return address
+
+    def close_places(self) -> None:
+        """Take back the stores that a test made by name. Call it after each test."""
+        named, self._named = self._named, {}
+        for schema in named.values():
+            self._give_back(schema)
 
     def remove(self) -> None:
-        self.forget_places()
-        for db in self._free:
-            self._drop(db.url)
-            db.close()
+        self.close_places()
+        for schema in self._free:
+            self._drop(schema)
+        for template in (self._template, *self._filled.values()):
+            if template is not None:
+                self._drop(template.schema)
         self._server.close()
+
+    # ------------------------------------------------------------ schemas
+
+    def _address(self, schema: str) -> str:
+        return f"{self._url}?options=-csearch_path%3D{schema}"
+
+    def _create_schema(self) -> str:
+        schema = f"test_{secrets.token_hex(8)}"
+        self._server.execute(f"create schema {schema}")
+        return schema
+
+    def _create_tables(self) -> str:
+        schema = self._create_schema()
+        open_store(self._address(schema), durability="normal").close()
+        return schema
+
+    def _take(self) -> str:
+        """The name of a schema with the tables of a store that was just created."""
+        return self._free.pop() if self._free else self._create_tables()
+
+    def _give_back(self, schema: str) -> None:
+        if self._template is None:
+            self._template = _Template(self._server, self._create_tables())
+        try:
+            if self._template.fits(schema):
+                self._template.reset(schema)
+                self._free.append(schema)
+            else:
+                self._drop(schema)
+        except psycopg.errors.LockNotAvailable:
+            # A process of the test still uses the schema. It goes with the whole server.
+            pass
+
+    def _drop(self, schema: str) -> None:
+        if db := self._opened.pop(schema, None):
+            db.close()
+        self._server.execute(f"drop schema {schema} cascade")
+
+
+class _Template:
+    """A schema whose contents are copied to others that have the same tables."""
+
+    def __init__(self, server: "psycopg.Connection[tuple[str]]", schema: str) -> None:
+        self.schema = schema
+        self._server = server
+        self._layout = self._layout_of(schema)
+        tables, sequences = self._names("r"), self._names("S")
+        copies = [
+            f"insert into {{schema}}.{table} select * from {schema}.{table}"
+            for table in tables
+            if server.execute(f"select 1 from {schema}.{table} limit 1").fetchone()
+        ]
+        counts = [
+            f"select setval('{{schema}}.{name}', last_value, is_called) from {schema}.{name}"
+            for name in sequences
+        ]
+        # A table is created after those that it refers to, so it is emptied before them.
+        deletes = [f"delete from {{schema}}.{table}" for table in reversed(tables)]
+        # One text is one round trip, and the server runs it as one transaction.
+        self._script = ";\n".join(["set local lock_timeout = '5s'", *deletes, *copies, *counts])
+
+    def fits(self, schema: str) -> bool:
+        """Whether ``schema`` has the same tables."""
+        try:
+            return self._layout_of(schema) == self._layout
+        except psycopg.errors.UndefinedTable:
+            return False
+
+    def reset(self, schema: str) -> None:
+        """Replace all rows of ``schema`` by those of the template."""
+        self._server.execute(self._script.format(schema=schema).encode())
+
+    def _layout_of(self, schema: str) -> str:
+        row = self._server.execute(_LAYOUT.format(schema=schema).encode()).fetchone()
+        return row[0] if row else ""
+
+    def _names(self, kind: str) -> list[str]:
+        sql = _RELATIONS.format(schema=self.schema, kind=kind).encode()
+        return [name for (name,) in self._server.execute(sql)]
 
 
 class _Lent(Store):
-    """A store that goes back to where it came from."""
+    """A store that is given back when it is closed."""
 
     def __init__(self, db: Database, give_back: Callable[[], None]) -> None:
         super().__init__(db)
