@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-import psycopg
-
+from session_memory.core.errors import StoreBusy
 from session_memory.store.database import Database
 from session_memory.store.postgres import Postgres
 from session_memory.store.store import Store, open_store
@@ -82,7 +81,7 @@ class PostgresStores:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._server = psycopg.connect(url, autocommit=True)
+        self._server = Postgres(url)
         self._template: _Template | None = None
         self._filled: dict[str, _Template] = {}
         self._free: list[str] = []
@@ -161,7 +160,7 @@ class PostgresStores:
                 self._free.append(schema)
             else:
                 self._drop(schema)
-        except psycopg.errors.LockNotAvailable:
+        except StoreBusy:
             # A process of the test still uses the schema. It goes with the whole server.
             pass
 
@@ -174,7 +173,7 @@ class PostgresStores:
 class _Template:
     """A schema whose contents are copied to others that have the same tables."""
 
-    def __init__(self, server: "psycopg.Connection[tuple[str]]", schema: str) -> None:
+    def __init__(self, server: Postgres, schema: str) -> None:
         self.schema = schema
         self._server = server
         self._layout = self._layout_of(schema)
@@ -182,35 +181,35 @@ class _Template:
         copies = [
             f"insert into {{schema}}.{table} select * from {schema}.{table}"
             for table in tables
-            if server.execute(f"select 1 from {schema}.{table} limit 1").fetchone()
+            if server.one(f"select 1 from {schema}.{table} limit 1")
         ]
         counts = [
-            f"select setval('{{schema}}.{name}', last_value, is_called) from {schema}.{name}"
+            f"perform setval('{{schema}}.{name}', last_value, is_called) from {schema}.{name}"
             for name in sequences
         ]
         # A table is created after those that it refers to, so it is emptied before them.
         deletes = [f"delete from {{schema}}.{table}" for table in reversed(tables)]
-        # One text is one round trip, and the server runs it as one transaction.
-        self._script = ";\n".join(["set local lock_timeout = '5s'", *deletes, *copies, *counts])
+        # One block is one round trip and one transaction.
+        self._script = "do $$ begin\n{};\nend $$".format(
+            ";\n".join(["set local lock_timeout = '5s'", *deletes, *copies, *counts])
+        )
 
     def fits(self, schema: str) -> bool:
         """Whether ``schema`` has the same tables."""
-        try:
-            return self._layout_of(schema) == self._layout
-        except psycopg.errors.UndefinedTable:
-            return False
+        has_steps = self._server.has_table(f"{schema}.schema_steps")
+        return has_steps and self._layout_of(schema) == self._layout
 
     def reset(self, schema: str) -> None:
         """Replace all rows of ``schema`` by those of the template."""
-        self._server.execute(self._script.format(schema=schema).encode())
+        self._server.execute(self._script.format(schema=schema))
 
     def _layout_of(self, schema: str) -> str:
-        row = self._server.execute(_LAYOUT.format(schema=schema).encode()).fetchone()
-        return row[0] if row else ""
+        return str(self._server.value(_LAYOUT.format(schema=schema)))
 
     def _names(self, kind: str) -> list[str]:
-        sql = _RELATIONS.format(schema=self.schema, kind=kind).encode()
-        return [name for (name,) in self._server.execute(sql)]
+        return [
+            row[0] for row in self._server.all(_RELATIONS.format(schema=self.schema, kind=kind))
+        ]
 
 
 class _Lent(Store):
