@@ -30,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "collect": BASE | {"adapters", "derive"},
     "live": BASE,
     "search": BASE,
-    "pricing": BASE,
+    # A model without a maker in its name is sold by the provider of its agent.
+    "pricing": BASE | {"derive"},
     "learn": MIDDLE,
     "retain": MIDDLE,
     "views": UPPER,

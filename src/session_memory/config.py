@@ -33,12 +33,11 @@ import os
 import re
 import socket
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 import msgspec
 
@@ -104,16 +103,17 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
     def source(self, flavor: str) -> SourceConfig:
         return self.sources.get(flavor) or SourceConfig()
 
-    def excludes(self, path: str) -> bool:
-        """Whether a path must not be read: by a pattern, or as the log of an excluded repo.
+    def excludes(self, path: str, directory_fits: Callable[[str, str], bool] = fnmatchcase) -> bool:
+        """Whether a path must not be read: it fits a pattern, or it is the log of an excluded repo.
 
-        Some agents name a directory after the one they worked in, so a repository can be left out
-        before a byte of it is read: Claude Code with dashes, Grok percent-encoded.
+        Some agents name a directory after the repository they worked in. Then a repository can be
+        left out before a byte of its logs is read. ``directory_fits(name, repo)`` knows how the
+        agent writes such a name.
         """
         if any(fnmatchcase(path, pattern) for pattern in self.exclude.paths):
             return True
         return any(
-            fnmatchcase(part, f"*-{repo}") or fnmatchcase(unquote(part).rpartition("/")[2], repo)
+            directory_fits(part, repo)
             for repo in self.exclude.repos
             for part in Path(path).parent.parts
         )

@@ -76,8 +76,8 @@ def test_other_rooms_learn_the_facts_without_a_name_of_an_agent() -> None:
     assert not agents.reads_instructions("agents.md", "claude")
     assert agents.reads_instructions("AGENTS.md", "an_agent_nobody_has_heard_of")
     assert agents.reads_instructions("NOTES.md", "claude")
-    assert agents.short_model("claude", "claude-opus-4") == "opus-4"
-    assert agents.short_model("codex", "gpt-5") == "gpt-5"
+    assert agents.short_model("claude-opus-4-20260701") == "opus-4"
+    assert agents.short_model("gpt-5") == "gpt-5"
     assert agents.statusline_flavor() == "claude"
 
 

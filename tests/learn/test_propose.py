@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from session_memory.config import Config, LessonsConfig
 from session_memory.core.errors import BrokenMarkers, LessonError, TooLittleEvidence, UnsafePath
+from session_memory.derive.agents import reads_instructions
 from session_memory.learn import markers
 from session_memory.learn.lesson import Lesson, Shown
 from session_memory.learn.proposals import Proposal, propose, render
 from session_memory.learn.quoting import quoted
-from session_memory.learn.targets import Target, default_targets, reads, target
+from session_memory.learn.targets import Target, default_targets, target
 
 FLOORS = LessonsConfig()
 
@@ -103,7 +104,9 @@ def test_a_lesson_by_name_joins_those_that_the_file_holds(tmp_path: Path) -> Non
     ],
 )
 def test_agents_read_files_of_their_own(name: str, readers: set[str]) -> None:
-    assert {one for one in ("claude", "codex", "grok", "mycode") if reads(name, one)} == readers
+    assert {
+        one for one in ("claude", "codex", "grok", "mycode") if reads_instructions(name, one)
+    } == readers
 
 
 # ---------------------------------------------------------------- the diff

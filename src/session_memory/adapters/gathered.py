@@ -1,39 +1,30 @@
-"""What lies below a directory, and telling an agent's own from one with gathered logs.
+"""The files below a directory, and whether the directory belongs to an agent.
 
-Only in the latter are logs looked for one by one and told by their first bytes: in a home, every
-adapter would otherwise open the logs of all the others.
+Somebody may have gathered logs of several agents in a directory of their own. Only there does an
+adapter open files to see whether they are its logs. In a home, every adapter would otherwise open
+the logs of all the others.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-_AGENTS = frozenset(
-    {
-        ".claude",
-        ".codex",
-        ".grok",
-        ".gemini",
-        ".qwen",
-        ".copilot",
-        ".pi",
-        ".cline",
-        ".kimi",
-        ".vibe",
-        ".mycode",
-    }
-)
+from session_memory.adapters.registry import own_directories
+
+# Directories of agents that have no adapter here yet.
+_OTHERS = frozenset({".gemini", ".qwen", ".copilot", ".pi", ".cline", ".kimi", ".vibe"})
 
 
 def is_an_agents(root: Path) -> bool:
     """Whether ``root`` is a home with agents in it, an agent's directory, or a part of one.
 
-    What may not be looked into is left to the agent whose it is.
+    A directory that may not be opened counts as an agent's: its own adapter reports it.
     """
-    if not _AGENTS.isdisjoint((root.name, root.parent.name)):
+    names = _OTHERS | own_directories()
+    if not names.isdisjoint((root.name, root.parent.name)):
         return True
     try:
-        return any((root / name).is_dir() for name in _AGENTS)
+        return any((root / name).is_dir() for name in names)
     except OSError:
         return True
 

@@ -101,6 +101,12 @@ def worktree_places() -> tuple[str, ...]:
 
 
 @cache
+def model_prefixes() -> tuple[str, ...]:
+    """What names of models begin with that a table may leave out."""
+    return tuple(one.model_prefix for one in agents() if one.model_prefix)
+
+
+@cache
 def instruction_files() -> tuple[str, ...]:
     """The first instruction file of every agent, each name once."""
     return tuple(dict.fromkeys(one.instruction_files[0] for one in agents()))
@@ -116,6 +122,7 @@ def forget_loaded() -> None:
     """Look for adapters anew, after some were installed or removed."""
     for remembered in (
         *(loaders, agent, agent_or_substitute),
-        *(own_directories, worktree_places, instruction_files, all_instruction_files),
+        *(own_directories, worktree_places, model_prefixes),
+        *(instruction_files, all_instruction_files),
     ):
         remembered.cache_clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.registry import agent, flavors
+from session_memory.adapters.registry import agent, agent_or_substitute, flavors
 from session_memory.config import Config, home
 from session_memory.core.errors import SourceUnreadable
 
@@ -58,9 +58,10 @@ def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
         if not root.exists:
             continue
         glob = config.source(root.flavor).glob
-        for ref in agent(root.flavor).discover(root.path):
+        adapter = agent(root.flavor)
+        for ref in adapter.discover(root.path):
             path = str(ref.path)
-            if path not in seen and not config.excludes(path):
+            if path not in seen and not config.excludes(path, adapter.directory_fits):
                 seen.add(path)
                 if _fits(path, glob):
                     yield Discovered(root.flavor, ref)
@@ -75,7 +76,8 @@ def present_paths(config: Config, where: list[Root]) -> set[Path]:
 
 def is_wanted(config: Config, flavor: str, path: str) -> bool:
     """Whether the configuration lets a source of ``flavor`` be read."""
-    return not config.excludes(path) and _fits(path, config.source(flavor).glob)
+    fits = agent_or_substitute(flavor).directory_fits
+    return not config.excludes(path, fits) and _fits(path, config.source(flavor).glob)
 
 
 def _fits(path: str, glob: str) -> bool:

@@ -12,6 +12,7 @@ from session_memory.adapters.registry import (
     broken_adapters,
     flavors,
     instruction_files,
+    model_prefixes,
     own_directories,
     worktree_places,
 )
@@ -38,9 +39,13 @@ def reads_instructions(name: str, flavor: str) -> bool:
     return name.lower() in own or name.lower() not in all_instruction_files()
 
 
-def short_model(flavor: str, model: str) -> str:
-    """The name of a model without what all names of this agent's models begin with."""
-    return model.removeprefix(about(flavor).model_prefix)
+def short_model(model: str) -> str:
+    """The name of a model without its maker and its date of release, which only repeat."""
+    for prefix in model_prefixes():
+        model = model.removeprefix(prefix)
+    words = model.split("-")
+    is_dated = len(words) > 1 and len(words[-1]) == len("20260701")
+    return "-".join(words[:-1] if is_dated else words)
 
 
 def statusline_flavor() -> str:

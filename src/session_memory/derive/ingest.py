@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from session_memory.adapters.base import Record
+from session_memory.adapters.registry import agent_or_substitute, worktree_places
 from session_memory.core.ids import make_uid
 from session_memory.core.roles import DOCUMENT, TIMELINE
 from session_memory.core.text import escaped, one_line
@@ -368,8 +369,8 @@ def name_parent(row: SessionRow, owner: SessionRow) -> None:
     if is_told(row):
         return
     row.parent_uid = owner.uid
-    # Version 1 began a new file, with the history copied, on every resume.
-    row.relation = "resume" if (row.agent_version or "").startswith("1.") else "fork"
+    is_resume = agent_or_substitute(row.flavor).copies_are_resumes(row.agent_version or "")
+    row.relation = "resume" if is_resume else "fork"
 
 
 def repo_of(cwd: str | None) -> str | None:
@@ -377,4 +378,6 @@ def repo_of(cwd: str | None) -> str | None:
     if not cwd:
         return None
     path = cwd.replace("\\", "/").rstrip("/")
-    return path.partition("/.claude/worktrees/")[0].rpartition("/")[2] or None
+    for place in worktree_places():
+        path = path.partition(place)[0]
+    return path.rpartition("/")[2] or None

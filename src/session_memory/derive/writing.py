@@ -7,6 +7,7 @@ from operator import add, sub
 import msgspec
 
 from session_memory.adapters.base import NativeUsage, Record
+from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.roles import TIMELINE
 from session_memory.derive import inclusive
 from session_memory.derive.bodies import Bodies
@@ -75,7 +76,10 @@ class SessionWriting:
         self._flavor = source.flavor
         self._stored_events = StoredEvents(store, row)
         self.settling = Settling(
-            decode_state(row.state), self._stored_events, is_subagent=row.relation == "subagent"
+            decode_state(row.state),
+            self._stored_events,
+            agent_or_substitute(source.flavor),
+            is_subagent=row.relation == "subagent",
         )
         self.settling.read_timeline(source.role == TIMELINE)
         self.links: list[tuple[str, str]] = []

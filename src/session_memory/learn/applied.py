@@ -20,11 +20,11 @@ from session_memory.core.errors import (
     SessionMemoryError,
 )
 from session_memory.core.time import format_time, parse_time
+from session_memory.derive.agents import reads_instructions
 from session_memory.learn import markers
 from session_memory.learn.curate import Word
 from session_memory.learn.files import Journal, read_file, replace_file, sweep
 from session_memory.learn.proposals import MOST_BYTES, Proposal
-from session_memory.learn.targets import reads
 from session_memory.store.private_files import make_private
 
 APPLY, REVERT, DONE, DROPPED = "apply", "revert", "done", "dropped"
@@ -94,7 +94,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     is_gone: bool = False
 
     def is_read_by(self, flavor: str) -> bool:
-        return any(reads(name, flavor) for name in self.names)
+        return any(reads_instructions(name, flavor) for name in self.names)
 
 
 class Applied:

@@ -11,12 +11,10 @@ import msgspec
 from session_memory.collect.discover import roots
 from session_memory.config import Config, home
 from session_memory.core.errors import UnsafePath
+from session_memory.derive.agents import instruction_files, own_directories, reads_instructions
 
-NAMES = ("CLAUDE.md", "AGENTS.md", "GROK.md")
-# Directories that belong to an agent, to git or to us, whoever the user is.
-_OWN = frozenset(
-    {".claude", ".codex", ".grok", ".mycode", ".gemini", ".cursor", ".git", ".session-memory"}
-)
+# Directories that belong to git, to us, or to an agent that has no adapter here.
+_OWN = frozenset({".git", ".session-memory", ".gemini", ".cursor"})
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -28,13 +26,13 @@ class Target(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
     def is_read_by(self, flavor: str) -> bool:
-        return any(reads(name, flavor) for name in self.names)
+        return any(reads_instructions(name, flavor) for name in self.names)
 
 
 def target(path: Path, config: Config, repo: str | None = None) -> Target:
     """The file itself, its directory without links; refuses what must not be written."""
     if path.name.lower().rpartition(".")[2] != "md":
-        hint = f"Name a Markdown file that agents read: {', '.join(NAMES)}."
+        hint = f"Name a Markdown file that agents read: {', '.join(instruction_files())}."
         raise UnsafePath(f"{path} is no instruction file", hint)
     if path.is_symlink():
         raise UnsafePath(f"{path} is a link", f"Name the file it leads to: {path.resolve()}")
@@ -43,14 +41,14 @@ def target(path: Path, config: Config, repo: str | None = None) -> Target:
         raise UnsafePath(f"{folder} is no directory", "Name a file in a directory that exists.")
     _refuse_own(folder, path, config)
     real = folder / path.name
-    links = [name for name in NAMES if (folder / name).is_symlink()]
+    links = [name for name in instruction_files() if (folder / name).is_symlink()]
     also = [name for name in links if (folder / name).resolve() == real]
     return Target(real, repo or folder.name, (path.name, *also))
 
 
 def _refuse_own(folder: Path, path: Path, config: Config) -> None:
-    hint = f"Name a file of a project instead: {', '.join(NAMES)}."
-    if _OWN & set(folder.parts):
+    hint = f"Name a file of a project instead: {', '.join(instruction_files())}."
+    if (_OWN | own_directories()) & set(folder.parts):
         raise UnsafePath(f"{path} lies among an agent's own files", hint)
     for root in roots(config):
         place = root.path.resolve()
@@ -63,9 +61,8 @@ def default_targets(folder: Path) -> list[Path]:
     """The instruction files of the project that ``folder`` is in; AGENTS.md where it has none."""
     top = project_of(folder)
     # A link among them leads to another of them, which is there as itself.
-    there = [
-        top / name for name in NAMES if (top / name).is_file() and not (top / name).is_symlink()
-    ]
+    files = [top / name for name in instruction_files()]
+    there = [file for file in files if file.is_file() and not file.is_symlink()]
     return there or [top / "AGENTS.md"]
 
 
@@ -73,16 +70,3 @@ def project_of(folder: Path) -> Path:
     """The directory that git knows as the top, else the folder itself."""
     folder = folder.resolve()
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
-
-
-def reads(name: str, flavor: str) -> bool:
-    """Whether agents of a flavor read a file of this name; of an unknown name all do."""
-    match name.lower():
-        case "claude.md" | "claude.local.md":
-            return flavor == "claude"
-        case "grok.md":
-            return flavor == "grok"
-        case "agents.md" | "agents.override.md":
-            return flavor != "claude"
-        case _:
-            return True

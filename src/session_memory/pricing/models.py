@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from session_memory.derive.agents import about
 from session_memory.pricing.table import Model, Provider, Table
 
 # A route in front of the name says who sends the bill.
@@ -50,9 +51,9 @@ _ROUTES = {
 }
 # Agents that bill what others' models use at prices of their own.
 _RESELLERS = {"copilot": "github-copilot", "cursor": "cursor"}
-_HOMES = {"claude": "anthropic", "codex": "openai", "grok": "x-ai", "gemini": "google"}
 _BRACKETS = re.compile(r"\[[^\[\]]{0,16}\]$")
 _BEDROCK = re.compile(r"\banthropic\.claude|^arn:aws")
+_VERTEX = re.compile(r"claude[^@]*@|@.*claude")
 _COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])([0-2]\d|3[01])(?=-|:|$)")
 _DATE = re.compile(r"[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})$")
 LONGEST = 256
@@ -92,7 +93,7 @@ def _readings(table: Table, flavor: str, name: str) -> Iterator[tuple[str, str, 
         yield "aws", name.rpartition("/")[2], "as Bedrock spells it"
         yield from _spelled(table, flavor, name.rpartition("anthropic.")[2])
         return
-    if "@" in name and "claude" in name:
+    if _VERTEX.search(name):
         yield "google", name, "as Vertex spells it"
     yield from _spelled(table, flavor, name.rpartition("/")[2] if route == "openrouter" else name)
 
@@ -103,7 +104,7 @@ def _spelled(table: Table, flavor: str, name: str) -> Iterator[tuple[str, str, s
     makers = [provider.id for provider in table.makers(name)]
     for provider_id in makers:
         yield provider_id, name, "by its name"
-    home = _HOMES.get(flavor)
+    home = about(flavor).provider
     if home is not None and home not in makers:
         yield home, name, f"at home in {flavor}"
     undated = _DATE.sub("", name)

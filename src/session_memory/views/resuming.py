@@ -11,15 +11,10 @@ from session_memory.collect.discover import roots
 from session_memory.config import Config
 from session_memory.core.errors import CannotResume
 from session_memory.core.schema import Session
+from session_memory.derive.agents import about
 from session_memory.store import Store
 from session_memory.views.lookup import short_names
 
-# What stands before the session's id.
-_COMMANDS: dict[str, tuple[str, ...]] = {
-    "claude": ("claude", "--resume"),
-    "codex": ("codex", "resume"),
-    "grok": ("grok", "--resume"),
-}
 # An id that begins with a dash would be read as an option.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 
@@ -53,8 +48,8 @@ def resume(store: Store, session: Session, here: str) -> Resume:
             f"{session.session_uid} is a subagent, which no agent resumes by itself",
             f"Open the session that started it: session-memory open {session.parent_uid}",
         )
-    command = _COMMANDS.get(session.flavor)
-    if command is None:
+    command = about(session.flavor).resume_command
+    if not command:
         raise CannotResume(
             f"no way is known to resume a session of {session.flavor}",
             f"Read it instead: session-memory show {name}",

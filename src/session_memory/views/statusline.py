@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.core.money import Limits
 from session_memory.core.time import MIN_MS
+from session_memory.derive.agents import statusline_flavor
 from session_memory.pricing import dollars, shown
 from session_memory.pricing.amounts import Asked, active_hours, charges
 from session_memory.pricing.sessions import Amount, tree_amounts
@@ -104,7 +105,7 @@ def statusline(
     told: Told,
     limits: Limits,
     *,
-    flavor: str = "claude",
+    flavor: str | None = None,
     tz: tzinfo | None = None,
     now: datetime | None = None,
 ) -> Statusline:
@@ -115,7 +116,8 @@ def statusline(
         start = _block_start(store, at)
         since = min(month_of(now, tz)[0], at if start is None else start)
         found = charges(store, ("day", "hour"), Asked(since=since), clock=offsets(tz))
-        session = _session(store, f"{flavor}:{told.session_id}") if told.session_id else None
+        uid = f"{flavor or statusline_flavor()}:{told.session_id}"
+        session = _session(store, uid) if told.session_id else None
     stand = list(standings(found, limits, tz, now))
     block = None
     if start is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.cli.lines.bars import bar, room, signs, spark
+from session_memory.derive.agents import short_model
 from session_memory.pricing.sessions import Amount
 from session_memory.pricing.words import shown
 from session_memory.render.text import safe, width
@@ -152,12 +153,6 @@ def unpriced_lines(unpriced: list[dict[str, object]]) -> Iterator[str]:
             parts.append(f"the fee of {plural(searches, 'web search', 'web searches')}")
         what = " and ".join(parts) or "nothing used"
         yield f"unpriced: {safe(str(each['model']))}, {what}"
-
-
-def short_model(name: str) -> str:
-    """Without its maker and its date of release, which repeat."""
-    words = name.removeprefix("claude-").split("-")
-    return "-".join(words[:-1] if len(words) > 1 and len(words[-1]) == 8 else words)
 
 
 # ---------------------------------------------------------------- audit

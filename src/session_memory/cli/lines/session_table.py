@@ -5,6 +5,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from session_memory.cli.kit.output import Cell, Column, table
+from session_memory.derive.agents import short_model
 from session_memory.pricing import Amount, shown
 from session_memory.views.figures import count, duration, local
 
@@ -77,7 +78,7 @@ def _cells(session: "Session", listing: "SessionList", tz: tzinfo | None) -> tup
         session.git_branch or "-",
         duration(cost.wall_clock_s),
         Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True})),
-        _model(session),
+        short_model(session.model or "-"),
         count(cost.turns),
         count(cost.input_tokens),
         count(cost.output_tokens),
@@ -86,12 +87,6 @@ def _cells(session: "Session", listing: "SessionList", tz: tzinfo | None) -> tup
         count(listing.children.get(session.session_uid, 0)),
         _title(session),
     )
-
-
-def _model(session: "Session") -> str:
-    """Model names repeat their maker and their date of release; the middle tells them apart."""
-    words = (session.model or "-").removeprefix("claude-").split("-")
-    return "-".join(words[:-1] if len(words) > 1 and len(words[-1]) == 8 else words)
 
 
 def _title(session: "Session") -> str:

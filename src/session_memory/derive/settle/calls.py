@@ -4,6 +4,7 @@ A result says little by itself. Its tool, its duration and whether it was a test
 call, which may have been read in an earlier sync.
 """
 
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import CallOutcome, NativeEvent, Record
 from session_memory.adapters.detectors import call_key, test_result
 from session_memory.derive.settle.earlier import EarlierEvents, StoredResult
@@ -16,16 +17,16 @@ FAILED_CALLS = 32
 # A timeline is read as a whole before the log, so all its outcomes may have to wait.
 PENDING_OUTCOMES = 50_000
 LONGEST_CALL_ID = 200
-# Tools through which the agent asks a person; the result is that person's decision.
-DECISION_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input"})
-PLAN_TOOLS = frozenset({"ExitPlanMode"})
 
 
 class CallSettling:
     """Connects calls with their results. ``reads_timeline``: the records come from a timeline."""
 
-    def __init__(self, state: SettleState, settled: SettledRows, earlier: EarlierEvents) -> None:
+    def __init__(
+        self, state: SettleState, settled: SettledRows, earlier: EarlierEvents, agent: Agent
+    ) -> None:
         self.reads_timeline = False
+        self._agent = agent
         self._state = state
         self._settled = settled
         self._earlier = earlier
@@ -82,8 +83,8 @@ class CallSettling:
             event.duration_ms = max(record.ts - call.ts, 0)
         if call.is_test:
             _judge_test(event)
-        if call.tool in DECISION_TOOLS:
-            _mark_decision(event, is_plan=call.tool in PLAN_TOOLS)
+        if call.tool in self._agent.decision_tools:
+            _mark_decision(event, is_plan=call.tool in self._agent.plan_tools)
         self._note_failure(call_id, call, event)
 
     def _note_failure(self, call_id: str, call: OpenCall, event: NativeEvent) -> None:

@@ -1,5 +1,6 @@
 """The entry point of settling: routes the records of one session to the parts, in order."""
 
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.words import words_of
 from session_memory.derive.settle.calls import CallSettling
@@ -17,13 +18,18 @@ class Settling:
     """Settles the records of one session, in their order."""
 
     def __init__(
-        self, state: SettleState, earlier: EarlierEvents, *, is_subagent: bool = False
+        self,
+        state: SettleState,
+        earlier: EarlierEvents,
+        agent: Agent,
+        *,
+        is_subagent: bool = False,
     ) -> None:
         self.state = state
         self.settled = SettledRows()
         self._chain = ParentChain(state, self.settled, earlier)
         self._rewinds = Rewinds(state, self.settled, earlier)
-        self._calls = CallSettling(state, self.settled, earlier)
+        self._calls = CallSettling(state, self.settled, earlier, agent)
         self._turns = TurnSettling(state, self.settled, is_subagent=is_subagent)
 
     @property

@@ -28,10 +28,10 @@ MOST_BYTES = 1 << 20
     json_shape='{"model", "session", "agent_microdollars", "today", "block", "block_left_ms",'
     ' "budget"}; amounts are {"microdollars", "unpriced_tokens"}.',
 )
-@click.option("--flavor", metavar="NAME", default="claude", show_default=True, help="Which agent.")
+@click.option("--flavor", metavar="NAME", help="Which agent; by default the one that has a bar.")
 @click.option("--tz", type=Zone(), metavar="ZONE", help="Days of this time zone.")
 @click.pass_obj
-def command(settings: Settings, flavor: str, tz: tzinfo | None) -> None:
+def command(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     try:
         _print(settings, flavor, tz)
     # A status bar shows whatever is printed and drops the line on a failure, so a failure is
@@ -42,7 +42,7 @@ def command(settings: Settings, flavor: str, tz: tzinfo | None) -> None:
         click.echo(f"session-memory: {safe(_brief(error))}")
 
 
-def _print(settings: Settings, flavor: str, tz: tzinfo | None) -> None:
+def _print(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     from session_memory.views.statusline import statusline, told_by
 
     told = told_by(b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_BYTES))
