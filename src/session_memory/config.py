@@ -1,4 +1,6 @@
-"""The user's configuration: which sources to read, what to leave out, what belongs together.
+"""The user's configuration: which logs to read and which to skip, prices, limits, retention.
+
+The file is TOML. Every setting is optional:
 
 [sources.claude]
 enabled = true
@@ -50,12 +52,17 @@ STORE_VARIABLE = "SESSION_MEMORY_STORE"
 
 
 class SourceConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """The logs of one agent. ``roots`` replace the directories where the agent keeps its logs;
+    only files whose path matches ``glob`` are read."""
+
     enabled: bool = True
     roots: list[str] = []
     glob: str = "*"
 
 
 class Exclusions(msgspec.Struct, forbid_unknown_fields=True):
+    """Logs that are never read, by a pattern of their path or by the repository."""
+
     paths: list[str] = []
     repos: list[str] = []
 
@@ -73,10 +80,11 @@ class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """Where lessons are, and how much evidence they need; see docs/lessons.md.
+    """The folder of lessons, and how many sessions a step needs; see docs/lessons.md.
 
-    So many sessions have to show a pattern before it may become a lesson, before that may be
-    written to a file, and on either side of that before its effect is judged.
+    ``promote_sessions`` must show a pattern before it may become a lesson, and
+    ``distribute_sessions`` before the lesson may be written to a file. An effect is judged when
+    there are ``measure_sessions`` before that and as many after it.
     """
 
     dir: str = ""
@@ -86,8 +94,8 @@ class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True):
-    """``store`` is the database's path; an empty one means the default place. ``redact`` has
-    secrets masked before anything is kept; see docs/redaction.md."""
+    """``store`` is the path or address of the database; empty means the default place. With
+    ``redact`` secrets are masked before anything is kept; see docs/redaction.md."""
 
     store: str = ""
     host: str = ""
@@ -101,13 +109,14 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
     lessons: LessonsConfig = msgspec.field(default_factory=LessonsConfig)
 
     def source(self, flavor: str) -> SourceConfig:
+        """The settings for one agent; the defaults where the file has none."""
         return self.sources.get(flavor) or SourceConfig()
 
     def excludes(self, path: str, directory_fits: Callable[[str, str], bool] = fnmatchcase) -> bool:
-        """Whether a path must not be read: it fits a pattern, or it is the log of an excluded repo.
+        """Whether this log must not be read, because of its path or of its repository.
 
-        Some agents name a directory after the repository they worked in. Then a repository can be
-        left out before a byte of its logs is read. ``directory_fits(name, repo)`` knows how the
+        Some agents name a log's directory after the repository they worked in, so an excluded
+        repository is skipped before its log is read. ``directory_fits(name, repo)`` knows how the
         agent writes such a name.
         """
         if any(fnmatchcase(path, pattern) for pattern in self.exclude.paths):
@@ -122,6 +131,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
         return repo is not None and any(fnmatchcase(repo, name) for name in self.exclude.repos)
 
     def domain_of(self, repo: str | None, cwd: str | None) -> str | None:
+        """The domain of the first pattern that matches the repository or the directory."""
         for pattern, domain in self.domains.items():
             if (repo and fnmatchcase(repo, pattern)) or (cwd and fnmatchcase(cwd, pattern)):
                 return domain
@@ -129,44 +139,58 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
-    if told := environ.get(CONFIG_VARIABLE):
-        return Path(told).expanduser()
+    """``$SESSION_MEMORY_CONFIG``, else ``config.toml`` below the home directory."""
+    if named := environ.get(CONFIG_VARIABLE):
+        return Path(named).expanduser()
     return home(environ) / ".session-memory" / "config.toml"
 
 
 def default_store(config: Config, environ: Mapping[str, str] = os.environ) -> str:
     """``$SESSION_MEMORY_STORE``, else the configured place, else below the home directory."""
-    told = environ.get(STORE_VARIABLE) or config.store
-    return told or str(home(environ) / ".session-memory" / "memory.db")
+    named = environ.get(STORE_VARIABLE) or config.store
+    return named or str(home(environ) / ".session-memory" / "memory.db")
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's home directory."""
     return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
 
 
 def load_config(path: Path | None = None) -> Config:
-    """The configuration file, or the defaults when there is none."""
+    """The configuration in a file, by default the user's. Without a file, the defaults.
+
+    A file that ``SESSION_MEMORY_CONFIG`` names must exist: with the defaults instead, prices and
+    exclusions would silently be others.
+    """
+    is_named = path is None and bool(os.environ.get(CONFIG_VARIABLE))
     path = path or config_path()
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if is_named:
+            message = f"{CONFIG_VARIABLE} names {path}, which does not exist"
+            hint = (
+                f"Correct or unset {CONFIG_VARIABLE}; an example: session-memory config --example"
+            )
+            raise ConfigError(message, hint) from error
         return Config()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}", f"Mend or remove {path}.") from error
+        hint = f"Make {path} a readable text file, or remove it."
+        raise ConfigError(f"cannot read {path}: {error}", hint) from error
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}", _hint(str(error), path)) from error
+        raise ConfigError(f"{path} is not valid TOML: {error}", _hint(str(error), path)) from error
     try:
         return msgspec.convert(values, Config)
     except msgspec.ValidationError as error:
-        message = _in_words(str(error), values)
+        message = _readable(str(error), values)
         raise ConfigError(f"{path}: {message}", _hint(str(error), path)) from error
 
 
-# Tables whose keys the user chooses, which an error does not name.
-_NAMED: dict[str, type] = {"prices": OwnPrice, "sources": SourceConfig, "domains": str}
-_KINDS = {
+# Tables whose keys the user invents. An error of msgspec does not name these keys.
+_TABLES_BY_NAME: dict[str, type] = {"prices": OwnPrice, "sources": SourceConfig, "domains": str}
+_TYPE_NAMES = {
     "float": "a number",
     "int": "a number",
     "str": "a text",
@@ -176,24 +200,25 @@ _KINDS = {
 }
 
 
-def _in_words(message: str, values: dict[str, Any]) -> str:
-    """``prices."house-model".input: expected a number, got a text``."""
-    what, _, place = message.partition(" - at `$")
-    what = re.sub(r"`([a-z| ]+)`", _kind, what[:1].lower() + what[1:]).removeprefix("object ")
+def _readable(message: str, values: dict[str, Any]) -> str:
+    """An error of msgspec as ``prices."house-model".input: expected a number, got a text``."""
+    fact, _, place = message.partition(" - at `$")
+    fact = re.sub(r"`([a-z| ]+)`", _type_name, fact[:1].lower() + fact[1:]).removeprefix("object ")
     place = place.rstrip("`").removeprefix(".")
     table = place.partition("[")[0]
-    if table in _NAMED and isinstance(values.get(table), dict):
-        place = place.replace("[...]", f'."{_culprit(values[table], _NAMED[table])}"', 1)
-    return f"{place}: {what}" if place else what
+    if table in _TABLES_BY_NAME and isinstance(values.get(table), dict):
+        key = _first_wrong_key(values[table], _TABLES_BY_NAME[table])
+        place = place.replace("[...]", f'."{key}"', 1)
+    return f"{place}: {fact}" if place else fact
 
 
-def _kind(found: re.Match[str]) -> str:
-    words = [_KINDS.get(word, f"`{word}`") for word in found[1].split(" | ") if word != "null"]
+def _type_name(match: re.Match[str]) -> str:
+    words = [_TYPE_NAMES.get(word, f"`{word}`") for word in match[1].split(" | ") if word != "null"]
     return " or ".join(dict.fromkeys(words)) or "nothing"
 
 
-def _culprit(table: dict[str, Any], kind: type) -> str:
-    """The first entry that is not of its kind."""
+def _first_wrong_key(table: dict[str, Any], kind: type) -> str:
+    """The key of the first entry that is not of this type."""
     for name, entry in table.items():
         try:
             msgspec.convert(entry, kind)
@@ -220,5 +245,5 @@ def config_values(config: Config) -> dict[str, Any]:
 
 
 def this_host(config: Config, environ: Mapping[str, str] = os.environ) -> str:
-    """The name under which this machine collects: told, configured, or its own."""
+    """The name of this machine: from ``SESSION_MEMORY_HOST``, the configuration, or the system."""
     return environ.get(HOST_VARIABLE) or config.host or socket.gethostname()

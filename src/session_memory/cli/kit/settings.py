@@ -1,4 +1,4 @@
-"""What the options that every command takes have come to."""
+"""The options that every command takes, and the memory that they open."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from session_memory.config import Config
+    from session_memory.memory import Memory
     from session_memory.store import Store
 
 
 @dataclass
 class Settings:
-    """Filled while the command line is parsed; the last word wins."""
+    """Filled while the command line is parsed. An option that is given twice has its last value."""
 
     store: str | None = None
     config: Path | None = None
@@ -25,36 +26,37 @@ class Settings:
     quiet: bool = False
 
     def configuration(self) -> "Config":
-        from session_memory.config import load_config
+        """The user's configuration, read from its file."""
+        from session_memory.memory.base import read_configuration
 
-        return load_config(self.config)
+        return read_configuration(self.config)
 
     def where(self, config: "Config | None" = None) -> str:
-        """The path or address of the store, a password included: not to be shown.
+        """The path or address of the store. It may contain a password, so it must not be shown."""
+        from session_memory.memory.base import store_place
 
-        The option, else the environment, else the configuration, else the default.
-        """
-        from session_memory.config import default_store
-        from session_memory.store.address import expanded
+        return store_place(self.store, lambda: config or self.configuration())
 
-        return expanded(self.store or default_store(config or self.configuration()))
+    def memory(self, config: "Config | None" = None, *, create: bool = False) -> "Memory":
+        """The store and the configuration that the options name; to be used in a ``with`` block."""
+        from session_memory.memory import Memory
+
+        return Memory(self.store, config or self.config, create=create)
 
     @contextmanager
     def opened(self, config: "Config | None" = None, *, create: bool = False) -> "Iterator[Store]":
-        from session_memory.store import open_store
-
-        with open_store(self.where(config), create=create) as store:
-            store.own_prices = lambda: (config or self.configuration()).prices
-            yield store
+        """The store alone, for commands that work below the views."""
+        with self.memory(config, create=create) as memory:
+            yield memory.store
 
     @property
     def chatty(self) -> bool:
-        """Whether remarks for a person, beside the answer itself, are welcome."""
+        """Whether to print remarks for a person beside the answer."""
         return not (self.quiet or self.as_json)
 
 
 def settings_of(ctx: click.Context) -> Settings:
-    """The one `Settings` of this run; options before and after the command share it."""
+    """The `Settings` of this run: options before and after the command's name fill the same."""
     root = ctx.find_root()
     if root.obj is None:
         root.obj = Settings()
