@@ -21,6 +21,7 @@ from session_memory.core.errors import (
     StoreFull,
     StoreNotFound,
 )
+from session_memory.core.installation import install_hint
 from session_memory.demo import demo_home
 from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
@@ -168,7 +169,7 @@ except StoreError as error:
 open_store(":memory:").close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "Install it with: pip install 'session-memory[postgres]'\n", done.stderr
+    assert done.stdout == f"{install_hint('postgres')}\n", done.stderr
 
 
 def test_a_file_is_opened_without_the_driver_of_the_server() -> None:

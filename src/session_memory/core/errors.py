@@ -57,6 +57,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
+from session_memory.core.installation import install_hint, upgrade_hint
 from session_memory.core.text import short_repr
 
 
@@ -134,10 +135,9 @@ class NotAStore(StoreError):
 class NewerSchema(StoreError):
     """A newer release wrote the store. It was not changed."""
 
-    hint = "Upgrade with: pip install --upgrade session-memory"
-
     def __init__(self, path: str, *, found: int, known: int) -> None:
-        super().__init__(f"{path} has schema {found}, this release knows only {known}")
+        message = f"{path} has schema {found}, this release knows only {known}"
+        super().__init__(message, upgrade_hint())
         self.found = found
         self.known = known
 
@@ -452,8 +452,9 @@ class MissingExtra(SessionMemoryError, ImportError):
     """An optional library is needed but not installed."""
 
     def __init__(self, extra: str) -> None:
-        hint = f"Install it with: pip install 'session-memory[{extra}]'"
-        super().__init__(f"this integration needs {extra}, which is not installed", hint)
+        super().__init__(
+            f"this integration needs {extra}, which is not installed", install_hint(extra)
+        )
 
 
 class UnsafePath(SessionMemoryError):

@@ -23,6 +23,7 @@ from session_memory.core.errors import (
     StoreDamaged,
     UnsafePath,
 )
+from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import now_ms
 from session_memory.derive.derivation import derive_stale, reread
 from session_memory.derive.evicted import archive_of, bring_back, family
@@ -267,7 +268,7 @@ def _manifest(body: bytes, source: Path) -> ExportManifest:
     if manifest.version > FORMAT_VERSION:
         raise SessionMemoryError(
             f"{source} has format version {manifest.version}, this release knows {FORMAT_VERSION}",
-            "Upgrade with: pip install --upgrade session-memory",
+            upgrade_hint(),
         )
     return manifest
 

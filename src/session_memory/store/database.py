@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from session_memory.core.errors import StoreError
+from session_memory.core.installation import install_hint
 from session_memory.store.address import is_no_path, is_postgres, spelled
 from session_memory.store.word_query import WordEngine
 
@@ -158,9 +159,7 @@ def connect(where: str | Path, *, durability: str = "full", create: bool = True)
     except ImportError as error:
         if not (error.name or "").startswith("psycopg") and "libpq" not in str(error):
             raise
-        hint = "Install it with: pip install 'session-memory[postgres]'"
-        raise StoreError(
-            "a PostgreSQL store needs psycopg, which is not installed", hint
-        ) from error
+        message = "a PostgreSQL store needs psycopg, which is not installed"
+        raise StoreError(message, install_hint("postgres")) from error
     opened: Database = driver(place, durability=durability, create=create)
     return opened

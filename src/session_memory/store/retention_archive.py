@@ -20,6 +20,7 @@ from typing import IO
 import msgspec
 
 from session_memory.core.errors import ArchiveError
+from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import format_time
 from session_memory.store.private_files import make_private, sync_directory
 from session_memory.store.raw import LONGEST_PACK, Pack
@@ -286,8 +287,7 @@ def _manifest(archive: tarfile.TarFile, file: Path) -> ArchiveManifest:
     if manifest.format != FORMAT:
         raise ArchiveError(f"{file} is no archive of Session Memory")
     if manifest.version > FORMAT_VERSION:
-        hint = "Upgrade with: pip install --upgrade session-memory"
-        raise ArchiveError(f"{file} has format version {manifest.version}", hint)
+        raise ArchiveError(f"{file} has format version {manifest.version}", upgrade_hint())
     return manifest
 
 

@@ -1,0 +1,117 @@
+"""How this copy of Session Memory was installed, and the command that adds an extra to it.
+
+``pip install 'session-memory[lake]'`` is wrong for most people: a tool of uv or pipx has an
+environment of its own, a checkout is installed from its directory, and the ``pip`` on the PATH may
+belong to another Python. So the hint is made from what the installation recorded about itself.
+"""
+
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+NAME = "session-memory"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """``prefix`` and ``python`` are of the environment that runs now.
+
+    ``directory`` is the checkout it was installed from; ``url`` any other place that is not the
+    package index, such as a wheel or a git repository.
+    """
+
+    prefix: Path
+    python: Path
+    directory: Path | None = None
+    is_editable: bool = False
+    url: str | None = None
+    has_pip: bool = True
+
+    def install_command(self, extra: str = "") -> str:
+        """The command that installs this copy again, with one more extra."""
+        words = [*self._installer(), *self._requirement(f"[{extra}]" if extra else "")]
+        return " ".join(shlex.quote(word) for word in words)
+
+    def upgrade_command(self) -> str:
+        """The command that brings a newer release, or what to install again in its newer state."""
+        if self.directory is not None:
+            pull = f"git -C {shlex.quote(str(self.directory))} pull"
+            return pull if self.is_editable else f"{pull} && {self.install_command()}"
+        if self.url is not None:
+            return self.install_command()
+        if self._is_tool_of_uv:
+            return f"uv tool upgrade {NAME}"
+        if self._is_tool_of_pipx:
+            return f"pipx upgrade {NAME}"
+        return " ".join(shlex.quote(word) for word in [*self._installer(), "--upgrade", NAME])
+
+    @property
+    def _is_tool_of_uv(self) -> bool:
+        return (self.prefix / "uv-receipt.toml").is_file()
+
+    @property
+    def _is_tool_of_pipx(self) -> bool:
+        return (self.prefix / "pipx_metadata.json").is_file()
+
+    def _installer(self) -> list[str]:
+        if self._is_tool_of_uv:
+            return ["uv", "tool", "install"]
+        if self._is_tool_of_pipx:
+            # Without --force pipx leaves a tool as it is.
+            return ["pipx", "install", "--force"]
+        if not self.has_pip:
+            return ["uv", "pip", "install", "--python", str(self.python)]
+        return [*self._pip(), "install"]
+
+    def _pip(self) -> list[str]:
+        """``pip`` where that is the one of this environment, else this Python with its pip."""
+        on_path = shutil.which("pip")
+        if on_path is not None and Path(on_path).parent == self.python.parent:
+            return ["pip"]
+        return [str(self.python), "-m", "pip"]
+
+    def _requirement(self, extra: str) -> list[str]:
+        if self.directory is not None:
+            return [*(["--editable"] if self.is_editable else []), f"{self.directory}{extra}"]
+        if self.url is not None:
+            return [f"{NAME}{extra} @ {self.url}"]
+        return [f"{NAME}{extra}"]
+
+
+def this_installation() -> Installation:
+    """The installation that runs this code."""
+    # Only an error needs these, and every program that uses the package would wait for them.
+    import json  # noqa: PLC0415
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
+
+    try:
+        recorded = distribution(NAME).read_text("direct_url.json")
+    except PackageNotFoundError:
+        recorded = None
+    origin = json.loads(recorded) if recorded else {}
+    url = str(origin.get("url", ""))
+    has_pip = find_spec("pip") is not None
+    prefix, python = Path(sys.prefix), Path(sys.executable)
+    if "dir_info" in origin:
+        directory = Path(unquote(urlsplit(url).path))
+        is_editable = bool(origin["dir_info"].get("editable"))
+        return Installation(
+            prefix, python, directory=directory, is_editable=is_editable, has_pip=has_pip
+        )
+    if "vcs_info" in origin:
+        url = f"{origin['vcs_info']['vcs']}+{url}"
+    return Installation(prefix, python, url=url or None, has_pip=has_pip)
+
+
+def install_hint(extra: str) -> str:
+    """A sentence for an error about a library that is missing."""
+    return f"Install it with: {this_installation().install_command(extra)}"
+
+
+def upgrade_hint() -> str:
+    """A sentence for an error about a file that a newer release has written."""
+    return f"Upgrade with: {this_installation().upgrade_command()}"
