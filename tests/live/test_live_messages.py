@@ -7,8 +7,8 @@ import pytest
 
 from session_memory.core.errors import HeadMoved, InvalidRecord, LeaseHeld, LeaseLost
 from session_memory.live import MessageRow, SessionStore
-from session_memory.live.base import now
-from session_memory.live.messages import LONGEST_INLINE
+from session_memory.live.connection import now
+from session_memory.live.message_encoding import LONGEST_INLINE
 from session_memory.store import Store
 from session_memory.store.live_check import live_findings
 

@@ -14,7 +14,7 @@ from typing import Any
 from session_memory.core.errors import HeadMoved, MissingExtra, UnknownLiveSession
 from session_memory.integrations.verbatim import RECORD, is_shown
 from session_memory.live.aio import AsyncSessionStore
-from session_memory.live.base import SESSION_ID
+from session_memory.live.connection import SESSION_ID
 from session_memory.live.rows import MessageRow
 from session_memory.live.store import SessionStore
 

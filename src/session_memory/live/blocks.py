@@ -34,11 +34,13 @@ def calls_in(message: MessageRow) -> Iterator[PendingCall]:
         if not isinstance(call, dict):
             continue
         function = call.get("function")
-        told = function if isinstance(function, dict) else call
+        function_or_call = function if isinstance(function, dict) else call
         call_id = call.get("id") or call.get("call_id")
         if isinstance(call_id, str):
-            arguments = _decoded(told.get("arguments"))
-            yield PendingCall(escaped(call_id), told.get("name"), arguments, message.seq)
+            arguments = _decoded(function_or_call.get("arguments"))
+            yield PendingCall(
+                escaped(call_id), function_or_call.get("name"), arguments, message.seq
+            )
     for block in _blocks(message, "tool_use"):
         call_id = block.get("id")
         if isinstance(call_id, str):

@@ -57,7 +57,7 @@ Summarize this session so that another run can go on without having seen it. Wri
 Keep names, paths, numbers and error texts exactly as they were."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class CompactionPlan(msgspec.Struct, frozen=True):
     """Which messages of a context to fold; none when there is nothing worth folding."""
 
     members: tuple[int, ...] = ()
@@ -81,14 +81,14 @@ def context_tokens(usage: Told) -> int:
 
 def input_tokens(usage: Told) -> int | None:
     """All that was sent, cached or not; None where nothing is said."""
-    told = usage or {}
-    whole = _first(told, _WHOLE)
-    fresh = _first(told, _FRESH)
+    record = usage or {}
+    whole = _first(record, _WHOLE)
+    fresh = _first(record, _FRESH)
     if whole is not None or fresh is None:
         return whole
-    if _counts_cache_inside(told):
+    if _counts_cache_inside(record):
         return fresh
-    return fresh + (_first(told, _READ) or 0) + (_first(told, _WRITTEN) or 0)
+    return fresh + (_first(record, _READ) or 0) + (_first(record, _WRITTEN) or 0)
 
 
 def output_tokens(usage: Told) -> int | None:
@@ -98,17 +98,17 @@ def output_tokens(usage: Told) -> int | None:
 
 def cache_tokens(usage: Told) -> tuple[int | None, int | None]:
     """What was read from a cache and what was written to one."""
-    told = usage or {}
-    read = _first(told, _READ)
-    for details in (told, *(told.get(name) for name in _DETAILS)):
+    record = usage or {}
+    read = _first(record, _READ)
+    for details in (record, *(record.get(name) for name in _DETAILS)):
         if read is None and isinstance(details, Mapping):
             read = _first(details, _INSIDE)
-    return read, _first(told, _WRITTEN)
+    return read, _first(record, _WRITTEN)
 
 
-def _counts_cache_inside(told: Mapping[str, Any]) -> bool:
+def _counts_cache_inside(record: Mapping[str, Any]) -> bool:
     names = (*_DETAILS, "cachedInputTokens")
-    return any(told.get(name) is not None for name in names)
+    return any(record.get(name) is not None for name in names)
 
 
 def should_compact(
@@ -121,29 +121,31 @@ def should_compact(
     return context_tokens(last_usage) >= context_window * threshold
 
 
-def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -> Plan:
+def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -> CompactionPlan:
     """Fold everything before the last ``keep`` exchanges, and never a call without its result.
 
     An exchange begins with what a person said.
     """
-    prompts = [place for place, message in enumerate(context) if is_prompt(message)]
+    prompts = [position for position, message in enumerate(context) if is_prompt(message)]
     # As if one more prompt stood at the end: keeping none folds up to there.
     ends = [*prompts, len(context)]
     end = ends[-max(keep, 0) - 1] if len(prompts) > keep else 0
     members = [message.seq for message in context[:end] if not _is_instruction(message)]
     members = members[: _whole(context, members)]
     # A lone note gains nothing by being folded into another.
-    return Plan(tuple(members)) if len(members) > 1 else Plan()
+    return CompactionPlan(tuple(members)) if len(members) > 1 else CompactionPlan()
 
 
 def _whole(context: Sequence[MessageRow], members: Sequence[int]) -> int:
     """How many of ``members`` can be folded from the first on without parting a call."""
     pairs, waiting = paired(context)
-    place = {seq: number for number, seq in enumerate(members)}
-    end = min((place[call.seq] for call in waiting if call.seq in place), default=len(members))
+    position = {seq: number for number, seq in enumerate(members)}
+    end = min(
+        (position[call.seq] for call in waiting if call.seq in position), default=len(members)
+    )
     for call, result in sorted(pairs, reverse=True):
-        if place.get(call, end) < end <= place.get(result, end):
-            end = place[call]
+        if position.get(call, end) < end <= position.get(result, end):
+            end = position[call]
     return end
 
 

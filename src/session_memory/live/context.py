@@ -30,7 +30,7 @@ def arranged(
         members = set(fold.members)
         if fold.is_undone or not members or not members.issubset(order):
             continue
-        first = next(place for place, seq in enumerate(order) if seq in members)
+        first = next(position for position, seq in enumerate(order) if seq in members)
         rest = [seq for seq in order[first:] if seq not in members]
         order = [*order[:first], fold.note_seq, *rest]
         in_force.append(fold)

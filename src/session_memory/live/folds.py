@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from session_memory.core.errors import CannotFold, CannotUnfold
-from session_memory.live.base import now, to_json
-from session_memory.live.compaction import KEPT_EXCHANGES, Plan, plan_compaction, splits_a_call
+from session_memory.live.compaction import (
+    KEPT_EXCHANGES,
+    CompactionPlan,
+    plan_compaction,
+    splits_a_call,
+)
+from session_memory.live.connection import now, to_json
 from session_memory.live.context import arranged
-from session_memory.live.messages import Messages, stored_message
+from session_memory.live.message_encoding import encode_message
+from session_memory.live.messages import MessageOperations
 from session_memory.live.rows import CompactionRow, MessageRow
-from session_memory.live.sessions import LANE, NOWHERE
+from session_memory.live.sessions import BRANCH_COLUMNS, NO_BASE
 
 _TAKE_SEQS = """
     update live_sessions
@@ -36,8 +42,8 @@ _COLUMNS = (
 )
 
 
-class Folds(Messages):
-    def plan_compaction(self, session_id: str, keep: int = KEPT_EXCHANGES) -> Plan:
+class FoldOperations(MessageOperations):
+    def plan_compaction(self, session_id: str, keep: int = KEPT_EXCHANGES) -> CompactionPlan:
         """Which messages of the context to fold so that the last ``keep`` exchanges stay."""
         return plan_compaction(self.load_active_messages(session_id), keep)
 
@@ -72,17 +78,17 @@ class Folds(Messages):
         }
         note = {"role": "system", "name": "compact_note", "content": note_content, "meta": meta}
         at = now()
-        row = stored_message({**note, "round_index": round_index}, at)
-        told = (before_tokens, after_tokens, round_index, at)
+        row = encode_message({**note, "round_index": round_index}, at)
+        figures = (before_tokens, after_tokens, round_index, at)
         with self._writing():
             key, _, _, note_seq = self._hold(session_id, fence, expect)
             folded = _members(session_id, self._context(session_id), from_seq, to_seq, members)
             fold = int(self._db.value(_TAKE_SEQS, {"key": key, "now": at}))
             # A lane of its own: the note stands where the fold stands, not at the end of the path.
-            lane = self._db.insert_one("live_lanes", LANE, (key, *NOWHERE))
-            self._insert(lane, note_seq, [row])
-            values = (key, fold, lane, note_seq, from_seq, to_seq, to_json(folded, "members"))
-            self._db.insert_one("live_folds", _COLUMNS, (*values, *told))
+            branch = self._db.insert_one("live_lanes", BRANCH_COLUMNS, (key, *NO_BASE))
+            self._insert(branch, note_seq, [row])
+            values = (key, fold, branch, note_seq, from_seq, to_seq, to_json(folded, "members"))
+            self._db.insert_one("live_folds", _COLUMNS, (*values, *figures))
         return fold, note_seq
 
     def undo_compaction(
@@ -93,9 +99,9 @@ class Folds(Messages):
         A fold that another one has folded in turn can only be undone after that one.
         """
         with self._writing():
-            key, lane, head, _ = self._hold(session_id, fence)
+            key, branch, head, _ = self._hold(session_id, fence)
             folds = self._folds(session_id, key)[0]
-            _, in_force = arranged(self._seqs(list(self._cuts(lane, head))), folds)
+            _, in_force = arranged(self._seqs(list(self._segments(branch, head))), folds)
             wanted = _unfoldable(session_id, in_force, compact_seq)
             at = now()
             self._db.execute(_UNDO, {"key": key, "fold": wanted, "now": at})
@@ -105,7 +111,7 @@ class Folds(Messages):
     def list_compactions(self, session_id: str) -> list[CompactionRow]:
         """Every fold ever made, the undone ones marked."""
         with self._reading():
-            return self._folds(session_id, self._where(session_id)[0])[0]
+            return self._folds(session_id, self._position(session_id)[0])[0]
 
 
 def _members(

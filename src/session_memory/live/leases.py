@@ -7,7 +7,7 @@ held and has not run out, whoever shows no fence cannot write either.
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.text import escaped, short_repr
-from session_memory.live.base import LONGEST_LEASE_MS, Live, is_usable, now
+from session_memory.live.connection import LONGEST_LEASE_MS, LiveConnection, is_usable, now
 from session_memory.live.rows import Lease
 
 TTL_MS = 30_000
@@ -25,7 +25,7 @@ _RENEW = """
     where session_id = :session and fence = :fence and lease_owner = :owner
     returning fence
 """
-# With a higher fence: what was given back opens nothing any more.
+# With a higher fence: what was params back opens nothing any more.
 _RELEASE = """
     update live_sessions set lease_owner = null, lease_until = 0, fence = fence + 1
     where session_id = :session and fence = :fence and lease_owner = :owner
@@ -37,7 +37,7 @@ _HOLDER = """
 """
 
 
-class Leases(Live):
+class LeaseOperations(LiveConnection):
     def acquire_lease(
         self, session_id: str, owner: str, *, ttl_ms: int = TTL_MS, force: bool = False
     ) -> Lease:
@@ -46,12 +46,12 @@ class Leases(Live):
         ``force`` takes it all the same, for a person who knows that its owner is gone.
         """
         at = now()
-        told = {"owner": escaped(owner), "until": at + _checked(ttl_ms), "now": at}
-        told["force"] = int(force)
+        params = {"owner": escaped(owner), "until": at + _checked(ttl_ms), "now": at}
+        params["force"] = int(force)
         with self._writing():
             fence = None
             if is_usable(session_id):
-                fence = self._db.value(_TAKE, {"session": session_id, **told})
+                fence = self._db.value(_TAKE, {"session": session_id, **params})
             if fence is None:
                 raise self._refusal(session_id)
         return Lease(session_id, owner, int(fence), at + ttl_ms)
@@ -59,14 +59,14 @@ class Leases(Live):
     def renew_lease(self, lease: Lease, *, ttl_ms: int = TTL_MS) -> Lease:
         until = now() + _checked(ttl_ms)
         with self._writing():
-            if self._db.one(_RENEW, {**_told(lease), "until": until}) is None:
+            if self._db.one(_RENEW, {**_given(lease), "until": until}) is None:
                 raise self._refusal(lease.session_id, lease.fence)
         return Lease(lease.session_id, lease.owner, lease.fence, until)
 
     def release_lease(self, lease: Lease) -> bool:
         """Give it back; False when it was lost already."""
         with self._writing():
-            return self._db.one(_RELEASE, _told(lease)) is not None
+            return self._db.one(_RELEASE, _given(lease)) is not None
 
     def lease_holder(self, session_id: str) -> Lease | None:
         """Who may write now, if it is one alone."""
@@ -85,7 +85,7 @@ def _checked(ttl_ms: int) -> int:
     return ttl_ms
 
 
-def _told(lease: Lease) -> dict[str, object]:
+def _given(lease: Lease) -> dict[str, object]:
     return {
         "session": lease.session_id,
         "owner": escaped(lease.owner),

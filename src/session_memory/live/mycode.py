@@ -7,16 +7,33 @@ session that was interrupted says so with `SessionStore.repair_session`.
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from session_memory.core.errors import HeadMoved, NewerSchema, NotOnPath, UnknownLiveSession
-from session_memory.live.base import check_id
 from session_memory.live.blocks import text_of
 from session_memory.live.compaction import THRESHOLD, should_compact
+from session_memory.live.connection import check_id
+from session_memory.live.mycode_messages import (
+    Message,
+    apply_compact,
+    apply_rewind,
+    as_summary,
+    build_compact_event,
+    build_message,
+    build_rewind_event,
+    document_block,
+    image_block,
+    is_place,
+    iso_time,
+    text_block,
+    thinking_block,
+    tool_result_block,
+    tool_use_block,
+    user_text_message,
+)
 from session_memory.live.rows import MessageRow, SessionRow
 from session_memory.live.sessions import Draft
 from session_memory.live.shapes import as_blocks
@@ -48,117 +65,14 @@ DEFAULT_SESSION_TITLE = "New chat"
 DEFAULT_COMPACT_THRESHOLD = THRESHOLD
 ALL = 2**31 - 1
 
-SUMMARY = "[Conversation Summary]\n\n"
-ACKNOWLEDGED = "I have read the summary and go on from there."
-
 T = TypeVar("T")
-Message = dict[str, Any]
 SessionData = dict[str, Any]
-
-
-# ---------------------------------------------------------------- messages and events
-
-
-def build_message(role: str, blocks: list[Message], *, meta: Message | None = None) -> Message:
-    return {"role": role, "content": blocks, **_meta(meta)}
-
-
-def user_text_message(text: str, *, meta: Message | None = None) -> Message:
-    return build_message("user", [text_block(text)], meta=meta)
-
-
-def text_block(text: str, *, meta: Message | None = None) -> Message:
-    return {"type": "text", "text": text, **_meta(meta)}
-
-
-def thinking_block(text: str, *, meta: Message | None = None) -> Message:
-    return {"type": "thinking", "text": text, **_meta(meta)}
-
-
-def image_block(
-    data: str, *, mime_type: str, name: str | None = None, meta: Message | None = None
-) -> Message:
-    return {"type": "image", "data": data, "mime_type": mime_type, **_named(name), **_meta(meta)}
-
-
-def document_block(
-    data: str, *, mime_type: str, name: str | None = None, meta: Message | None = None
-) -> Message:
-    return {"type": "document", "data": data, "mime_type": mime_type, **_named(name), **_meta(meta)}
-
-
-def tool_use_block(
-    *, tool_id: str, name: str, input: Message | None = None, meta: Message | None = None
-) -> Message:
-    called = {"type": "tool_use", "id": tool_id, "name": name, "input": dict(input or {})}
-    return {**called, **_meta(meta)}
-
-
-def tool_result_block(
-    *,
-    tool_use_id: str,
-    model_text: str,
-    display_text: str,
-    is_error: bool = False,
-    content: list[Message] | None = None,
-    meta: Message | None = None,
-) -> Message:
-    """``model_text`` is what the model is told, ``display_text`` what a person is shown."""
-    result = {
-        "type": "tool_result",
-        "tool_use_id": tool_use_id,
-        "model_text": model_text,
-        "display_text": display_text,
-        "is_error": is_error,
-    }
-    return {**result, **({"content": content} if content else {}), **_meta(meta)}
-
-
-def build_compact_event(
-    summary_text: str,
-    *,
-    provider: str,
-    model: str,
-    compacted_count: int,
-    usage: Message | None = None,
-) -> Message:
-    """To be appended: everything visible so far is then behind the summary."""
-    meta = {"provider": provider, "model": model, "compacted_count": compacted_count}
-    told = meta if usage is None else {**meta, "usage": usage}
-    return build_message("compact", [text_block(summary_text)], meta=told)
-
-
-def build_rewind_event(rewind_to: int) -> Message:
-    return {"role": "rewind", "meta": {"rewind_to": rewind_to, "created_at": _iso(None)}}
-
-
-def apply_compact(messages: Sequence[Message]) -> list[Message]:
-    """A raw log with its last ``compact`` event as the summary that the model is sent."""
-    places = [at for at, message in enumerate(messages) if message.get("role") == "compact"]
-    if not places:
-        return list(messages)
-    last = places[-1]
-    return [*_as_summary(text_of(messages[last].get("content"))), *messages[last + 1 :]]
-
-
-def apply_rewind(messages: Sequence[Message]) -> list[Message]:
-    """A raw log with its ``rewind`` events carried out, each on what was visible at its moment."""
-    visible: list[Message] = []
-    for message in messages:
-        if message.get("role") != "rewind":
-            visible.append(message)
-            continue
-        to = (message.get("meta") or {}).get("rewind_to", 0)
-        if not _is_place(to, len(visible)):
-            raise NotOnPath("of this log", to)
-        visible = visible[:to]
-    return visible
 
 
 # ---------------------------------------------------------------- the store
 
 
-class SessionStore:
+class MycodeSessionStore:
     """One store for every session; ``place`` is a file or a ``postgresql://`` address."""
 
     def __init__(self, place: str | Path | None = None, *, durability: str = "full") -> None:
@@ -180,7 +94,7 @@ class SessionStore:
     ) -> SessionData:
         """A session that is on no disk until `append_message` is called with its id."""
         draft = self._draft(None, title, provider=provider, model=model, cwd=cwd, api_base=api_base)
-        now = _iso(None)
+        now = iso_time(None)
         session = {
             "id": draft.session_id,
             "title": title or DEFAULT_SESSION_TITLE,
@@ -205,8 +119,8 @@ class SessionStore:
         api_base: str | None,
     ) -> SessionData:
         """A new session; an id that is taken is refused, and what it names stays as it is."""
-        told = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
-        draft = self._draft(session_id, title, **told)
+        settings = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
+        draft = self._draft(session_id, title, **settings)
 
         def create() -> SessionData:
             self._live.create_session(session_id=draft.session_id, **draft.fields)
@@ -216,16 +130,16 @@ class SessionStore:
 
     async def list_sessions(self, *, cwd: str | None = None) -> list[Message]:
         """Newest first."""
-        where = _directory(cwd) if cwd else None
+        directory = _directory(cwd) if cwd else None
 
         def listed() -> list[Message]:
-            return [_to_meta(row) for row in self._live.list_sessions(cwd=where, limit=ALL)]
+            return [_to_meta(row) for row in self._live.list_sessions(cwd=directory, limit=ALL)]
 
         return await _in_thread(listed)
 
     async def latest_session(self, *, cwd: str | None = None) -> Message | None:
-        where = _directory(cwd) if cwd else None
-        row = await _in_thread(lambda: self._live.latest_session(cwd=where))
+        directory = _directory(cwd) if cwd else None
+        row = await _in_thread(lambda: self._live.latest_session(cwd=directory))
         return None if row is None else _to_meta(row)
 
     def load_session_sync(self, session_id: str) -> SessionData | None:
@@ -247,7 +161,7 @@ class SessionStore:
         await _in_thread(clear)
 
     async def delete_session(self, session_id: str) -> None:
-        """Hide it; only ``forget`` erases. Its id is not given out again."""
+        """Hide it; only ``forget`` erases. Its id is not settings out again."""
         check_id(session_id)
         await _in_thread(lambda: self._live.close_session(session_id))
 
@@ -268,8 +182,8 @@ class SessionStore:
         api_base: str | None,
     ) -> None:
         """Append a message, or a ``compact`` or ``rewind`` event; the first makes the session."""
-        told = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
-        draft = self._draft(session_id, None, **told)
+        settings = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
+        draft = self._draft(session_id, None, **settings)
         await _in_thread(lambda: self._append(draft, message))
 
     def _append(self, draft: Draft, message: Message) -> None:
@@ -297,7 +211,7 @@ class SessionStore:
         while True:
             head = self._live.head(session_id)
             ends = [end for _, end in self._visible(session_id)]
-            if not _is_place(rewind_to, len(ends)):
+            if not is_place(rewind_to, len(ends)):
                 raise NotOnPath(session_id, rewind_to)
             to = ends[rewind_to - 1] if rewind_to else 0
             # Somebody may have appended meanwhile: then what is visible is looked at again.
@@ -324,11 +238,11 @@ class SessionStore:
 
     # ------------------------------------------------------------ shapes
 
-    def _draft(self, session_id: str | None, title: str | None, **told: Any) -> Draft:
+    def _draft(self, session_id: str | None, title: str | None, **settings: Any) -> Draft:
         metadata = {"message_format_version": MESSAGE_FORMAT_VERSION}
-        told["cwd"] = _directory(told["cwd"])
+        settings["cwd"] = _directory(settings["cwd"])
         return self._live.draft_session(
-            session_id=session_id, title=title or None, metadata=metadata, **told
+            session_id=session_id, title=title or None, metadata=metadata, **settings
         )
 
     def _loaded(self, session_id: str) -> SessionData:
@@ -350,18 +264,10 @@ class SessionStore:
 
 def _as_mycode(row: MessageRow) -> Iterator[Message]:
     if row.name == "compact_note":
-        yield from _as_summary(text_of(row.content))
+        yield from as_summary(text_of(row.content))
     else:
-        told = as_blocks(row)
-        yield {name: told[name] for name in ("role", "content", "meta") if told.get(name)}
-
-
-def _as_summary(text: str) -> list[Message]:
-    synthetic = {"synthetic": True}
-    return [
-        build_message("user", [text_block(SUMMARY + text)], meta=synthetic),
-        build_message("assistant", [text_block(ACKNOWLEDGED)], meta=synthetic),
-    ]
+        blocks = as_blocks(row)
+        yield {name: blocks[name] for name in ("role", "content", "meta") if blocks.get(name)}
 
 
 def _to_meta(row: SessionRow) -> Message:
@@ -377,8 +283,8 @@ def _to_meta(row: SessionRow) -> Message:
         "cwd": row.cwd,
         "api_base": row.api_base,
         "message_format_version": version,
-        "created_at": _iso(row.created_at),
-        "updated_at": _iso(row.updated_at),
+        "created_at": iso_time(row.created_at),
+        "updated_at": iso_time(row.updated_at),
     }
 
 
@@ -387,22 +293,9 @@ async def _in_thread(operation: Callable[[], T]) -> T:
     return await asyncio.shield(asyncio.to_thread(operation))
 
 
-def _is_place(to: Any, length: int) -> bool:
-    return isinstance(to, int) and not isinstance(to, bool) and 0 <= to <= length
-
-
 def _directory(cwd: str) -> str:
     return os.path.abspath(cwd)  # noqa: PTH100
 
 
-def _iso(milliseconds: int | None) -> str:
-    moment = datetime.now(UTC) if milliseconds is None else None
-    return (moment or datetime.fromtimestamp((milliseconds or 0) / 1000, UTC)).isoformat()
-
-
-def _meta(meta: Message | None) -> Message:
-    return {"meta": dict(meta)} if meta else {}
-
-
-def _named(name: str | None) -> Message:
-    return {"name": name} if name else {}
+# mycode calls it so: a runtime only changes the module it imports from.
+SessionStore = MycodeSessionStore

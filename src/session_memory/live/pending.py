@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from session_memory.live.base import is_usable, now
 from session_memory.live.blocks import calls_in, pending_in, result_like
-from session_memory.live.messages import Messages, stored_message
+from session_memory.live.connection import is_usable, now
+from session_memory.live.message_encoding import encode_message
+from session_memory.live.messages import MessageOperations
 from session_memory.live.rows import MessageRow, PendingCall, ResumePlan, SessionStateRow
 
 INTERRUPTED = "The tool did not finish: the run was interrupted before its result was recorded."
@@ -20,7 +21,7 @@ _ROUND = """
 """
 
 
-class Pending(Messages):
+class PendingOperations(MessageOperations):
     def pending(self, session_id: str) -> list[PendingCall]:
         """Calls without a result, wherever on the path they stand. Reading writes nothing."""
         return pending_in(self.load_path(session_id))
@@ -46,19 +47,19 @@ class Pending(Messages):
 
     def _answer_pending(self, session_id: str, text: str, fence: int | None) -> list[int]:
         with self._writing():
-            _, lane, head, _ = self._hold(session_id, fence)
-            path = self._path(session_id, list(self._cuts(lane, head)))
+            _, branch, head, _ = self._hold(session_id, fence)
+            path = self._path(session_id, list(self._segments(branch, head)))
             missing = pending_in(path)
             if not missing:
                 return []
             made = {message.seq: message for message in path}
-            _, lane, head, _ = self._advance(session_id, len(missing), fence=fence)
+            _, branch, head, _ = self._advance(session_id, len(missing), fence=fence)
             first, at = head - len(missing) + 1, now()
             self._insert(
-                lane,
+                branch,
                 first,
                 [
-                    stored_message(result_like(call, made[call.seq], text), at, call.seq)
+                    encode_message(result_like(call, made[call.seq], text), at, call.seq)
                     for call in missing
                 ],
             )
@@ -71,7 +72,7 @@ class Pending(Messages):
             row = self._db.one(_STATE, {"session": session_id})
             if row is None:
                 return None
-            path = self._path(session_id, list(self._cuts(row[3], row[4])))
+            path = self._path(session_id, list(self._segments(row[3], row[4])))
         return SessionStateRow(
             session_id=session_id,
             next_seq=row[0],

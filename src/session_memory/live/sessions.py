@@ -12,7 +12,14 @@ from session_memory.core.errors import (
     UnknownLiveSession,
 )
 from session_memory.core.text import escaped
-from session_memory.live.base import Live, check_id, from_json, is_usable, now, to_json
+from session_memory.live.connection import (
+    LiveConnection,
+    check_id,
+    from_json,
+    is_usable,
+    now,
+    to_json,
+)
 from session_memory.live.rows import SessionKind, SessionRow, SessionStatus, SubagentLifecycle
 from session_memory.store.database import Row
 
@@ -58,50 +65,15 @@ _LIST = f"""
         (select id from live_sessions where session_id = :last)))
     order by updated_at desc, s.id desc limit :limit
 """
-_SET_STATUS = """
-    update live_sessions set status = :status, updated_at = :now, revision = revision + 1
-    where session_id = :session and status <> 'closed'{guard} returning id
-"""
-_CLOSE = """
-    update live_sessions set status = 'closed', updated_at = :now, revision = revision + 1,
-        lease_owner = null, lease_until = 0, fence = fence + 1
-    where session_id = :session and status <> 'closed'
-"""
-_MAY_CLOSE = """
-    update live_sessions set fence = fence where session_id = :session{guard} returning status
-"""
-_REOPEN = """
-    update live_sessions set status = 'active', updated_at = :now, revision = revision + 1
-    where session_id = :session and status = 'closed'
-"""
-_TOUCH = """
-    update live_sessions set updated_at = :now, revision = revision + 1
-    where session_id = :session and status <> 'closed'{guard} returning id
-"""
-_SET_PROMPT = "update live_settings set system_prompt = :prompt where session_key = :key"
-_SET_TITLE = """
-    update live_sessions set title = :title, updated_at = :now, revision = revision + 1
-    where session_id = :session and status <> 'closed'{guard} returning id
-"""
-_ORPHAN = """
-    update live_sessions set detached_from = parent_session_id, parent_session_id = null,
-        revision = revision + 1
-    where session_id = :session
-"""
-_ADOPT = """
-    update live_sessions set parent_session_id = detached_from, detached_from = null,
-        revision = revision + 1
-    where detached_from = :session and status <> 'closed'
-"""
 _PARENT = """
     update live_sessions set fence = fence where session_id = :session and status <> 'closed'
     returning spawn_depth
 """
 _SET_LANE = "update live_sessions set lane_id = :lane where id = :key"
-LANE = ("session_key", "base_lane", "base_seq", "base_at", "base_limit")
-NOWHERE = (None, 0, 0, 0)
+BRANCH_COLUMNS = ("session_key", "base_lane", "base_seq", "base_at", "base_limit")
+NO_BASE = (None, 0, 0, 0)
 _SETTINGS = ("session_key", "system_prompt", "config", "metadata")
-_TOLD = (
+_SETTABLE = (
     "model",
     "parent_session_id",
     "spawn_tool_call_id",
@@ -120,7 +92,7 @@ _COLUMNS = (
     "spawn_depth",
     "lifecycle",
     "forked_at",
-    *_TOLD,
+    *_SETTABLE,
     "lane_id",
     "head",
     "next_seq",
@@ -137,7 +109,7 @@ _CREATE = f"""
     on conflict (session_id) do nothing returning id
 """
 _DRAFTABLE = frozenset(
-    {"system_prompt", "config", "metadata", "kind", "lifecycle", *_TOLD} - {"forked_from"}
+    {"system_prompt", "config", "metadata", "kind", "lifecycle", *_SETTABLE} - {"forked_from"}
 )
 
 
@@ -148,7 +120,7 @@ class Draft(msgspec.Struct, frozen=True):
     fields: dict[str, Any]
 
 
-class Sessions(Live):
+class SessionOperations(LiveConnection):
     def create_session(
         self,
         *,
@@ -183,7 +155,7 @@ class Sessions(Live):
             "api_base": api_base,
         }
         with self._writing():
-            if not self._begun(wanted, fields):
+            if not self._create_if_new(wanted, fields):
                 raise SessionExists(wanted)
         return wanted
 
@@ -197,35 +169,35 @@ class Sessions(Live):
             raise InvalidRecord(f"a session has no {unknown[0]}", field=unknown[0])
         return Draft(check_id(session_id) if session_id is not None else new_session_id(), fields)
 
-    def _begun(self, session_id: str, fields: dict[str, Any]) -> bool:
+    def _create_if_new(self, session_id: str, fields: dict[str, Any]) -> bool:
         """Make a session; False when there is one of that name, which stays as it is."""
         depth, kind = 0, SessionKind(fields.get("kind") or SessionKind.ROOT)
         if fields.get("parent_session_id") is not None:
             depth, kind = self._depth_below(fields["parent_session_id"]), SessionKind.SUBAGENT
         lifecycle = SubagentLifecycle(fields.get("lifecycle") or SubagentLifecycle.EPHEMERAL)
-        told = {**fields, "kind": kind, "lifecycle": lifecycle, "spawn_depth": depth}
-        return self._create(session_id, told) is not None
+        full = {**fields, "kind": kind, "lifecycle": lifecycle, "spawn_depth": depth}
+        return self._create(session_id, full) is not None
 
     def _create(
         self,
         session_id: str,
-        told: dict[str, Any],
-        base: tuple[int | None, int, int, int] = NOWHERE,
+        fields: dict[str, Any],
+        base: tuple[int | None, int, int, int] = NO_BASE,
         head: int = 0,
         next_seq: int = 1,
     ) -> int | None:
         at = now()
         values: dict[str, Any] = {
             **dict.fromkeys(_COLUMNS, 0),
-            **{name: _text(told.get(name)) for name in _TOLD},
+            **{name: stored_text(fields.get(name)) for name in _SETTABLE},
             "session_id": session_id,
             "created_at": at,
             "updated_at": at,
             "status": SessionStatus.ACTIVE.value,
-            "kind": told["kind"].value,
-            "lifecycle": told["lifecycle"].value,
-            "spawn_depth": told["spawn_depth"],
-            "forked_at": head if told.get("forked_from") else None,
+            "kind": fields["kind"].value,
+            "lifecycle": fields["lifecycle"].value,
+            "spawn_depth": fields["spawn_depth"],
+            "forked_at": head if fields.get("forked_from") else None,
             "head": head,
             "next_seq": next_seq,
             "revision": 1,
@@ -233,12 +205,12 @@ class Sessions(Live):
         key = self._db.value(_CREATE, values)
         if key is None:
             return None
-        config, metadata = told.get("config") or {}, told.get("metadata") or {}
+        config, metadata = fields.get("config") or {}, fields.get("metadata") or {}
         texts = (to_json(config, "config"), to_json(metadata, "metadata"))
-        settings = (key, _text(told.get("system_prompt")), *texts)
+        settings = (key, stored_text(fields.get("system_prompt")), *texts)
         self._db.insert("live_settings", _SETTINGS, [settings])
-        lane = self._db.insert_one("live_lanes", LANE, (key, *base))
-        self._db.execute(_SET_LANE, {"lane": lane, "key": key})
+        branch = self._db.insert_one("live_lanes", BRANCH_COLUMNS, (key, *base))
+        self._db.execute(_SET_LANE, {"lane": branch, "key": key})
         return int(key)
 
     def _depth_below(self, parent: str) -> int:
@@ -249,8 +221,6 @@ class Sessions(Live):
         if found + 1 > MAX_SPAWN_DEPTH:
             raise SpawnTooDeep(parent, found + 1, MAX_SPAWN_DEPTH)
         return int(found) + 1
-
-    # ------------------------------------------------------------ find
 
     def get_session(self, session_id: str, *, with_closed: bool = False) -> SessionRow | None:
         """None where there is no such session; a closed one only where asked for."""
@@ -280,7 +250,7 @@ class Sessions(Live):
         ``since`` and ``until`` bound that time, in milliseconds.
         """
         wanted = {
-            "cwd": _text(cwd),
+            "cwd": stored_text(cwd),
             "status": None if status is None else SessionStatus(status).value,
             "since": since,
             "until": until,
@@ -304,75 +274,6 @@ class Sessions(Live):
     def _children(self, session_id: str) -> list[SessionRow]:
         return [to_session(row) for row in self._db.all(_CHILDREN, {"session": session_id})]
 
-    # ------------------------------------------------------------ change
-
-    def archive_session(self, session_id: str, *, fence: int | None = None) -> None:
-        """It stays readable and refuses appends."""
-        with self._writing():
-            self._change(_SET_STATUS, session_id, fence, status=SessionStatus.ARCHIVED.value)
-
-    def unarchive_session(self, session_id: str) -> None:
-        with self._writing():
-            self._change(_SET_STATUS, session_id, status=SessionStatus.ACTIVE.value)
-
-    def update_session_prompt(
-        self, session_id: str, system_prompt: str | None, *, fence: int | None = None
-    ) -> None:
-        with self._writing():
-            [key] = self._change(_TOUCH, session_id, fence)
-            self._db.execute(_SET_PROMPT, {"key": key, "prompt": _text(system_prompt)})
-
-    def rename_session(self, session_id: str, title: str, *, fence: int | None = None) -> None:
-        with self._writing():
-            self._change(_SET_TITLE, session_id, fence, title=_text(title))
-
-    def close_session(
-        self, session_id: str, *, cascade: bool = True, fence: int | None = None
-    ) -> int:
-        """Hide a session, with what lives as long as it does; how many were hidden.
-
-        Its linked and ephemeral subagents go with it, at any depth; detached ones go on without a
-        parent. Without ``cascade`` all of them do. Nothing is erased: usage still counts, and
-        whoever knows the id can read it.
-        """
-        with self._writing():
-            if self._session(session_id) is None:
-                return 0
-            [status] = self._change(_MAY_CLOSE, session_id, fence)
-            return 0 if status == SessionStatus.CLOSED else self._close(session_id, cascade)
-
-    def _close(self, session_id: str, cascade: bool) -> int:
-        closed = 1
-        self._db.execute(_CLOSE, {"session": session_id, "now": now()})
-        for child in self._children(session_id):
-            if cascade and child.lifecycle != SubagentLifecycle.DETACHED:
-                closed += self._close(child.session_id, cascade)
-            else:
-                self._db.execute(_ORPHAN, {"session": child.session_id})
-        return closed
-
-    def reopen_session(self, session_id: str) -> None:
-        """Bring one closed session back, and to it those subagents that went on without it."""
-        with self._writing():
-            if self._session(session_id) is None:
-                raise UnknownLiveSession(session_id)
-            self._db.execute(_REOPEN, {"session": session_id, "now": now()})
-            self._db.execute(_ADOPT, {"session": session_id})
-
-    def finish_subagent(
-        self, session_id: str, *, completed: bool = True, fence: int | None = None
-    ) -> bool:
-        """An ephemeral subagent that completed is closed; whether it was."""
-        with self._writing():
-            row = self._session(session_id)
-            if row is None or row.status == SessionStatus.CLOSED:
-                raise UnknownLiveSession(session_id)
-            if not completed or row.kind != SessionKind.SUBAGENT:
-                return False
-            if row.lifecycle != SubagentLifecycle.EPHEMERAL:
-                return False
-            return self.close_session(session_id, fence=fence) > 0
-
 
 def new_session_id() -> str:
     return "sess_" + secrets.token_hex(12)
@@ -388,5 +289,5 @@ def to_session(row: Row) -> SessionRow:
     return SessionRow(**fields)
 
 
-def _text(value: str | None) -> str | None:
+def stored_text(value: str | None) -> str | None:
     return None if value is None else escaped(value)

@@ -32,7 +32,7 @@ LONGEST_LINE = 1 << 30
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-class Unreadable(NamedTuple):
+class BadLine(NamedTuple):
     """A line that is no entry of its session: where it stands and why."""
 
     offset: int
@@ -45,7 +45,7 @@ class Entries(list[Entry]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.problems: list[Unreadable] = []
+        self.problems: list[BadLine] = []
 
 
 class SkillLog:
@@ -197,7 +197,7 @@ def _read_line(
                 found.append(entry)
                 return
             reason = f"an entry of session {short_repr(entry.session_id)}"
-    found.problems.append(Unreadable(offset, length, reason))
+    found.problems.append(BadLine(offset, length, reason))
 
 
 # ---------------------------------------------------------------- refusals

@@ -152,8 +152,8 @@ def _since(window: str, now: int | None) -> int:
     """The first moment of a window: ``all``, or so many ``min``, ``h``, ``d`` or ``w`` ago."""
     if window == ALWAYS:
         return MIN_MS
-    told = _WINDOW.fullmatch(window.strip().lower())
-    if told is None:
+    given = _WINDOW.fullmatch(window.strip().lower())
+    if given is None:
         hint = "Write all, 30min, 12h, 7d or 2w."
         raise InvalidTime(f"no window: {short_repr(window)}", hint, field="window")
-    return (now_ms() if now is None else now) - int(told[1]) * _UNIT_MS[told[2]]
+    return (now_ms() if now is None else now) - int(given[1]) * _UNIT_MS[given[2]]

@@ -11,14 +11,16 @@ from types import TracebackType
 from session_memory.core.errors import StoreError
 from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
-from session_memory.live.base import place_of
 from session_memory.live.compaction import should_compact
-from session_memory.live.folds import Folds
-from session_memory.live.leases import Leases
-from session_memory.live.moves import Moves
-from session_memory.live.pending import Pending
-from session_memory.live.subscribe import Subscriptions
-from session_memory.live.usage import Usages
+from session_memory.live.connection import place_of
+from session_memory.live.folds import FoldOperations
+from session_memory.live.fork import ForkOperations
+from session_memory.live.head import HeadOperations
+from session_memory.live.leases import LeaseOperations
+from session_memory.live.pending import PendingOperations
+from session_memory.live.session_status import StatusOperations
+from session_memory.live.subscribe import FollowOperations
+from session_memory.live.usage import UsageOperations
 from session_memory.store.database import connect
 from session_memory.store.migrations import migrate
 
@@ -26,7 +28,16 @@ DEFAULT = "~/.session-memory/memory.db"
 DURABILITIES = ("full", "normal")
 
 
-class SessionStore(Moves, Folds, Pending, Subscriptions, Leases, Usages):
+class SessionStore(
+    StatusOperations,
+    HeadOperations,
+    ForkOperations,
+    FoldOperations,
+    PendingOperations,
+    FollowOperations,
+    LeaseOperations,
+    UsageOperations,
+):
     """Safe for many threads and processes, on SQLite and on PostgreSQL."""
 
     @classmethod
@@ -41,8 +52,8 @@ class SessionStore(Moves, Folds, Pending, Subscriptions, Leases, Usages):
         if durability not in DURABILITIES:
             hint = f"Choose one of: {', '.join(DURABILITIES)}"
             raise StoreError(f"unknown durability {short_repr(durability)}", hint)
-        told = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
-        db = connect(place_of(told), durability=durability)
+        given = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
+        db = connect(place_of(given), durability=durability)
         try:
             migrate(db, now_ms())
         except BaseException:

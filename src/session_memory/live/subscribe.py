@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 
 from session_memory.core.errors import UnknownLiveSession
-from session_memory.live.base import is_usable
-from session_memory.live.messages import OF_SESSION, Messages
+from session_memory.live.connection import is_usable
+from session_memory.live.message_reading import OF_SESSION
+from session_memory.live.messages import MessageOperations
 from session_memory.live.rows import MessageRow
 
 POLL_S = 0.05
@@ -24,7 +25,7 @@ _FIRST = """
 """
 
 
-class Subscriptions(Messages):
+class FollowOperations(MessageOperations):
     def events(
         self,
         session_id: str,
@@ -56,7 +57,7 @@ class Subscriptions(Messages):
     def messages_after(self, session_id: str, after: int) -> list[MessageRow]:
         """Everything appended since, on the path or off it, notes included."""
         with self._reading():
-            key = self._where(session_id)[0]
+            key = self._position(session_id)[0]
             rows = self._db.all(OF_SESSION, {"key": key, "after": after})
             found = {m.seq: m for m in self._messages(session_id, rows)}
             if after < self._shared(key):
@@ -74,9 +75,9 @@ class Subscriptions(Messages):
         return int(next_seq if first is None else first) - 1
 
     def _revision(self, session_id: str) -> tuple[int, str]:
-        with self._turn:
-            told = {"session": session_id}
-            found = self._db.one(_REVISION, told) if is_usable(session_id) else None
+        with self._exclusive:
+            params = {"session": session_id}
+            found = self._db.one(_REVISION, params) if is_usable(session_id) else None
         if found is None:
             raise UnknownLiveSession(session_id)
         return found[0], found[1]

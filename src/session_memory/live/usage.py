@@ -5,8 +5,8 @@ from typing import Any
 
 from session_memory.core.errors import UnknownLiveSession
 from session_memory.core.text import escaped
-from session_memory.live.base import Live, is_usable, now
 from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
+from session_memory.live.connection import LiveConnection, is_usable, now
 from session_memory.live.rows import UsageRow
 
 _SESSION = "select id, send_index from live_sessions where session_id = :session"
@@ -53,7 +53,7 @@ _NAMES = (
 )
 
 
-class Usages(Live):
+class UsageOperations(LiveConnection):
     def begin_send(self, session_id: str, *, fence: int | None = None) -> int:
         """A new send: its number, which usage from now on belongs to."""
         with self._writing():
@@ -82,11 +82,18 @@ class Usages(Live):
         completion = output_tokens(usage) if completion_tokens is None else completion_tokens
         if total_tokens is None and prompt is not None and completion is not None:
             total_tokens = prompt + completion
-        told = (prompt, completion, total_tokens, read, written)
+        params = (prompt, completion, total_tokens, read, written)
         with self._writing():
             key, sent = self._change(_HOLD, session_id, fence)
             sent = sent if send_index is None else send_index
-            row = (key, sent, round_index, *told, None if model is None else escaped(model), now())
+            row = (
+                key,
+                sent,
+                round_index,
+                *params,
+                None if model is None else escaped(model),
+                now(),
+            )
             self._db.insert_one("live_usage", _COLUMNS, row)
 
     def list_usage(self, session_id: str) -> list[UsageRow]:

@@ -8,9 +8,9 @@ import msgspec
 
 from session_memory.core.errors import AmbiguousSession, UnknownLiveSession
 from session_memory.core.text import short_repr
-from session_memory.live.base import SESSION_ID
 from session_memory.live.blocks import calls_in, results_in, text_of
-from session_memory.live.compaction import Plan, plain_summary, plan_compaction
+from session_memory.live.compaction import CompactionPlan, plain_summary, plan_compaction
+from session_memory.live.connection import SESSION_ID
 from session_memory.live.rows import (
     CompactionRow,
     MessageRow,
@@ -147,7 +147,7 @@ def compact_live(
     """
     head = live.head(session_id)
     context = live.load_active_messages(session_id)
-    plan: Plan = plan_compaction(context, keep)
+    plan: CompactionPlan = plan_compaction(context, keep)
     if not plan:
         return Compacted(session_id)
     members = set(plan.members)

@@ -33,8 +33,8 @@ def command(settings: Settings, what: str, session: str | None, new_id: str | No
     import msgspec
 
     from session_memory.collect.live_histories import collected_history, history_at
+    from session_memory.live.import_history import import_history
     from session_memory.live.store import SessionStore
-    from session_memory.live.taking_over import take_over
     from session_memory.views.lookup import find_session
 
     config = settings.configuration()
@@ -45,7 +45,7 @@ def command(settings: Settings, what: str, session: str | None, new_id: str | No
         with settings.opened(config) as store:
             history = collected_history(store, find_session(store, what))
     with SessionStore.open(settings.where(config)) as live:
-        done = take_over(live, history, new_id)
+        done = import_history(live, history, new_id)
     if settings.as_json:
         print_json(msgspec.to_builtins(done))
     elif not settings.quiet:

@@ -7,7 +7,7 @@ from session_memory.core.history import FoldStep, History, HistoryStep, MessageS
 from session_memory.live.store import SessionStore
 
 
-class TakenOver(msgspec.Struct, kw_only=True):
+class ImportedSession(msgspec.Struct, kw_only=True):
     """``plain_notes``: summaries that could not stand in the place of what they sum up, and were
     appended as messages instead."""
 
@@ -19,7 +19,9 @@ class TakenOver(msgspec.Struct, kw_only=True):
     left_out: dict[str, int] = {}
 
 
-def take_over(live: SessionStore, history: History, session_id: str | None = None) -> TakenOver:
+def import_history(
+    live: SessionStore, history: History, session_id: str | None = None
+) -> ImportedSession:
     """Begin a live session with everything a history holds; by default it keeps its id."""
     metadata = {**history.about.get("metadata", {}), "imported_from": history.origin}
     # One transaction for all steps: a session that is half there is none that could go on.
@@ -29,20 +31,20 @@ def take_over(live: SessionStore, history: History, session_id: str | None = Non
             metadata=metadata,
             session_id=session_id or history.native_id,
         )
-        taking = _Taking(live, created)
+        imported = _Import(live, created)
         for step in history.steps:
-            taking.take(step)
-    taking.done.left_out = history.left_out
-    return taking.done
+            imported.take(step)
+    imported.done.left_out = history.left_out
+    return imported.done
 
 
-class _Taking:
+class _Import:
     def __init__(self, live: SessionStore, session_id: str) -> None:
         self._live = live
         self._id = session_id
         self._seqs: dict[int, int] = {}
         self._folds: dict[int, tuple[int, int]] = {}
-        self.done = TakenOver(session_id=session_id)
+        self.done = ImportedSession(session_id=session_id)
 
     def take(self, step: HistoryStep) -> None:
         match step:

@@ -6,7 +6,7 @@ import pytest
 
 from session_memory.core.errors import CannotFold, CannotUnfold, NothingToUndo, NotOnPath
 from session_memory.live import MessageState, SessionStore
-from session_memory.live.lanes import _runs
+from session_memory.live.branches import _runs
 
 
 def said(live: SessionStore, count: int = 6) -> str:

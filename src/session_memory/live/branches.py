@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from session_memory.core.errors import NotOnPath, StoreDamaged
-from session_memory.live.base import Live
+from session_memory.live.connection import LiveConnection
 from session_memory.store.database import Row
 
 COLUMNS = (
@@ -55,29 +55,29 @@ _FIND = f"{_SELECT} where lane_id = :lane and seq = :seq"
 # More holes than this in what is wanted of a lane, and it is cheaper to read it whole.
 MOST_RUNS = 16
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 Base = tuple[int | None, int, int, int]
 
 
-class Cut(NamedTuple):
+class Segment(NamedTuple):
     """The part of a lane on a path: up to ``place``, of what had a seq below ``limit``."""
 
-    lane: int
-    place: Place
+    branch: int
+    position: Position
     limit: int
 
     def holds(self, seq: int, stands_after: int | None) -> bool:
-        return seq < self.limit and place(seq, stands_after) <= self.place
+        return seq < self.limit and position(seq, stands_after) <= self.position
 
 
-def place(seq: int, stands_after: int | None) -> Place:
+def position(seq: int, stands_after: int | None) -> Position:
     return (seq if stands_after is None else stands_after, seq)
 
 
 def in_order(rows: list[Row]) -> list[Row]:
     """Rows by their place; they come by seq, which is nearly always the same."""
     if any(row[1] is not None for row in rows):
-        rows.sort(key=lambda row: place(row[0], row[1]))
+        rows.sort(key=lambda row: position(row[0], row[1]))
     return rows
 
 
@@ -96,124 +96,141 @@ def _runs(seqs: Sequence[int], hidden: Set[int]) -> list[tuple[int, int]]:
     return runs if len(runs) <= MOST_RUNS else [(runs[0][0], runs[-1][1])]
 
 
-class Lanes(Live):
+class BranchReader(LiveConnection):
     """Everything here happens within a transaction of its caller's."""
 
-    def _cuts(self, lane: int, head: int, limit: int | None = None) -> Iterator[Cut]:
+    def _segments(self, branch: int, head: int, limit: int | None = None) -> Iterator[Segment]:
         """The cuts of a path, from the head back; ``limit`` is the session's next seq."""
-        return self._cuts_from(lane, (head, head), head + 1 if limit is None else limit)
+        return self._segments_from(branch, (head, head), head + 1 if limit is None else limit)
 
-    def _cuts_from(self, lane: int | None, upto: Place, limit: int) -> Iterator[Cut]:
-        while lane is not None:
-            yield Cut(lane, upto, limit)
-            found = self._db.one(_LANE, {"lane": lane})
+    def _segments_from(self, branch: int | None, upto: Position, limit: int) -> Iterator[Segment]:
+        while branch is not None:
+            yield Segment(branch, upto, limit)
+            found = self._db.one(_LANE, {"lane": branch})
             if found is None:
-                raise StoreDamaged(f"lane {lane}", "it is missing")
-            lane, limit, upto = found[0], found[3], min(upto, (found[1], found[2]))
+                raise StoreDamaged(f"branch {branch}", "it is missing")
+            branch, limit, upto = found[0], found[3], min(upto, (found[1], found[2]))
 
-    def _inherited(self, key: int) -> list[Cut]:
+    def _inherited(self, key: int) -> list[Segment]:
         """The past that a fork began with, wherever it has gone since; nothing for others."""
-        lane, last, at, limit = self._db.one(_FIRST_LANE, {"key": key}) or (None, 0, 0, 0)
-        return list(self._cuts_from(lane, (at, last), limit))
+        branch, last, at, limit = self._db.one(_FIRST_LANE, {"key": key}) or (None, 0, 0, 0)
+        return list(self._segments_from(branch, (at, last), limit))
 
-    def _rows(self, cuts: Sequence[Cut]) -> list[Row]:
+    def _rows(self, segments: Sequence[Segment]) -> list[Row]:
         """Every row of a path in its order."""
         rows: list[Row] = []
-        for cut in reversed(cuts):
-            rows += self._between(cut, 0, cut.place[0])
-            rows += self._repairs(cut, 0)
+        for segment in reversed(segments):
+            rows += self._between(segment, 0, segment.position[0])
+            rows += self._repairs(segment, 0)
         return in_order(rows)
 
-    def _rows_without(self, cuts: Sequence[Cut], hidden: Set[int]) -> list[Row]:
+    def _rows_without(self, segments: Sequence[Segment], hidden: Set[int]) -> list[Row]:
         """The same without some, which are not read either where they lie together."""
         rows: list[Row] = []
-        for cut in reversed(cuts):
-            for first, last in _runs(self._lane_seqs(cut), hidden):
-                rows += self._between(cut, first, last)
-            rows += self._repairs(cut, 0)
+        for segment in reversed(segments):
+            for first, last in _runs(self._branch_seqs(segment), hidden):
+                rows += self._between(segment, first, last)
+            rows += self._repairs(segment, 0)
         return in_order([row for row in rows if row[0] not in hidden])
 
-    def _between(self, cut: Cut, first: int, upto: int) -> list[Row]:
-        return self._db.all(_BETWEEN, {"lane": cut.lane, "first": first, "upto": upto})
+    def _between(self, segment: Segment, first: int, upto: int) -> list[Row]:
+        return self._db.all(_BETWEEN, {"lane": segment.branch, "first": first, "upto": upto})
 
-    def _lane_seqs(self, cut: Cut) -> list[int]:
-        return [row[0] for row in self._db.all(_SEQS, {"lane": cut.lane, "upto": cut.place[0]})]
+    def _branch_seqs(self, segment: Segment) -> list[int]:
+        return [
+            row[0]
+            for row in self._db.all(_SEQS, {"lane": segment.branch, "upto": segment.position[0]})
+        ]
 
-    def _repairs(self, cut: Cut, first: int, above: int | None = None) -> list[Row]:
+    def _repairs(self, segment: Segment, first: int, above: int | None = None) -> list[Row]:
         """Repairs that stand from ``first`` on, made when the lane was longer than its cut."""
-        at = cut.place[0]
+        at = segment.position[0]
         above = at if above is None else above
-        if cut.limit <= above + 1:
+        if segment.limit <= above + 1:
             return []
-        told = {"lane": cut.lane, "first": first, "upto": at, "above": above, "limit": cut.limit}
-        return [row for row in self._db.all(_REPAIRS, told) if cut.holds(row[0], row[1])]
+        params = {
+            "lane": segment.branch,
+            "first": first,
+            "upto": at,
+            "above": above,
+            "limit": segment.limit,
+        }
+        return [row for row in self._db.all(_REPAIRS, params) if segment.holds(row[0], row[1])]
 
-    def _seqs(self, cuts: Sequence[Cut]) -> list[int]:
+    def _seqs(self, segments: Sequence[Segment]) -> list[int]:
         """The seqs of a path in its order, without reading a message."""
         seqs: list[int] = []
         standing: dict[int, int] = {}
-        for cut in reversed(cuts):
-            seqs += self._lane_seqs(cut)
-            for seq, after in self._db.all(_STANDING, {"lane": cut.lane}):
-                if cut.holds(seq, after):
+        for segment in reversed(segments):
+            seqs += self._branch_seqs(segment)
+            for seq, after in self._db.all(_STANDING, {"lane": segment.branch}):
+                if segment.holds(seq, after):
                     standing[seq] = after
         if standing:
             known = {*seqs, *standing}
             return sorted(known, key=lambda seq: (standing.get(seq, seq), seq))
         return seqs
 
-    def _last_rows(self, cuts: Iterator[Cut], count: int) -> list[Row]:
+    def _last_rows(self, segments: Iterator[Segment], count: int) -> list[Row]:
         """The last rows of a path, at a cost that does not depend on its length."""
         rows: list[Row] = []
-        looked: list[Cut] = []
+        looked: list[Segment] = []
         if count <= 0:
             return rows
-        for cut in cuts:
-            told = {"lane": cut.lane, "upto": cut.place[0], "count": count - len(rows)}
-            rows += self._db.all(_LAST, told)
-            looked.append(cut)
+        for segment in segments:
+            params = {
+                "lane": segment.branch,
+                "upto": segment.position[0],
+                "count": count - len(rows),
+            }
+            rows += self._db.all(_LAST, params)
+            looked.append(segment)
             if len(rows) >= count:
                 break
         oldest = rows[-1][0] if len(rows) >= count else 0
-        for cut in looked:
-            rows += self._repairs(cut, oldest, above=0)
-        return sorted(rows, key=lambda row: place(row[0], row[1]))[-count:]
+        for segment in looked:
+            rows += self._repairs(segment, oldest, above=0)
+        return sorted(rows, key=lambda row: position(row[0], row[1]))[-count:]
 
-    def _on_path(self, cuts: Iterator[Cut], seq: int) -> Row | None:
+    def _on_path(self, segments: Iterator[Segment], seq: int) -> Row | None:
         """The row of a message, if it is on the path."""
-        for cut in cuts:
-            row = self._db.one(_FIND, {"lane": cut.lane, "seq": seq}) if seq < cut.limit else None
-            if row is not None and cut.holds(row[0], row[1]):
+        for segment in segments:
+            row = (
+                self._db.one(_FIND, {"lane": segment.branch, "seq": seq})
+                if seq < segment.limit
+                else None
+            )
+            if row is not None and segment.holds(row[0], row[1]):
                 return row
         return None
 
-    def _base_at(self, session_id: str, to: int, where: tuple[int, int, int]) -> Base:
+    def _base_at(self, session_id: str, to: int, state: tuple[int, int, int]) -> Base:
         """What a lane is begun with that goes on behind message ``to`` of the path."""
-        lane, head, next_seq = where
+        branch, head, next_seq = state
         if isinstance(to, bool) or not isinstance(to, int) or not 0 <= to < next_seq:
             raise NotOnPath(session_id, to)
         if to == 0:
             return (None, 0, 0, 0)
-        cuts = list(self._cuts(lane, head, next_seq))
-        upto = (head, head) if to == head else self._place_of(session_id, cuts, to)
-        return self._base_of(session_id, cuts, upto)
+        segments = list(self._segments(branch, head, next_seq))
+        upto = (head, head) if to == head else self._position_of(session_id, segments, to)
+        return self._base_of(session_id, segments, upto)
 
-    def _base_of(self, session_id: str, cuts: Sequence[Cut], upto: Place) -> Base:
-        for cut in cuts:
-            short = cut._replace(place=min(cut.place, upto))
+    def _base_of(self, session_id: str, segments: Sequence[Segment], upto: Position) -> Base:
+        for segment in segments:
+            short = segment._replace(position=min(segment.position, upto))
             if self._is_begun(short):
                 # Lanes that give nothing to the path are left out of it.
-                at, last = short.place
-                return (cut.lane, last, at, cut.limit)
+                at, last = short.position
+                return (segment.branch, last, at, segment.limit)
         raise NotOnPath(session_id, upto[1])
 
-    def _place_of(self, session_id: str, cuts: Sequence[Cut], seq: int) -> Place:
-        for cut in cuts:
-            found = self._db.one(_STANDS, {"lane": cut.lane, "seq": seq})
-            if found is not None and cut.holds(seq, found[0]):
-                return place(seq, found[0])
+    def _position_of(self, session_id: str, segments: Sequence[Segment], seq: int) -> Position:
+        for segment in segments:
+            found = self._db.one(_STANDS, {"lane": segment.branch, "seq": seq})
+            if found is not None and segment.holds(seq, found[0]):
+                return position(seq, found[0])
         raise NotOnPath(session_id, seq)
 
-    def _is_begun(self, cut: Cut) -> bool:
-        found = self._db.one(_BEGINS, {"lane": cut.lane, "upto": cut.place[0]})
-        return found is not None or bool(self._repairs(cut, 0))
+    def _is_begun(self, segment: Segment) -> bool:
+        found = self._db.one(_BEGINS, {"lane": segment.branch, "upto": segment.position[0]})
+        return found is not None or bool(self._repairs(segment, 0))

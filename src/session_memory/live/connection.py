@@ -58,7 +58,7 @@ _WHY = """
 """
 
 
-class Live:
+class LiveConnection:
     """Operations are safe for many threads and processes; each is all or nothing."""
 
     def __init__(self, db: Database) -> None:
@@ -72,7 +72,7 @@ class Live:
         self._lock: AbstractContextManager[Any] = nullcontext() if is_server else threading.RLock()
 
     @property
-    def _turn(self) -> AbstractContextManager[Any]:
+    def _exclusive(self) -> AbstractContextManager[Any]:
         if self._forks != forks():
             # Whoever held the lock when this process was forked off is not in it.
             self._begin()
@@ -82,12 +82,12 @@ class Live:
     # `with` takes a lock and makes sure of its release in one step.
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._turn, self._db.transaction(shared=True):
+        with self._exclusive, self._db.transaction(shared=True):
             yield
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with self._turn, self._db.snapshot():
+        with self._exclusive, self._db.snapshot():
             yield
 
     # ------------------------------------------------------------ within a transaction
@@ -98,11 +98,11 @@ class Live:
         session_id: str,
         fence: int | None = None,
         expect: int | None = None,
-        **told: Any,
+        **params: Any,
     ) -> Row:
         """Run an update of the session's row that says ``{guard}``; what it returns."""
-        told.update(session=session_id, now=now())
-        return self._changed(sql, session_id, fence, expect, told)
+        params.update(session=session_id, now=now())
+        return self._changed(sql, session_id, fence, expect, params)
 
     def _changed(
         self,
@@ -110,15 +110,15 @@ class Live:
         session_id: str,
         fence: int | None,
         expect: int | None,
-        told: dict[str, Any],
+        params: dict[str, Any],
     ) -> Row:
         if fence is not None:
-            told["fence"] = fence
+            params["fence"] = fence
         if expect is not None:
-            told["expect"] = expect
+            params["expect"] = expect
         found = None
         if is_usable(session_id):
-            found = self._db.one(guarded(sql, fence is not None, expect is not None), told)
+            found = self._db.one(guarded(sql, fence is not None, expect is not None), params)
         if found is None:
             raise self._refusal(session_id, fence, expect)
         return found
@@ -127,13 +127,13 @@ class Live:
         self, session_id: str, fence: int | None = None, expect: int | None = None
     ) -> tuple[int, int, int, int]:
         """Keep others from writing to the session: ``(key, lane, head, next seq)``."""
-        key, lane, head, next_seq = self._change(_HOLD, session_id, fence, expect)
-        return key, lane, head, next_seq
+        key, branch, head, next_seq = self._change(_HOLD, session_id, fence, expect)
+        return key, branch, head, next_seq
 
     def _lock_row(self, session_id: str) -> tuple[int, int, int, int]:
         """The same for whoever writes nothing to it: archived, leased and closed ones too."""
-        key, lane, head, next_seq = self._change(_LOCK, session_id)
-        return key, lane, head, next_seq
+        key, branch, head, next_seq = self._change(_LOCK, session_id)
+        return key, branch, head, next_seq
 
     def _refusal(
         self, session_id: str, fence: int | None = None, expect: int | None = None

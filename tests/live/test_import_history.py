@@ -11,8 +11,8 @@ from session_memory.cli import main
 from session_memory.collect.live_histories import collected_history, history_at
 from session_memory.core.errors import AmbiguousSession, SessionExists, SourceUnreadable
 from session_memory.core.history import FoldStep, History, MessageStep, RewindStep
+from session_memory.live.import_history import import_history
 from session_memory.live.store import SessionStore
-from session_memory.live.taking_over import take_over
 from session_memory.testing.collecting import check_sound, collect, collected, events_of
 from session_memory.testing.stores import Stores
 
@@ -47,7 +47,7 @@ def texts(live: SessionStore, session: str) -> list[str]:
 @pytest.mark.parametrize("release", MYCODE)
 def test_mycodes_session_goes_on_with_what_mycode_showed(stores: Stores, release: str) -> None:
     with SessionStore.open(stores.place("live"), durability="normal") as live:
-        done = take_over(live, history_at(mycode_session(release)))
+        done = import_history(live, history_at(mycode_session(release)))
         assert (done.session_id, done.folds, done.rewinds) == (MYCODE[release], 1, 2)
         shown = [
             "The kiln reports its temperature.",
@@ -71,7 +71,7 @@ def test_what_the_program_itself_showed_is_what_the_model_is_sent(
     last = max(n for n, m in enumerate(visible) if m["role"] == "compact" or _is_summary(m))
     after = [m for m in visible[last + 1 :] if not (m.get("meta") or {}).get("synthetic")]
     with SessionStore.open(stores.place("live"), durability="normal") as live:
-        done = take_over(live, history_at(mycode_session(release)))
+        done = import_history(live, history_at(mycode_session(release)))
         context = live.load_active_messages(done.session_id)
     assert [m.content for m in context[1:]] == [m["content"] for m in after]
 
@@ -87,7 +87,7 @@ def test_power_loops_session_goes_on_with_its_note_where_it_belongs(
     """Release 0.2 itself reloaded the note behind the answer that it precedes."""
     active = json.loads((DATA / "power_loop" / "8.0.0" / "ACTIVE.json").read_text())
     with SessionStore.open(stores.place("live"), durability="normal") as live:
-        done = take_over(live, history_at(database(release, tmp_path), ROOT))
+        done = import_history(live, history_at(database(release, tmp_path), ROOT))
         context = live.load_active_messages(ROOT)
         row = live.get_session(ROOT)
     assert [(m.role, m.content) for m in context] == [(role, text) for _, role, text in active]
@@ -111,10 +111,10 @@ def test_what_was_collected_can_be_taken_over_when_the_runtimes_data_is_gone(
 def test_a_session_is_taken_over_once(stores: Stores) -> None:
     with SessionStore.open(stores.place("live"), durability="normal") as live:
         history = history_at(mycode_session("0.21.0"))
-        take_over(live, history)
+        import_history(live, history)
         with pytest.raises(SessionExists):
-            take_over(live, history)
-        assert take_over(live, history, "again").session_id == "again"
+            import_history(live, history)
+        assert import_history(live, history, "again").session_id == "again"
 
 
 def test_half_a_session_is_never_there(stores: Stores) -> None:
@@ -123,7 +123,7 @@ def test_half_a_session_is_never_there(stores: Stores) -> None:
     )
     with SessionStore.open(stores.place("live"), durability="normal") as live:
         with pytest.raises(KeyError):
-            take_over(live, history)
+            import_history(live, history)
         assert live.get_session("torn") is None
         assert live.create_session(session_id="torn") == "torn"
 
@@ -132,7 +132,7 @@ def test_going_back_before_a_summary_shows_what_it_stood_for(stores: Stores) -> 
     said = [MessageStep(n, {"role": "user", "content": str(n)}) for n in (1, 2)]
     steps = [*said, FoldStep(3, "both"), RewindStep(2, (3,))]
     with SessionStore.open(stores.place("live"), durability="normal") as live:
-        take_over(live, History("x:y", "back", steps))
+        import_history(live, History("x:y", "back", steps))
         assert texts(live, "back") == ["1", "2"]
 
 
@@ -142,14 +142,14 @@ def test_a_summary_of_what_is_gone_stands_for_itself(stores: Stores) -> None:
         FoldStep(2, "of nothing", members=(9,)),
     ]
     with SessionStore.open(stores.place("live"), durability="normal") as live:
-        done = take_over(live, History("x:y", "plain", steps))
+        done = import_history(live, History("x:y", "plain", steps))
         assert (done.plain_notes, texts(live, "plain")) == (1, ["1", "of nothing"])
 
 
 def test_a_session_that_was_taken_over_is_collected_like_any_live_one(tmp_path: Path) -> None:
     place = tmp_path / "memory.db"
     with SessionStore.open(place) as live:
-        take_over(live, history_at(mycode_session("0.21.0")))
+        import_history(live, history_at(mycode_session("0.21.0")))
     with collected(DATA / "mycode" / "0.21.0" / "home", place, flavor="mycode") as store:
         collect(store, tmp_path, flavor="mycode")
         check_sound(store)

@@ -1,0 +1,124 @@
+"""Check a message and turn it into the columns of its row."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.text import escaped, short_repr
+from session_memory.live.blocks import text_of
+from session_memory.live.connection import from_json, to_json
+
+TITLE = 48
+_ROLES = frozenset({"user", "assistant", "system", "tool"})
+_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "round_index", "meta")
+# A longer message is stored in a body of its own. Equal bodies are stored once.
+LONGEST_INLINE = 64 * 1024
+PREVIEW = 2000
+
+Message = Mapping[str, Any]
+EncodedMessage = tuple[tuple[Any, ...], bytes | None]
+"""The columns of a row from ``stands_after`` on, and the body that the row refers to."""
+
+
+def encode_message(message: Message, at: int, stands_after: int | None = None) -> EncodedMessage:
+    if not isinstance(message, Mapping):
+        raise InvalidRecord(
+            f"a message must be a mapping, not {short_repr(message)}", field="message"
+        )
+    given = message.get
+    return encode_fields(
+        *(
+            given("role"),
+            given("content"),
+            given("tool_calls"),
+            given("tool_call_id"),
+            given("name"),
+        ),
+        *(given("round_index"), given("meta"), at, stands_after),
+    )
+
+
+def encode_fields(
+    role: Any,
+    content: Any,
+    calls: Any,
+    call_id: Any,
+    name: Any,
+    round_index: Any,
+    meta: Any,
+    at: int,
+    stands_after: int | None = None,
+) -> EncodedMessage:
+    if not isinstance(role, str) or not role:
+        raise InvalidRecord(f"role must be a text, not {short_repr(role)}", field="role")
+    if isinstance(content, str):
+        text, blocks = _in_text(content)
+    else:
+        text, blocks = None, None if content is None else to_json(content, "content")
+    if calls is not None:
+        calls = _listed(calls)
+    if meta is not None:
+        meta = _mapped(meta)
+    body = digest = None
+    if len(text or "") + len(blocks or "") + len(calls or "") > LONGEST_INLINE:
+        exact = to_json(content, "content") if blocks is None else blocks
+        body = f"[{exact},{calls or 'null'}]".encode()
+        digest = sha256(body).digest()
+        text, blocks, calls = escaped(text_of(content)[:PREVIEW]), None, None
+    name = None if name is None else _text(name, "name")
+    call_id = None if call_id is None else _text(call_id, "tool_call_id")
+    role = role if role in _ROLES else _text(role, "role")
+    number = None if round_index is None else _whole(round_index)
+    return (
+        (stands_after, role, name, text, blocks, calls, call_id, number, meta, digest, at),
+        body,
+    )
+
+
+def _in_text(content: str) -> tuple[str, str | None]:
+    """As text that every database holds; where that differs from what it was, exactly as well."""
+    text = escaped(content)
+    return text, None if text is content or text == content else to_json(content, "content")
+
+
+def _listed(calls: Any) -> str | None:
+    if not isinstance(calls, list | tuple):
+        raise InvalidRecord(
+            f"tool_calls must be a list, not {short_repr(calls)}", field="tool_calls"
+        )
+    return to_json(calls, "tool_calls") if calls else None
+
+
+def _mapped(meta: Any) -> str | None:
+    if not isinstance(meta, Mapping):
+        raise InvalidRecord(f"meta must be a mapping, not {short_repr(meta)}", field="meta")
+    return to_json(meta, "meta") if meta else None
+
+
+def _text(value: Any, field: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidRecord(f"{field} must be a text, not {short_repr(value)}", field=field)
+    return escaped(str.__str__(value))
+
+
+def _whole(number: Any) -> int:
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    raise InvalidRecord(
+        f"round_index must be a whole number, not {short_repr(number)}", field="round_index"
+    )
+
+
+def title_of(columns: tuple[Any, ...]) -> str | None:
+    """What a person said, on one line; nothing for what was put in their mouth."""
+    _, role, _, text, blocks, _, call_id, _, meta = columns[:9]
+    if role != "user" or call_id is not None or (meta and from_json(meta).get("synthetic")):
+        return None
+    said = text if text is not None else text_of(from_json(blocks)) if blocks else ""
+    return escaped(" ".join(said.split())[:TITLE]) or None
+
+
+def key_digest(key: str) -> bytes:
+    """Of any length: an index takes no long keys."""
+    return sha256(key.encode("utf-8", "surrogatepass")).digest()
