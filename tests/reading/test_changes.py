@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.views.changes import changes_asked, changes_noted
-from session_memory.views.patches import applied, compared, counted, patched_files
+from session_memory.adapters.claude.changes import changes_noted
+from session_memory.adapters.edits import changes_asked
+from session_memory.adapters.grok import changes as grok
+from session_memory.core.patches import applied, compared, counted, patched_files
 
 PATCH = """\
 *** Begin Patch
@@ -95,8 +97,9 @@ def test_the_record_of_a_result_tells_lines_and_what_was_there_before() -> None:
     )
     assert (new.action, new.before, new.lines) == ("create", "", ("@@ -0,0 +1 @@", "+z"))
     diff = {"type": "diff", "path": "c", "oldText": "1\n", "newText": "2\n"}
-    (grok,) = changes_noted({"params": {"update": {"content": [diff, None]}}})
-    assert (grok.path, grok.lines) == ("c", ("-1", "+2"))
+    (change,) = grok.changes_noted({"params": {"update": {"content": [diff, None]}}})
+    assert (change.path, change.lines) == ("c", ("-1", "+2"))
+    assert grok.changes_noted(None) == []
     assert changes_noted({"toolUseResult": "denied"}) == changes_noted(None) == []
 
 

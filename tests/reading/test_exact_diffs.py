@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from session_memory.core.patches import applied, compared
 from session_memory.testing.claude import ClaudeHome, call
-from session_memory.views.patches import applied, compared
 
 from .hostile import collected
 

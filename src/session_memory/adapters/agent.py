@@ -10,11 +10,14 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Unlisted
+
+if TYPE_CHECKING:
+    from session_memory.core.changes import Change
 
 Dump = Callable[[Path, SourceRef], Iterator[bytes]]
 
@@ -40,6 +43,13 @@ def _keeps_for_ever(root: Path) -> int | None:
 
 def _never_resumes(agent_version: str) -> bool:
     return False
+
+
+def _no_changes(record: Any) -> "list[Change]":
+    return []
+
+
+_changes_asked = lazy("session_memory.adapters.edits:changes_asked")
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +82,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``has_statusline``: whether the agent runs a program to fill its status line.
     - ``decision_tools``: tools whose result is a person's decision. ``plan_tools`` are those of
       them that accept or refuse a plan.
+    - ``changes_asked(arguments, text, path)``: the changes to files that a call asks for.
+    - ``changes_noted(record)``: the changes to files that the record of a result reports.
     - ``hidden_kinds``: native kinds of events that a reader does not want to see.
     - ``problem``: why this is only a substitute for an agent; empty for a real one.
     """
@@ -96,5 +108,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     has_statusline: bool = False
     decision_tools: frozenset[str] = frozenset()
     plan_tools: frozenset[str] = frozenset()
+    changes_asked: Callable[[Any, str, str | None], "list[Change]"] = _changes_asked
+    changes_noted: Callable[[Any], "list[Change]"] = _no_changes
     hidden_kinds: frozenset[str] = frozenset()
     problem: str = ""

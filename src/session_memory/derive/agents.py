@@ -4,6 +4,8 @@ Every question has an answer for every flavor: a store may hold sessions of an a
 is not installed, and ``about(flavor).problem`` then says so.
 """
 
+from typing import Any
+
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.registry import agent_or_substitute as about
 from session_memory.adapters.registry import (
@@ -16,12 +18,16 @@ from session_memory.adapters.registry import (
     own_directories,
     worktree_places,
 )
+from session_memory.core.changes import Change
+from session_memory.core.ids import split_uid
 
 __all__ = [
     "Agent",
     "about",
     "agents",
     "broken_adapters",
+    "changes_asked",
+    "changes_noted",
     "flavors",
     "instruction_files",
     "own_directories",
@@ -30,6 +36,18 @@ __all__ = [
     "statusline_flavor",
     "worktree_places",
 ]
+
+
+def changes_asked(
+    session_uid: str, arguments: Any, text: str = "", path: str | None = None
+) -> list[Change]:
+    """The changes to files that a call of this session asks for."""
+    return about(split_uid(session_uid)[0]).changes_asked(arguments, text, path)
+
+
+def changes_noted(session_uid: str, record: Any) -> list[Change]:
+    """The changes to files that the record of a result in this session reports."""
+    return about(split_uid(session_uid)[0]).changes_noted(record)
 
 
 def reads_instructions(name: str, flavor: str) -> bool:

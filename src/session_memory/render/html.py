@@ -29,7 +29,7 @@ from session_memory.views.transcript import (
 )
 
 if TYPE_CHECKING:
-    from session_memory.views.changes import Change
+    from session_memory.core.changes import Change
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 SHORT_OUTPUT = 12

@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.changes import Change, Replacement
+from session_memory.core.patches import applied, compared, counted
 from session_memory.core.schema import Session
+from session_memory.derive.agents import changes_asked, changes_noted
 from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.views.calls import ToolCall, calls_of, with_subagents
-from session_memory.views.changes import Change, Replacement, changes_asked, changes_noted
 from session_memory.views.files import shown_path
-from session_memory.views.patches import applied, compared, counted
 from session_memory.views.payloads import Payloads
 
 EXCERPTS = "excerpts in the order of the edits: the log does not hold the whole file"
@@ -93,8 +94,9 @@ def diff_session(
 
 def _changes(call: ToolCall, bodies: Bodies, payloads: Payloads) -> Iterator[Change]:
     body = bodies.of(call.event)
-    asked = changes_asked(body.arguments, body.text, call.event.path)
-    noted = changes_noted(payloads.of(call.result).record) if call.result is not None else []
+    uid, result = call.event.session_uid, call.result
+    asked = changes_asked(uid, body.arguments, body.text, call.event.path)
+    noted = changes_noted(uid, payloads.of(result).record) if result is not None else []
     if not asked and not noted:
         yield Change(path=call.event.path or OUT_OF_SIGHT, action="command")
     elif len(asked) == len(noted) == 1:

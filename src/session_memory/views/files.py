@@ -12,11 +12,11 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.core.time import format_time
+from session_memory.derive.agents import changes_asked
 from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.store.events import CallRow
 from session_memory.views.calls import calls_of
-from session_memory.views.changes import changes_asked
 
 _READING = frozenset(
     {"read", "read_file", "view", "view_image", "cat", "read_many_files", "notebookread", "open"}
@@ -112,7 +112,7 @@ def _patched(store: Store, uid: str) -> dict[int, list[str]]:
     for call in calls_of(store, uid):
         if call.event.is_a("edit") and (call.event.tool or "").lower() in _PATCHING:
             body = bodies.of(call.event)
-            changes = changes_asked(body.arguments, body.text)
+            changes = changes_asked(call.event.session_uid, body.arguments, body.text)
             found[call.event.seq] = list(dict.fromkeys(change.path for change in changes))
     return found
 

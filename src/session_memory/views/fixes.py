@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.derive.agents import changes_asked
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.digest.similarity import content_words
 from session_memory.learn.fix import NOTHING, Met, known_errors
@@ -13,7 +14,6 @@ from session_memory.redact.nested_values import mask_lines
 from session_memory.search import Filters
 from session_memory.store import Store
 from session_memory.views.calls import ToolCall, calls_of
-from session_memory.views.changes import changes_asked
 from session_memory.views.lookup import short_names
 from session_memory.views.search import ShownHit, search
 
@@ -130,7 +130,11 @@ def _steps(store: Store, uid: str, wanted: tuple[str, ...]) -> Iterator[Step]:
 def _step(call: ToolCall, bodies: Bodies) -> Step:
     event = call.event
     body = bodies.of(event)
-    changes = changes_asked(body.arguments, body.text, event.path) if event.is_a("edit") else []
+    changes = (
+        changes_asked(event.session_uid, body.arguments, body.text, event.path)
+        if event.is_a("edit")
+        else []
+    )
     lines = [line for change in changes for line in change.lines]
     return Step(
         event_uid=event.event_uid or "",

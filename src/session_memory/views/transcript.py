@@ -12,14 +12,15 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.changes import Change
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.core.time import parse_time
+from session_memory.derive.agents import changes_asked
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import command_of
 from session_memory.pricing import Amount, session_amounts, tree_amounts
 from session_memory.store import Store
-from session_memory.views.changes import Change, changes_asked
 from session_memory.views.payloads import Image, Payload, Payloads
 from session_memory.views.session import is_compaction
 from session_memory.views.spending import Spending
@@ -234,7 +235,9 @@ class EventReader:
         if sort == "call":
             command = command_of(event.tool or "", body.arguments)
             if event.is_a("edit"):
-                changes = tuple(changes_asked(body.arguments, body.text, event.path))
+                changes = tuple(
+                    changes_asked(event.session_uid, body.arguments, body.text, event.path)
+                )
         return TranscriptEvent(
             depth=self._depth,
             sort=sort,

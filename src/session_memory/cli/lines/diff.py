@@ -11,7 +11,7 @@ from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
-    from session_memory.views.changes import Change
+    from session_memory.core.changes import Change
 
 MOST = 40
 _STYLES: dict[str, dict[str, Any]] = {

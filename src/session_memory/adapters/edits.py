@@ -1,0 +1,96 @@
+"""What a call to edit files asks for, read from its arguments.
+
+Agents give their tools much the same arguments under different names; all of them are known here.
+Arguments are excerpts, without the file around them. What an agent logs about the result may say
+more: that is ``Agent.changes_noted``.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from session_memory.core.changes import Change, Replacement, with_counts
+from session_memory.core.patches import added_text, compared, patched_files
+
+_PATHS = ("file_path", "path", "filePath", "target_file", "notebook_path", "file")
+_OLD = ("old_string", "old_str", "oldString", "old_text", "oldText")
+_NEW = ("new_string", "new_str", "newString", "new_text", "newText", "new_source")
+_CONTENT = ("content", "contents", "file_text")
+_PATCH = ("input", "patch", "patchText", "patch_text", "command", "cmd", "code")
+MOST_EDITS = 1000
+
+
+def changes_asked(arguments: Any, text: str = "", path: str | None = None) -> list[Change]:
+    """The changes that a call asks for. ``text`` is the call as text, ``path`` its file."""
+    if isinstance(arguments, Mapping):
+        if found := _edit(arguments, path):
+            return [found]
+        text = _first(arguments, _PATCH) or _words(arguments) or text
+    elif isinstance(arguments, str):
+        text = arguments
+    return [
+        with_counts(
+            Change(
+                path=file.path,
+                action=file.action,
+                lines=file.lines,
+                moved_to=file.moved_to,
+                content=added_text(file.lines) if file.action == "create" else None,
+            )
+        )
+        for file in patched_files(text)
+    ]
+
+
+def _edit(arguments: Mapping[str, Any], known: str | None) -> Change | None:
+    path = _first(arguments, _PATHS) or known
+    if path is None:
+        return None
+    content = _first(arguments, _CONTENT, empty=True)
+    if replacements := tuple(_replacements(arguments)):
+        lines = tuple(line for one in replacements for line in _excerpt(one))
+        lines = lines[1:] if lines[:1] == ("@@",) else lines
+        change = Change(path=path, action="edit", lines=lines, replacements=replacements)
+        return with_counts(change)
+    if content is not None:
+        return with_counts(
+            Change(path=path, action="write", lines=compared("", content), content=content)
+        )
+    return None
+
+
+def _replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
+    edits = arguments.get("edits")
+    if isinstance(edits, list):
+        for edit in edits[:MOST_EDITS]:
+            if isinstance(edit, Mapping):
+                yield from _replacements({k: v for k, v in edit.items() if k != "edits"})
+        return
+    new = _first(arguments, _NEW, empty=True)
+    if new is not None:
+        old = _first(arguments, _OLD, empty=True) or ""
+        everywhere = arguments.get("replace_all", arguments.get("replaceAll")) is True
+        yield Replacement(old, new, everywhere)
+
+
+def _excerpt(one: Replacement) -> tuple[str, ...]:
+    lines = compared(one.old, one.new)
+    return lines if lines[:1] == ("@@",) else ("@@", *lines)
+
+
+def _first(
+    arguments: Mapping[str, Any], names: tuple[str, ...], *, empty: bool = False
+) -> str | None:
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str) and (value or empty):
+            return value
+    return None
+
+
+def _words(arguments: Mapping[str, Any]) -> str:
+    """A command that is given as a list of words, one of which may be a patch."""
+    for name in ("command", "cmd"):
+        words = arguments.get(name)
+        if isinstance(words, list):
+            return "\n".join(str(word) for word in words)
+    return ""
