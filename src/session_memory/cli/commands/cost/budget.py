@@ -57,16 +57,14 @@ def command(
     ctx: click.Context, action: str, day: float | None, month: float | None, tz: tzinfo | None
 ) -> None:
     from session_memory.cli.lines.budget import budget_lines, warnings
-    from session_memory.views.budget import budget
 
     settings: Settings = ctx.obj
     if action == "set":
         _set(settings, day, month)
     elif day is not None or month is not None:
         raise click.UsageError("to set a limit: budget set --day DOLLARS --month DOLLARS")
-    config = settings.configuration()
-    with settings.opened(config) as store:
-        found = budget(store, config.budget, tz=tz)
+    with settings.memory() as memory:
+        found = memory.budget(tz=tz)
     if settings.as_json:
         print_json(found.to_dict())
     else:

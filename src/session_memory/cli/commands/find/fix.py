@@ -48,15 +48,14 @@ _HOW = {
 def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
     from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.core.time import now_ms
-    from session_memory.views.fixes import remedies
 
     text = _output() if words == ("-",) else " ".join(words)
     if not text.strip():
         raise click.UsageError("there is no text to look for")
-    with settings.opened() as store:
-        make_index_whole(settings, store)
-        found = remedies(store, text, now=now_ms(), limit=limit)
-        remark_unread(settings, store)
+    with settings.memory() as memory:
+        make_index_whole(settings, memory.store)
+        found = memory.fix(text, limit=limit)
+        remark_unread(settings, memory.store)
     if settings.as_json:
         print_learned(found.to_dict())
         return

@@ -45,12 +45,11 @@ _COLORS = {"success": "green", "fail": "red", "abandoned": "yellow"}
 def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit: int) -> None:
     from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.core.time import now_ms
-    from session_memory.views.how import how_done
 
-    with settings.opened() as store:
-        make_index_whole(settings, store)
-        done = how_done(store, " ".join(words), now=now_ms(), repo=repo, limit=limit)
-        remark_unread(settings, store)
+    with settings.memory() as memory:
+        make_index_whole(settings, memory.store)
+        done = memory.how(" ".join(words), repo=repo, limit=limit)
+        remark_unread(settings, memory.store)
     if settings.as_json:
         print_learned(done.to_dict())
         return

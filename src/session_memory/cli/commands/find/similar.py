@@ -42,17 +42,12 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(settings: Settings, session: str | None, text: str | None, limit: int) -> None:
     from session_memory.cli.lines.indexing import make_index_whole
-    from session_memory.views.lookup import find_session
-    from session_memory.views.similar import similar_to_session, similar_to_text
 
     if (session is None) == (text is None):
         raise click.UsageError("Give a session, or a text with --text.")
-    with settings.opened() as store:
-        make_index_whole(settings, store)
-        if text is not None:
-            similar = similar_to_text(store, text, limit)
-        else:
-            similar = similar_to_session(store, find_session(store, session or ""), limit)
+    with settings.memory() as memory:
+        make_index_whole(settings, memory.store)
+        similar = memory.similar(session, text=text, limit=limit)
     if settings.as_json:
         print_json(similar.to_dict())
         return

@@ -83,18 +83,20 @@ def _complete(
 @click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
 @limit_option(20)
 @click.pass_obj
-def command(settings: Settings, /, name: str | None, limit: int, **wanted: Any) -> None:
-    from session_memory.views.learning import find_pattern, list_patterns, pattern_dict
+def command(
+    settings: Settings, /, name: str | None, kind: str | None, limit: int, **wanted: Any
+) -> None:
+    from session_memory.views.learning import find_pattern, pattern_dict
 
-    with settings.opened() as store:
+    with settings.memory() as memory:
         if name is not None:
-            pattern = find_pattern(store, name)
+            pattern = find_pattern(memory.store, name)
             if settings.as_json:
                 print_learned({"pattern": pattern_dict(pattern)})
             else:
                 print_lines(safe(line) for line in _page(pattern))
             return
-        listing = list_patterns(store, limit=limit, **wanted)
+        listing = memory.patterns(type=kind, limit=limit, **wanted)
     if settings.as_json:
         print_learned(listing.to_dict())
         return

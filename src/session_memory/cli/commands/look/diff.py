@@ -52,16 +52,9 @@ def command(
     no_pager: bool,
 ) -> None:
     from session_memory.cli.kit.pager import print_paged
-    from session_memory.core.errors import UnknownSession
-    from session_memory.views.diff import diff_session
-    from session_memory.views.lookup import find_session
 
-    with settings.opened() as store:
-        uid = find_session(store, session)
-        found = store.sessions.get(uid)
-        if found is None:
-            raise UnknownSession(uid)
-        answer = diff_session(store, found, text=text, children=not no_children)
+    with settings.memory() as memory:
+        answer = memory.session(session).diff(file=text, children=not no_children)
     if settings.as_json:
         print_json(answer.to_dict())
         return

@@ -39,11 +39,8 @@ WIDE = 110
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.pass_obj
 def command(settings: Settings, session: str) -> None:
-    from session_memory.views.learning import show_digest
-    from session_memory.views.lookup import find_session
-
-    with settings.opened() as store:
-        shown = show_digest(store, find_session(store, session))
+    with settings.memory() as memory:
+        shown = memory.session(session).digest()
     if settings.as_json:
         print_learned(shown.to_dict())
         return

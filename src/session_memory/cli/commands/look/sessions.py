@@ -35,33 +35,21 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
 @click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions that ended so.")
-@click.option("--title", "text", metavar="TEXT", help="Only titles with this in them.")
+@click.option("--title", metavar="TEXT", help="Only titles with this in them.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")
 @click.option("--roots", is_flag=True, help="Leave subagents out.")
 @when_options
 @click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
 @limit_option(20)
 @click.pass_obj
-def command(
-    settings: Settings,
-    /,
-    sort: str,
-    limit: int,
-    parent: str | None,
-    tz: tzinfo | None,
-    **wanted: Any,
-) -> None:
+def command(settings: Settings, /, tz: tzinfo | None, **wanted: Any) -> None:
     from session_memory.cli.lines.session_table import session_lines
     from session_memory.views.figures import plural
     from session_memory.views.learning import outdated
-    from session_memory.views.lookup import find_session
-    from session_memory.views.sessions import Filter, list_sessions
 
-    with settings.opened() as store:
-        uid = find_session(store, parent) if parent else None
-        asked = Filter(parent=uid, **wanted)
-        listing = list_sessions(store, asked, sort=sort, limit=limit, priced=True)
-        old_digests = 0 if settings.as_json else outdated(store)
+    with settings.memory() as memory:
+        listing = memory.sessions(**wanted).listing()
+        old_digests = 0 if settings.as_json else outdated(memory.store)
     if settings.as_json:
         print_json(listing.to_dict())
         return

@@ -68,10 +68,8 @@ def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     settings: Settings, /, sections: tuple[str, ...], also: tuple[str, ...], **wanted: Any
 ) -> None:
-    from session_memory.views.stats import Wanted, statistics
-
-    with settings.opened() as store:
-        report = statistics(store, Wanted(**wanted), (*sections, *also) or SECTIONS)
+    with settings.memory() as memory:
+        report = memory.stats(*sections, *also, **wanted)
     if settings.as_json:
         print_json(report.to_dict())
     else:

@@ -28,16 +28,9 @@ from session_memory.cli.kit.settings import Settings
 def command(settings: Settings, session: str, no_pager: bool) -> None:
     from session_memory.cli.kit.pager import print_paged
     from session_memory.cli.lines.timeline import timeline_lines
-    from session_memory.core.errors import UnknownSession
-    from session_memory.views.lookup import find_session
-    from session_memory.views.timeline import timeline
 
-    with settings.opened() as store:
-        uid = find_session(store, session)
-        found = store.sessions.get(uid)
-        if found is None:
-            raise UnknownSession(uid)
-        line = timeline(store, found)
+    with settings.memory() as memory:
+        line = memory.session(session).timeline()
     if settings.as_json:
         print_json(line.to_dict())
         return

@@ -3,8 +3,6 @@
 The copy is of one moment and is itself a store. A file that exists is not overwritten.
 """
 
-from pathlib import Path
-
 import click
 
 from session_memory.cli.kit.command import make_command
@@ -24,10 +22,9 @@ from session_memory.views.figures import size
 @click.argument("file", metavar="FILE")
 @click.pass_obj
 def command(settings: Settings, file: str) -> None:
-    target = Path(file).expanduser()
-    with settings.opened() as store:
-        written = store.backup(target)
+    with settings.memory() as memory:
+        copy = memory.backup(file)
     if settings.as_json:
-        print_json({"path": str(target), "bytes": written})
+        print_json(copy.to_dict())
     elif not settings.quiet:
-        click.echo(f"Copied {size(written)} to {safe(short_path(target))}.")
+        click.echo(f"Copied {size(copy.bytes)} to {safe(short_path(copy.path))}.")

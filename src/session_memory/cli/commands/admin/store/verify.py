@@ -32,17 +32,14 @@ from session_memory.views.figures import plural, size
 @click.pass_context
 def command(ctx: click.Context, sample: int) -> None:
     from session_memory.cli.kit.progress import progress
-    from session_memory.retain.verification import verify
 
     settings: Settings = ctx.obj
-    with settings.opened() as store, progress(settings, "Verifying") as bar:
-        sources = store.sources.every()
+    with settings.memory() as memory, progress(settings, "Verifying") as bar:
+        sources = memory.store.sources.every()
         bar.begin(len(sources), sum(row.kept for row in sources))
-        found = verify(store, sample, bar.advance)
+        found = memory.verify(sample, on_source=bar.advance)
     if settings.as_json:
-        figures = {"packs": found.packs, "bytes": found.bytes, "sessions": found.sessions}
-        figures["evicted"] = found.evicted
-        print_json({"ok": not found.findings, **figures, "findings": list(found.findings)})
+        print_json(found.to_dict())
     else:
         read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
         verdict = "everything is as it was written" if not found.findings else "not all is well"

@@ -17,7 +17,7 @@ from session_memory.cli.kit.output import (
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import desk, dir_option, print_learned
+from session_memory.cli.lines.lessons import dir_option, print_learned
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -42,11 +42,9 @@ _COLORS = {"accepted": "green", "rejected": "red"}
 @dir_option()
 @click.pass_context
 def command(ctx: click.Context, status: str | None, directory: Path | None) -> None:
-    from session_memory.views.lessons import list_lessons
-
     settings: Settings = ctx.obj
-    with desk(settings, directory) as opened:
-        listing = list_lessons(opened.lessons, opened.applied, opened.store, status)
+    with settings.memory() as memory:
+        listing = memory.lessons(status=status, directory=directory)
     if settings.as_json:
         print_learned(listing.to_dict())
     else:

@@ -66,10 +66,8 @@ _COLUMNS = (
 def command(
     settings: Settings, skill: str | None, model: str | None, windows: tuple[str, ...]
 ) -> None:
-    from session_memory.views.skills import list_skills
-
-    with settings.opened() as store:
-        listing = list_skills(store, windows=windows, skill=skill, model=model)
+    with settings.memory() as memory:
+        listing = memory.skills(skill, model=model, windows=windows)
     if settings.as_json:
         print_json(listing.to_dict())
         return
