@@ -24,7 +24,6 @@ VAGUE_MODULES = ("values", "words")
 
 LONG_MODULES_ALLOWED = {
     "adapters/claude/translate.py",
-    "collect/sync.py",
     "store/events.py",
     "testing/claude.py",
 }

@@ -9,7 +9,8 @@ import pytest
 
 from session_memory.collect import batches
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Progress, sync
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import ReadProgress
 from session_memory.config import Config
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import check_sound, collected, new_store
@@ -36,7 +37,7 @@ def as_from_a_terminal() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-class Interrupting(Progress):
+class Interrupting(ReadProgress):
     """Presses Ctrl-C after so many sources."""
 
     def __init__(self, after: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import session_memory.collect.batches as batches
 import session_memory.collect.sync as syncing
 from session_memory.collect.discover import roots
+from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.errors import SessionMemoryError
 from session_memory.retain.verification import verify
@@ -25,7 +26,7 @@ from session_memory.store.usage import BUCKETS
 HOST = "here"
 
 
-def collect(store: Store, root: str) -> syncing.Outcome:
+def collect(store: Store, root: str) -> SyncOutcome:
     config = Config()
     return syncing.sync(store, config, roots(config, (Path(root),)), host=HOST)
 
@@ -126,7 +127,7 @@ def wait_for_the_lock(path: str, until: str) -> dict[str, Any]:
     return {"longest": longest, "count": count}
 
 
-def _figures(outcome: syncing.Outcome) -> dict[str, Any]:
+def _figures(outcome: SyncOutcome) -> dict[str, Any]:
     report = outcome.report
     return {
         "failed": report.failed,

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Outcome, sync
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.time import now_ms
 from session_memory.derive.derivation import rebuild
@@ -48,7 +49,7 @@ class Memory:
     def where(self) -> str:
         return self.place or str(self.path)
 
-    def sync(self) -> Outcome:
+    def sync(self) -> SyncOutcome:
         with self.opened() as store:
             return collect(store, self.root)
 
@@ -129,7 +130,7 @@ def memory(tmp_path: Path, stores: Stores) -> Memory:
     return Memory(root, beside / "memory.db", stores.place("memory"))
 
 
-def collect(store: Store, root: Path) -> Outcome:
+def collect(store: Store, root: Path) -> SyncOutcome:
     config = Config()
     outcome = sync(store, config, roots(config, (root,)), host=HOST)
     report = outcome.report

@@ -13,6 +13,7 @@ import pytest
 
 from session_memory.collect import sync as syncing
 from session_memory.collect.discover import roots
+from session_memory.collect.sync_report import ReadProgress
 from session_memory.config import Config
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
@@ -163,8 +164,8 @@ def test_a_live_writer_beside_a_sync_never_waits_long(
 
 def looking(store: object, root: Path) -> syncing.Sync:
     """A sync that has looked at the files and has not read them yet."""
-    run = syncing.Sync(store, Config(), HOST, syncing.Progress())  # type: ignore[arg-type]
-    run.look(roots(Config(), (root,)))
+    run = syncing.Sync(store, Config(), HOST, ReadProgress())  # type: ignore[arg-type]
+    run.look_below(roots(Config(), (root,)))
     return run
 
 

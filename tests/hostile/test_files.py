@@ -15,8 +15,11 @@ from types import SimpleNamespace
 import pytest
 
 from session_memory.collect import sync as syncing
-from session_memory.collect.discover import roots
-from session_memory.collect.native import Piece, pieces
+from session_memory.collect.batch_writing import BatchWriting
+from session_memory.collect.discover import Root, roots
+from session_memory.collect.native import FilePiece, Stat, pieces
+from session_memory.collect.reading import SourceReading
+from session_memory.config import Config
 from session_memory.retain.native_files import restore_native
 
 from .conftest import Memory, assert_sound, collect, fresh_fingerprint, run_child
@@ -122,7 +125,7 @@ def test_a_log_truncated_in_the_middle_of_a_line_and_continued_counts_once(
 def test_a_killed_rewrite_never_loses_the_file(memory: Memory, path: Path) -> None:
     """The old generation steps back in the transaction that writes the new one, not before."""
     path.write_bytes(b"".join(map(encoded, rounds(S, 1, start=100))))
-    with memory.opened() as store, pytest.raises(_Killed), _killed_at(syncing.Sync, "_write"):
+    with memory.opened() as store, pytest.raises(_Killed), _killed_at(BatchWriting, "write"):
         collect(store, memory.root)
     memory.sync()
     assert _raw_of(memory, path) == path.read_bytes()
@@ -237,9 +240,9 @@ def test_the_same_log_under_two_names_is_one_session(memory: Memory, path: Path)
 
 def test_a_root_that_is_gone_marks_nothing_as_vanished(memory: Memory, path: Path) -> None:
     with memory.opened() as store:
-        config = syncing.Config()
+        config = Config()
         away = memory.root / "unmounted"
-        root = syncing.Root("claude", away, False, False)
+        root = Root("claude", away, False, False)
         outcome = syncing.sync(store, config, [root], host="here")
         assert outcome.vanished == 0
         assert not any(row.vanished for row in store.sources.every())
@@ -299,14 +302,14 @@ def test_a_disk_that_fails_in_the_middle_of_a_file_keeps_what_was_read(
     path = log(memory.root, S, rounds(S, 20))
     log(memory.root, T, rounds(T, 1))
 
-    def failing(file: object, offset: int, size: int) -> Iterator[Piece]:
+    def failing(file: object, offset: int, size: int) -> Iterator[FilePiece]:
         for number, piece in enumerate(pieces(file, offset, size)):  # type: ignore[arg-type]
             if number == 3:
                 raise OSError(5, "Input/output error", str(path))
             yield piece
 
     with monkeypatch.context() as patched:
-        patched.setattr(syncing, "pieces", failing)
+        patched.setattr("session_memory.collect.reading.pieces", failing)
         outcome = memory.sync()
     assert outcome.report.failed == 1
     assert memory.problems() == [(path.name, "unreadable")]
@@ -444,7 +447,7 @@ def test_a_root_that_is_a_link_to_another_root_is_collected_once(
     (home / ".config").mkdir()
     (home / ".config/claude").symlink_to(home / ".claude")
     with memory.opened() as store:
-        config = syncing.Config()
+        config = Config()
         outcome = syncing.sync(store, config, roots(config, environ={"HOME": str(home)}))
         assert outcome.report.discovered == 1
         assert {row.path for row in store.sources.every()} == {str(home / PROJECT / f"{S}.jsonl")}
@@ -487,7 +490,7 @@ def test_a_log_of_any_age_is_collected(memory: Memory, second: float) -> None:
 def test_an_inode_number_of_64_bits_fits(memory: Memory) -> None:
     """Network and overlay file systems use all of them."""
     status = SimpleNamespace(st_size=10, st_mtime_ns=5, st_ctime_ns=5, st_ino=(1 << 64) - 5)
-    assert 0 <= syncing.Stat.of(status).inode < 1 << 63  # type: ignore[arg-type]
+    assert 0 <= Stat.of(status).inode < 1 << 63  # type: ignore[arg-type]
 
 
 def test_a_file_that_names_a_new_session_on_every_line_is_collected(memory: Memory) -> None:
@@ -625,15 +628,15 @@ def test_a_long_line_cut_while_it_is_read_is_no_crash(
     monkeypatch.setattr("session_memory.adapters.jsonl.MAX_LINE", 4096)
     path = log(memory.root, S, [user(S, 0, "x" * 20_000), *rounds(S, 1, start=1)])
     log(memory.root, T, rounds(T, 1))
-    translate = syncing.Sync._translate
+    translate = SourceReading._translate
 
-    def cut_first(self: syncing.Sync, task: object, piece: Piece, cursor: object) -> object:
+    def cut_first(self: SourceReading, task: object, piece: FilePiece, cursor: object) -> object:
         if piece.giant:
             os.truncate(path, 5000)
         return translate(self, task, piece, cursor)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(syncing.Sync, "_translate", cut_first)
+        patched.setattr(SourceReading, "_translate", cut_first)
         memory.sync()
     memory.sync()
     assert uid(T) in memory.uids()
@@ -951,7 +954,7 @@ def _when_looked_at(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) 
 
 def _when_read(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """``act`` once, after the first file was opened and before its first byte was read."""
-    _before(monkeypatch, syncing.Sync, "_log_chunks", act)
+    _before(monkeypatch, SourceReading, "_log_chunks", act)
 
 
 def _before(

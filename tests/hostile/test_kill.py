@@ -19,6 +19,8 @@ import pytest
 
 from session_memory.collect import batches
 from session_memory.collect import sync as syncing
+from session_memory.collect.batch_writing import BatchWriting
+from session_memory.collect.reading import SourceReading
 from session_memory.derive import derivation as derive
 from session_memory.retain.verification import verify
 from session_memory.store.copying import copy_everything
@@ -204,17 +206,26 @@ def test_killed_between_any_two_writes_of_a_derivation(
     memory.assert_sound()
 
 
-@pytest.mark.parametrize("name", ["_write_chunk", "_write", "_claim", "_note_gone", "_packer"])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (BatchWriting, "_write_chunk"),
+        (BatchWriting, "write"),
+        (BatchWriting, "_claim"),
+        (BatchWriting, "write_vanished"),
+        (SourceReading, "_packer"),
+    ],
+)
 @pytest.mark.parametrize("at", [1, 2, 5])
 def test_killed_inside_any_step_of_a_sync(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, name: str, at: int
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, at: int
 ) -> None:
     files = corpus(memory.root, 8, 400)
     put(files[:6])
     memory.sync()
     put(files)
     files[0][0].unlink()
-    _die_at_call(monkeypatch, syncing.Sync, name, at)
+    _die_at_call(monkeypatch, owner, name, at)
     with memory.opened() as store, suppress(Killed):
         collect(store, memory.root)
     monkeypatch.undo()

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Outcome, sync
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.errors import UnsafePath
 from session_memory.core.roles import SPILL
@@ -36,7 +37,7 @@ def everywhere(on_the_database: None) -> None:
     """Every test here runs twice."""
 
 
-def collect_masked(store: Store, root: Path) -> Outcome:
+def collect_masked(store: Store, root: Path) -> SyncOutcome:
     config = Config(redact=True)
     return sync(store, config, roots(config, (root,)), host="here")
 

@@ -13,7 +13,8 @@ from keeping import LATER, Keeper, analyzed, talk
 
 from session_memory.collect.batches import Batches
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Progress, Sync, sync, sync_paths
+from session_memory.collect.sync import Sync, sync, sync_paths
+from session_memory.collect.sync_report import ReadProgress
 from session_memory.core.errors import StoreBusy
 from session_memory.derive import reindex as indexing
 from session_memory.derive.reindex import ensure_index, reindex
@@ -244,12 +245,12 @@ def test_a_source_that_was_evicted_since_it_was_read_is_read_again(
     keeper: Keeper, other: Store
 ) -> None:
     grown(keeper)
-    run = Sync(keeper.store, keeper.config, "here", Progress())
-    run.look(roots(keeper.config, (keeper.claude.path,)))
-    chunks = [chunk for task in run._tasks for chunk in run._chunks(task)]
+    run = Sync(keeper.store, keeper.config, "here", ReadProgress())
+    run.look_below(roots(keeper.config, (keeper.claude.path,)))
+    chunks = [chunk for task in run.context.tasks for chunk in run.reading.chunks(task)]
     assert evicted_by(keeper, other) == 2
     with keeper.store.transaction():
-        run._write(chunks)
+        run.writing.write(chunks)
     assert keeper.store.raw.stored_bytes() == (0, 0)
     keeper.collect()
     keeper.restore()
@@ -267,8 +268,8 @@ def test_a_source_whose_number_another_one_has_now_is_not_written_to(
     keeper.collect()
     talk(log, "grown")
     keeper.claude.write()
-    run = Sync(keeper.store, keeper.config, "here", Progress())
-    run.look(roots(keeper.config, (keeper.claude.path,)))
+    run = Sync(keeper.store, keeper.config, "here", ReadProgress())
+    run.look_below(roots(keeper.config, (keeper.claude.path,)))
     forget(other, keeper.config, [BETA], LATER)
     talk(keeper.claude.session("zeta"), "two")
     keeper.claude.write()
@@ -402,8 +403,8 @@ def test_what_was_forgotten_since_a_sync_looked_is_not_written(
     else:
         talk(log, SECRET)
     keeper.claude.write()
-    run = Sync(keeper.store, keeper.config, "here", Progress())
-    run.look(roots(keeper.config, (keeper.claude.path,)))
+    run = Sync(keeper.store, keeper.config, "here", ReadProgress())
+    run.look_below(roots(keeper.config, (keeper.claude.path,)))
     forget(other, keeper.config, [ALPHA], LATER)
     run.read()
     assert keeper.store.sessions.uids() == [BETA]

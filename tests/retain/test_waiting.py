@@ -7,7 +7,8 @@ import pytest
 from keeping import Keeper, analyzed, talk
 
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Outcome, sync
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.retain.forget import forget
 from session_memory.store import open_store
@@ -25,7 +26,7 @@ PREPARED: dict[str, Prepare] = {
 }
 
 
-def collected(keeper: Keeper) -> Outcome:
+def collected(keeper: Keeper) -> SyncOutcome:
     where = roots(keeper.config, (keeper.claude.path,))
     return sync(keeper.store, keeper.config, where, host="here")
 
@@ -63,7 +64,7 @@ def test_logs_that_are_all_still_there_are_read_from_their_beginning(
     talk(log, GROWN.decode())
     keeper.claude.write()
     outcome = collected(keeper)
-    assert (outcome.report.failed, outcome.noted) == (0, [])
+    assert (outcome.report.failed, outcome.problems_found) == (0, [])
     check_like_new(keeper)
     assert collected(keeper).report.ingested == 0
 

@@ -163,12 +163,13 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from session_memory.collect import sync as syncing
+from session_memory.collect.batch_writing import BatchWriting
 from session_memory.config import Config
 from session_memory.collect.discover import roots
 from session_memory.store import open_store
 
 at, host, place, *where = sys.argv[1:]
-really, calls = syncing.Sync._write_chunk, []
+really, calls = BatchWriting._write_chunk, []
 
 def dying(self, *arguments):
     really(self, *arguments)
@@ -176,7 +177,7 @@ def dying(self, *arguments):
     if len(calls) == int(at):
         os.kill(os.getpid(), signal.SIGKILL)
 
-syncing.Sync._write_chunk = dying
+BatchWriting._write_chunk = dying
 config = Config()
 with open_store(place) as store:
     syncing.sync(store, config, roots(config, tuple(map(Path, where))), host=host)

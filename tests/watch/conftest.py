@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Outcome, sync
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.store.store import Store, open_store
 from session_memory.testing.collecting import check_sound
@@ -53,7 +54,7 @@ class Memory:
         looked = self._sync(store, dry_run=True)
         return not (looked.report.ingested or looked.vanished or store.sessions.stale())
 
-    def _sync(self, store: Store, *, dry_run: bool = False) -> Outcome:
+    def _sync(self, store: Store, *, dry_run: bool = False) -> SyncOutcome:
         config = Config()
         return sync(store, config, roots(config, (self.root,)), host=HOST, dry_run=dry_run)
 

@@ -314,7 +314,7 @@ def test_a_line_appended_to_a_known_log_looks_at_no_other(
     def refused(*arguments: object) -> None:
         raise AssertionError("it looks at everything")
 
-    monkeypatch.setattr("session_memory.collect.sync.discover", refused)
+    monkeypatch.setattr("session_memory.collect.looking.discover", refused)
     monkeypatch.setattr("session_memory.store.sources.Sources.known", refused)
     monkeypatch.setattr("session_memory.store.events.Events.count", refused)
     append(path, [user(S, 4)])

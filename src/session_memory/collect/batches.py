@@ -25,8 +25,8 @@ FIRST_LOAD_RECORDS = 10_000
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
 
-class Task(msgspec.Struct):
-    """One source with something to read; ``is_away``: evicted, and what is new of it waits."""
+class ReadTask(msgspec.Struct):
+    """One source with something to read; ``is_evicted``: evicted, and what is new of it waits."""
 
     flavor: str
     ref: SourceRef
@@ -36,13 +36,13 @@ class Task(msgspec.Struct):
     counted: bool = True
     replaces: SourceRow | None = None
     left_out: bool = False
-    is_away: bool = False
+    is_evicted: bool = False
 
 
 class Chunk(msgspec.Struct):
     """A stretch of a source, translated and compressed, ready to be written."""
 
-    task: Task
+    task: ReadTask
     start: int
     packs: list[Packed]
     records: list[Record]

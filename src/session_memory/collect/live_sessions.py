@@ -13,9 +13,9 @@ from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.registry import agent
 from session_memory.core.ids import make_uid
 from session_memory.core.roles import DOCUMENT
-from session_memory.derive.derivation import Tally
 from session_memory.derive.facts import base_of
 from session_memory.derive.ingest import DomainOf, Ingest
+from session_memory.derive.line_counts import LineCounts
 from session_memory.derive.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
 from session_memory.store.live_rows import LiveHead, LiveItem, LiveRows, digest_of
 from session_memory.store.sources import SourceRow
@@ -142,9 +142,9 @@ class LiveSync:
         if row.starts_at is None and row.role != DOCUMENT:
             row.starts_at = next((r.ts for r in records if r.ts is not None), None)
         row.lines = 0 if row.role == DOCUMENT else row.lines
-        tally = Tally()
-        tally.count(records)
-        tally.apply(row)
+        counts = LineCounts()
+        counts.add(records)
+        counts.add_to(row)
         if head is not None:
             row.size, row.mtime_ns = head.revision, head.last_usage
         row.ingested_at = self._now

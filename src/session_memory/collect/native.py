@@ -57,7 +57,7 @@ class Stat(msgspec.Struct, frozen=True):
         )
 
 
-class Piece(msgspec.Struct):
+class FilePiece(msgspec.Struct):
     """Bytes of a file from ``offset`` on; ``whole`` of them end at a line's end."""
 
     offset: int
@@ -69,7 +69,7 @@ class Piece(msgspec.Struct):
 class MemorySource:
     """A piece of a file, as an adapter reads it."""
 
-    def __init__(self, ref: SourceRef, piece: Piece) -> None:
+    def __init__(self, ref: SourceRef, piece: FilePiece) -> None:
         self.ref = ref
         self._piece = piece
 
@@ -205,7 +205,7 @@ def _log_head(path: Path) -> bytes:
         return b""
 
 
-def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
+def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
     """The file from ``offset`` to ``size``, cut at line ends; the last may end in a torn line.
 
     A line too long to hold comes in pieces without a whole line; the piece with its end says how
@@ -223,7 +223,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
         if whole and offset > begun:
             # The end of a giant line: everything before its newline is part of it.
             end = data.find(b"\n") + 1
-            yield Piece(offset, data[:end], end, giant=offset + end - begun)
+            yield FilePiece(offset, data[:end], end, giant=offset + end - begun)
             offset += end
             begun, rest = offset, data[end:]
             if not rest.rfind(b"\n") + 1:
@@ -238,26 +238,34 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[Piece]:
         elif len(data) >= LONGEST_LINE or offset > begun:
             rest = b""
             for start in range(0, len(data), SEGMENT):
-                yield Piece(offset + start, data[start : start + SEGMENT], 0)
+                yield FilePiece(offset + start, data[start : start + SEGMENT], 0)
             offset += len(data)
         else:
             rest = data
     if rest:
-        yield Piece(offset, rest, 0)
+        yield FilePiece(offset, rest, 0)
 
 
-def _of_few_lines(offset: int, data: bytes) -> Iterator[Piece]:
+def _of_few_lines(offset: int, data: bytes) -> Iterator[FilePiece]:
     """Whole lines; tiny ones in more pieces, for every record of a piece is held at once."""
     if data.count(b"\n") <= MANY_LINES:
-        yield Piece(offset, data, len(data))
+        yield FilePiece(offset, data, len(data))
         return
     start = end = lines = 0
     while end < len(data):
         begin, end = end, data.find(b"\n", min(end + WINDOW, len(data) - 1)) + 1
         lines += data.count(b"\n", begin, end)
         if lines >= MANY_LINES or end == len(data):
-            yield Piece(offset + start, data[start:end], end - start)
+            yield FilePiece(offset + start, data[start:end], end - start)
             start, lines = end, 0
+
+
+def bytes_between(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a file from ``start`` to ``end`` in pieces, each with its offset."""
+    file.seek(start)
+    while start < end and (data := file.read(min(SEGMENT, end - start))):
+        yield start, data
+        start += len(data)
 
 
 def tail_hash(data: bytes) -> str:
@@ -291,7 +299,9 @@ def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) 
     masks, place = store.retention.masks(row.id), 0
     evicted = store.retention.evicted_source(row.id)
     if evicted is not None:
-        placed = _placed(file, row.kept) if row.redacted_from is None else as_kept(row, file)
+        placed = (
+            bytes_between(file, 0, row.kept) if row.redacted_from is None else as_kept(row, file)
+        )
         return _begins_with_both(store, row, placed, evicted.digest)
     if row.redacted_from is not None:
         now = sha256()
@@ -303,14 +313,6 @@ def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) 
             return False
         place += len(stored)
     return True
-
-
-def _placed(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
-    place = 0
-    file.seek(0)
-    while place < end and (data := file.read(min(SEGMENT, end - place))):
-        yield place, data
-        place += len(data)
 
 
 def _begins_with_both(

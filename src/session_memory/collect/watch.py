@@ -17,7 +17,8 @@ from session_memory.collect.changes import POLL_S, Changes, identity
 from session_memory.collect.discover import Root
 from session_memory.collect.live_sessions import has_news
 from session_memory.collect.stop import Stop
-from session_memory.collect.sync import Outcome, Progress, sync, sync_paths
+from session_memory.collect.sync import sync, sync_paths
+from session_memory.collect.sync_report import ReadProgress, SyncOutcome
 from session_memory.collect.unknown_paths import Strangers
 from session_memory.collect.watch_events import (
     Happening,
@@ -71,14 +72,14 @@ class Watch:
         poll: bool = False,
         interval: float = WHOLE_LOOK_S,
         host: str | None = None,
-        progress: Progress | None = None,
+        progress: ReadProgress | None = None,
     ) -> None:
         self._config = config
         self._where = where
         self._stop = stop
         self._interval = interval
         self._host = host or this_host(config)
-        self._progress = _Stoppable(progress or Progress(), stop)
+        self._progress = _Stoppable(progress or ReadProgress(), stop)
         self._store = _KeptOpen(opening)
         places = [root.path for root in where]
         self._changes = Changes(places, stop, polling="as asked" if poll else eventless(places))
@@ -169,7 +170,7 @@ class Watch:
         yield from self._told(store, outcome, is_whole=is_whole)
 
     def _told(
-        self, store: Store, outcome: Outcome, *, is_whole: bool = False
+        self, store: Store, outcome: SyncOutcome, *, is_whole: bool = False
     ) -> Iterator[Happening]:
         report, at = outcome.report, now_ms()
         changed = list(_changed(store, outcome, at))
@@ -190,7 +191,7 @@ class Watch:
         if synced.is_news or (is_whole and not self._changes.polling):
             yield synced
         yield from changed
-        for noted in outcome.noted:
+        for noted in outcome.problems_found:
             yield ProblemNoted(at=at, **msgspec.structs.asdict(noted))
 
     def _try_again_later(self, error: StoreError) -> Iterator[Happening]:
@@ -248,10 +249,10 @@ class _Stopped(Exception):
     """The watch is to end in the middle of a long look. Never leaves this module."""
 
 
-class _Stoppable(Progress):
+class _Stoppable(ReadProgress):
     """Passes on what it is told, and ends a look between two pieces when it is time to stop."""
 
-    def __init__(self, inner: Progress, stop: Stop) -> None:
+    def __init__(self, inner: ReadProgress, stop: Stop) -> None:
         self._inner = inner
         self._stop = stop
 
@@ -276,7 +277,7 @@ def eventless(places: Iterable[Path], mounts: Path = MOUNTS) -> str:
     return f"{', '.join(sorted(kinds))} gives no events" if kinds else ""
 
 
-def _changed(store: Store, outcome: Outcome, at: int) -> Iterator[SessionChanged]:
+def _changed(store: Store, outcome: SyncOutcome, at: int) -> Iterator[SessionChanged]:
     for uid, before in list(outcome.touched.items())[:MOST_TOLD]:
         row = store.sessions.row(uid)
         if row is not None:

@@ -5,7 +5,7 @@ what comes out depends on the raw alone, never on the order in which files were 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import islice
 
@@ -16,6 +16,7 @@ from session_memory.adapters.registry import agent
 from session_memory.core.roles import LOGS
 from session_memory.derive.facts import base_of, is_told, told_parent
 from session_memory.derive.ingest import DomainOf, Ingest, name_parent
+from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.settle import SettleState
 from session_memory.derive.writing import SessionWriting, key_of, usage_in
@@ -346,51 +347,17 @@ def rebuild(
 
 def reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
     """Ingest a source from its raw; versions of a document follow each other as they did."""
-    tally = Tally()
+    counts = LineCounts()
     records = stored_records(store, source)
     for batch in iter(lambda: list(islice(records, BATCH)), []):
-        tally.count(batch)
-        store.problems.add(source.id, tally.problems_of(batch), now)
+        counts.add(batch)
+        store.problems.add(source.id, problems_in(batch), now)
         ingest.add(source, batch)
     source.lines = source.lenient = 0
     source.bookkeeping = "{}"
     source.adapter_version = agent(source.flavor).version
-    tally.apply(source)
+    counts.add_to(source)
     store.sources.save(source)
-
-
-class Tally:
-    """What the lines of a source came to."""
-
-    def __init__(self) -> None:
-        self.lines = 0
-        self.lenient = 0
-        self.bookkeeping: list[str] = []
-
-    def count(self, records: list[Record]) -> None:
-        self.lines += len(records)
-        for record in records:
-            if record.bookkeeping is not None:
-                self.bookkeeping.append(record.bookkeeping)
-            if record.lenient:
-                self.lenient += 1
-
-    @staticmethod
-    def problems_of(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
-        return [
-            (record.offset, record.length, record.problem, record.problem_detail)
-            for record in records
-            if record.problem is not None
-        ]
-
-    def apply(self, source: SourceRow) -> None:
-        """Add what was counted to the source's row."""
-        source.lines += self.lines
-        source.lenient += self.lenient
-        if self.bookkeeping:
-            known = Counter(msgspec.json.decode(source.bookkeeping, type=dict[str, int]))
-            known.update(self.bookkeeping)
-            source.bookkeeping = msgspec.json.encode(dict(sorted(known.items()))).decode()
 
 
 def _taken_back_to(record: Record) -> int:

@@ -17,9 +17,9 @@ from session_memory.core.text import escaped, one_line
 from session_memory.derive import inclusive
 from session_memory.derive.facts import base_of, facts_of, is_told, note_facts
 from session_memory.derive.settle import SettleState
+from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.writing import (
     Entangled,
-    Known,
     SessionWriting,
     decode_state,
     encode_state,
@@ -38,12 +38,12 @@ class Ingest:
     """Stores records, session by session, inside a transaction of the caller's."""
 
     def __init__(
-        self, store: Store, now: int, domain_of: DomainOf, known: Known | None = None
+        self, store: Store, now: int, domain_of: DomainOf, stored_keys: StoredKeys | None = None
     ) -> None:
         self._store = store
         self._now = now
         self._domain_of = domain_of
-        self._known = known
+        self._stored_keys = stored_keys
         self._renamed: set[str] = set()
         self.counts: dict[str, int] = {}
         """Each session that was written to, with the number of events it had before."""
@@ -83,7 +83,7 @@ class Ingest:
         try:
             self._refuse_out_of_order(row, source, records)
             self._refuse_what_others_begin_with(row, records)
-            writing.check(records, self._known)
+            writing.check(records, self._stored_keys)
         except Entangled as entangled:
             origin = self._plain_origin(row, writing, entangled)
             if origin is None:

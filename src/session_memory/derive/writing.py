@@ -19,6 +19,7 @@ from session_memory.derive.settle import (
     abandoned_by_prompts,
 )
 from session_memory.derive.stored_events import StoredEvents
+from session_memory.derive.stored_keys import StoredKeys
 from session_memory.store.database import Row
 from session_memory.store.events import EventRow
 from session_memory.store.sessions import SessionRow
@@ -26,7 +27,6 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, ResponseUsage
 
-KNOWN_IN_MEMORY = 300_000
 NEVER = 1 << 62
 
 encode_state = msgspec.msgpack.Encoder().encode
@@ -42,27 +42,6 @@ class Entangled(Exception):
     def __init__(self, sessions: set[int]) -> None:
         super().__init__()
         self.sessions = sessions
-
-
-class Known:
-    """Everything stored so far, while that fits in memory: saves looking up what is not there.
-
-    Only good for a store that was empty when we began and that nobody else writes to.
-    """
-
-    def __init__(self) -> None:
-        self.records: set[bytes] = set()
-        self.responses: set[str] = set()
-
-    def is_new(self, records: list[bytes], responses: set[str]) -> bool:
-        new = self.records.isdisjoint(records) and self.responses.isdisjoint(responses)
-        self.records.update(records)
-        self.responses.update(responses)
-        return new
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.records) > KNOWN_IN_MEMORY
 
 
 class SessionWriting:
@@ -117,7 +96,7 @@ class SessionWriting:
 
     # ------------------------------------------------------------ is it the plain case?
 
-    def check(self, records: list[Record], known: Known | None = None) -> None:
+    def check(self, records: list[Record], stored_keys: StoredKeys | None = None) -> None:
         """Raise ``Entangled`` unless every record is new to all other sessions."""
         self.identify(records)
         named = [record.key for record in records if record.native_id and record.events]
@@ -128,7 +107,7 @@ class SessionWriting:
         if has_others:
             named += [r.key for r in records if r.events and not r.native_id]
         responses = {used.usage_id for record in records for used in usage_in(record)}
-        if known is not None and known.is_new(named, responses) and not has_others:
+        if stored_keys is not None and stored_keys.add_if_new(named, responses) and not has_others:
             return
         others = self._other_holders(named) | self._other_counters(records, responses)
         if others:

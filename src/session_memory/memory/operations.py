@@ -17,7 +17,7 @@ from session_memory.memory.results import (
 if TYPE_CHECKING:
     from session_memory.collect.discover import Root
     from session_memory.collect.stop import Stop
-    from session_memory.collect.sync import Progress
+    from session_memory.collect.sync_report import ReadProgress
     from session_memory.collect.watch import Watch
     from session_memory.memory.follow import Follow
 
@@ -35,7 +35,7 @@ class Operations(OpenMemory):
         redact: bool = False,
         dry_run: bool = False,
         host: str | None = None,
-        progress: "Progress | None" = None,
+        progress: "ReadProgress | None" = None,
     ) -> SyncResult:
         """Collect what is new in the agents' logs.
 
@@ -84,7 +84,7 @@ class Operations(OpenMemory):
         poll: bool = False,
         interval: float | None = None,
         idle: bool = False,
-        progress: "Progress | None" = None,
+        progress: "ReadProgress | None" = None,
     ) -> "Follow":
         """Collect what the agents write, and iterate over what happens.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from session_memory.collect.sync import Outcome
+    from session_memory.collect.sync_report import SyncOutcome
     from session_memory.learn.analyze import Analyzed
     from session_memory.retain.verification import VerifyReport
 
@@ -30,7 +30,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     changed: tuple[str, ...]
 
     @classmethod
-    def of(cls, outcome: "Outcome") -> "SyncResult":
+    def of(cls, outcome: "SyncOutcome") -> "SyncResult":
         return cls(
             **msgspec.structs.asdict(outcome.report),
             new_problems=outcome.new_problems,

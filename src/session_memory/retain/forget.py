@@ -16,9 +16,10 @@ from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
 from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive import inclusive
-from session_memory.derive.derivation import Tally, derive_closure, derive_stale
+from session_memory.derive.derivation import derive_closure, derive_stale
 from session_memory.derive.evicted import archive_of, beside, bring_back, family
 from session_memory.derive.forgotten import mask_stored
+from session_memory.derive.line_counts import LineCounts
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.tables import LIVE, refs_of
 from session_memory.retain import archive_edit, lake
@@ -389,11 +390,11 @@ def _out_of_store(
 
 def _count_lines(store: Store, row: SourceRow) -> None:
     """A blank line is none."""
-    tally = Tally()
-    tally.count(list(stored_records(store, row)))
+    counts = LineCounts()
+    counts.add(list(stored_records(store, row)))
     row.lines = row.lenient = 0
     row.bookkeeping = "{}"
-    tally.apply(row)
+    counts.add_to(row)
     store.sources.save(row)
 
 

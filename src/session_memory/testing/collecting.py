@@ -8,7 +8,8 @@ from difflib import unified_diff
 from pathlib import Path
 
 from session_memory.collect.discover import roots
-from session_memory.collect.sync import Outcome, sync
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.index_words import words_in
 from session_memory.core.roles import LOG
@@ -42,7 +43,9 @@ def stores_made_by(make: Callable[[], Store]) -> Iterator[None]:
         _make = before
 
 
-def collect(store: Store, root: Path, *, host: str = HOST, flavor: str | None = None) -> Outcome:
+def collect(
+    store: Store, root: Path, *, host: str = HOST, flavor: str | None = None
+) -> SyncOutcome:
     """One sync of everything below ``root`` and of nothing else, of all flavors or of one."""
     config = Config()
     only = () if flavor is None else (flavor,)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from session_memory.collect.sync import Progress
+from session_memory.collect.sync_report import ReadProgress
 from session_memory.core.ids import make_uid
 from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
@@ -84,12 +84,12 @@ def list_secrets(
     uid: str | None = None,
     kind: str | None = None,
     limit: int = 0,
-    progress: Progress | None = None,
+    progress: ReadProgress | None = None,
 ) -> SecretList:
     """The secrets of all sessions, of those that ``wanted`` admits, or of the one ``uid`` names."""
     looking = _Looking(store, kind)
     sources = _sources(store, wanted, uid)
-    told = progress or Progress()
+    told = progress or ReadProgress()
     told.begin(len(sources), sum(row.kept for row in sources))
     findings: list[Finding] = []
     for row in sources:
@@ -128,7 +128,7 @@ class _Looking:
         self.distinct = 0
         self.bytes = 0
 
-    def at(self, row: SourceRow, progress: Progress) -> Iterator[Finding]:
+    def at(self, row: SourceRow, progress: ReadProgress) -> Iterator[Finding]:
         seen = []
         for place, data, secret in self._secrets(row, progress):
             if self._kind in (None, secret.kind):
@@ -138,7 +138,9 @@ class _Looking:
         if seen:
             yield from self._placed(row, seen)
 
-    def _secrets(self, row: SourceRow, progress: Progress) -> Iterator[tuple[int, bytes, Secret]]:
+    def _secrets(
+        self, row: SourceRow, progress: ReadProgress
+    ) -> Iterator[tuple[int, bytes, Secret]]:
         """Each with its place: a byte, or that of its row where rows are the raw."""
         places = _places_of_rows(self._store, row)
         with RawSource(self._store, row).open(0) as file:

@@ -4,12 +4,12 @@ import sys
 from typing import Any
 
 from session_memory.cli.kit.settings import Settings
-from session_memory.collect.sync import Progress
+from session_memory.collect.sync_report import ReadProgress
 
 WORTH_A_BAR = 4 << 20
 
 
-class Bar(Progress):
+class Bar(ReadProgress):
     """Counts bytes. Short work shows nothing: loading the bar would take longer than the work."""
 
     def __init__(self, title: str) -> None:

@@ -9,7 +9,7 @@ from session_memory.render.text import safe
 from session_memory.views.figures import duration, plural, size
 
 if TYPE_CHECKING:
-    from session_memory.collect.sync import Outcome
+    from session_memory.collect.sync_report import SyncOutcome
     from session_memory.store import Store
 
 # Below this, a database is mostly empty pages and its ratio to the logs says nothing.
@@ -17,7 +17,7 @@ TELLING = 4 << 20
 PARAGRAPH = 88
 
 
-def sync_summary(outcome: "Outcome", store: "Store", *, dry_run: bool = False) -> str:
+def sync_summary(outcome: "SyncOutcome", store: "Store", *, dry_run: bool = False) -> str:
     sentences = [_found(outcome, dry_run)]
     if not dry_run:
         sentences += [_read(outcome), *_remarks(outcome), _kept(store)]
@@ -32,7 +32,7 @@ def wrapped(paragraph: str) -> str:
     )
 
 
-def _found(outcome: "Outcome", dry_run: bool) -> str:
+def _found(outcome: "SyncOutcome", dry_run: bool) -> str:
     report = outcome.report
     changed = report.discovered - report.unchanged - report.failed
     new = "to read" if dry_run else "new or grown"
@@ -42,7 +42,7 @@ def _found(outcome: "Outcome", dry_run: bool) -> str:
     )
 
 
-def _read(outcome: "Outcome") -> str:
+def _read(outcome: "SyncOutcome") -> str:
     report = outcome.report
     if not report.ingested:
         return "Nothing new to read."
@@ -52,7 +52,7 @@ def _read(outcome: "Outcome") -> str:
     )
 
 
-def _remarks(outcome: "Outcome") -> Iterator[str]:
+def _remarks(outcome: "SyncOutcome") -> Iterator[str]:
     report = outcome.report
     if report.problems:
         new = f" ({outcome.new_problems:,} new)" if outcome.new_problems else ""
@@ -69,7 +69,7 @@ def _kept(store: "Store") -> str:
     return f"{text} ({here / raw:.0%})." if raw >= TELLING else f"{text}."
 
 
-def looked_at(outcome: "Outcome") -> list[str]:
+def looked_at(outcome: "SyncOutcome") -> list[str]:
     """Where a sync that found nothing has looked."""
     return [
         f"{root.flavor}: {short_path(root.path)}" + ("" if root.exists else " (no such directory)")

@@ -17,7 +17,7 @@ from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.collect.discover import Root
-    from session_memory.collect.sync import Outcome
+    from session_memory.collect.sync_report import SyncOutcome
     from session_memory.config import Config
     from session_memory.learn.analyze import Analyzed
     from session_memory.store import Store
@@ -97,7 +97,7 @@ def run(
     *,
     dry_run: bool = False,
     host: str | None = None,
-) -> "Outcome":
+) -> "SyncOutcome":
     from session_memory.cli.kit.progress import progress
     from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.collect.sync import sync
@@ -108,7 +108,7 @@ def run(
         return sync(store, config, where, progress=bar, dry_run=dry_run, host=host)
 
 
-def run_demo(settings: Settings, store: "Store") -> "Outcome":
+def run_demo(settings: Settings, store: "Store") -> "SyncOutcome":
     """Collect the bundled sessions, whatever the configuration leaves out, under their own host."""
     from session_memory.collect.discover import roots
     from session_memory.config import Config
@@ -132,7 +132,7 @@ def _analyzed(settings: Settings, store: "Store", config: "Config") -> "Analyzed
 def _show(
     settings: Settings,
     store: "Store",
-    outcome: "Outcome",
+    outcome: "SyncOutcome",
     analysis: "Analyzed | None" = None,
     *,
     dry_run: bool,
@@ -164,7 +164,7 @@ def _show(
     click.echo(_next(outcome, dry_run))
 
 
-def _next(outcome: "Outcome", dry_run: bool) -> str:
+def _next(outcome: "SyncOutcome", dry_run: bool) -> str:
     if dry_run:
         return "Next: session-memory sync"
     if outcome.report.failed or outcome.new_problems:

@@ -1,0 +1,107 @@
+"""Looking for changes: which sources are new, grown, unreadable or gone.
+
+Nothing is read here. A source is compared with its stored row by size, times and inode.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.collect.batches import ReadTask
+from session_memory.collect.discover import Discovered, Root, discover, is_wanted
+from session_memory.collect.native import Stat, database_stat, dump_of
+from session_memory.collect.run_context import RunContext
+from session_memory.core.roles import LOG, TIMELINE
+from session_memory.core.text import escaped
+
+
+class Looking:
+    """Fills the tasks, failures and vanished sources of a sync."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+        self._seen: set[str] = set()
+
+    def look_below(self, where: list[Root]) -> None:
+        """Look at every source below some roots."""
+        run = self._run
+        for found in discover(run.config, where):
+            self._look_at(found)
+        prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
+        for path, row in run.known.items():
+            expected = path.startswith(prefixes) and not row.vanished
+            # A file that is excluded now, or in a directory we may not enter, has not vanished.
+            if expected and path not in self._seen and _is_gone(path):
+                run.vanished.append(row)
+        logs = [row for row in run.vanished if row.role == LOG and row.ingested_at is not None]
+        run.outcome.vanished = len(logs)
+
+    def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
+        """Look at known sources by path. Returns the paths that are no known source, or gone."""
+        run, unexplained = self._run, []
+        timelines = {name for name, row in run.known.items() if row.role == TIMELINE}
+        for name, path in sorted(named.items(), key=lambda item: item[0] not in timelines):
+            row = run.known.get(name)
+            if row is None or row.ingested_at is None or _is_gone(str(path)):
+                unexplained.append(path)
+            elif row.flavor in flavors and is_wanted(run.config, row.flavor, str(path)):
+                ref = SourceRef(path, row.role, row.home_path, row.session, row.agent)
+                self._look_at(Discovered(row.flavor, ref))
+        return unexplained
+
+    def _look_at(self, found: Discovered) -> None:
+        """Look at a source and its companions; together they count as one source."""
+        run, flavor, ref = self._run, found.flavor, found.ref
+        run.outcome.report.discovered += 1
+        run.outcome.by_flavor[flavor] = run.outcome.by_flavor.get(flavor, 0) + 1
+        if isinstance(ref, Unlisted):
+            self._seen.add(escaped(str(ref.path)))
+            run.fail(flavor, ref, ref.reason)
+            return
+        counted = False
+        for part in sorted((ref, *ref.companions), key=lambda part: part.role != TIMELINE):
+            try:
+                task = self._task(flavor, part)
+            except OSError as error:
+                run.fail(flavor, part, error.strerror or str(error), counted=not counted)
+            else:
+                if task is None:
+                    continue
+                task.counted = not counted
+                run.tasks.append(task)
+            counted = True
+        if not counted:
+            run.outcome.report.unchanged += 1
+
+    def _task(self, flavor: str, ref: SourceRef) -> ReadTask | None:
+        """What to read of a source; None when nothing changed or it must not be read."""
+        run, path = self._run, escaped(str(ref.path))
+        if path in self._seen:
+            raise OSError("its name, once escaped, is the name of another file")
+        self._seen.add(path)
+        is_database = dump_of(flavor) is not None
+        stat = database_stat(ref.place) if is_database else Stat.of(ref.place.stat())
+        row = run.known.get(path)
+        if run.forgotten and run.is_forgotten(flavor, ref, path, row):
+            return None
+        if row is None:
+            return ReadTask(flavor, ref, run.new_row(flavor, ref, 0), stat, is_new=True)
+        if row.ingested_at is None:
+            # It could not be read until now, so its stored row may lack its role and session.
+            fresh = run.new_row(flavor, ref, row.generation)
+            row = msgspec.structs.replace(fresh, id=row.id, uid=row.uid)
+        if stat.matches(row) and not row.vanished:
+            return None
+        return ReadTask(flavor, ref, row, stat, is_new=False)
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        Path(path).lstat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False

@@ -1,0 +1,222 @@
+"""Reading the new part of a source: translated into records and compressed, in chunks.
+
+Nothing is written here, so the database is not locked while a source is read.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from session_memory.adapters.base import Cursor, Record
+from session_memory.adapters.registry import agent
+from session_memory.collect.batches import Chunk, ReadTask
+from session_memory.collect.evicted_sources import EvictedSources
+from session_memory.collect.masking import (
+    as_kept,
+    begin_masking,
+    mask_bytes,
+    masked_piece,
+    masked_spill,
+)
+from session_memory.collect.native import (
+    SEGMENT,
+    TAIL,
+    FilePiece,
+    GiantLine,
+    MemorySource,
+    Stat,
+    bytes_between,
+    change_of,
+    database_stat,
+    dump_of,
+    dumped,
+    opened,
+    pieces,
+    tail_hash,
+    unpacked,
+)
+from session_memory.collect.run_context import RunContext
+from session_memory.core.roles import LOGS, SPILL
+from session_memory.derive.forgotten import blanked
+from session_memory.derive.ingest import repo_of
+from session_memory.store.raw import Packer
+
+# How much of a new log is read to find out which repository it is about.
+HEAD = 256 * 1024
+
+
+class SourceReading:
+    """Reads the sources of one sync."""
+
+    def __init__(self, run: RunContext, evicted: EvictedSources) -> None:
+        self._run = run
+        self._evicted = evicted
+        self._packers: dict[str, Packer] = {}
+
+    def chunks(self, task: ReadTask) -> Iterator[Chunk]:
+        """What is new in a source. The last chunk carries the file's size and times."""
+        place, dump = task.ref.place, dump_of(task.flavor)
+        if dump is not None:
+            # Taken before the copy: what is written meanwhile is noticed by the next sync.
+            task.stat = database_stat(place)
+        with (
+            opened(place) as native,
+            unpacked(native, place) if dump is None else dumped(task.ref, dump) as file,
+        ):
+            if dump is None:
+                # What was appended since the source was looked at is read too, so the stored
+                # size must include it.
+                task.stat = Stat.of(os.fstat(native.fileno()))
+            size = os.fstat(file.fileno()).st_size
+            if task.is_new and self._is_left_out(task, file):
+                task.left_out = True
+                return
+            yield from self._changed_chunks(task, file, size)
+
+    def _changed_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
+        row, content = task.row, msgspec.structs.replace(task.stat, size=size)
+        if not task.is_new:
+            change = change_of(self._run.store, row, file, content, as_kept)
+            if change == "same":
+                task.is_evicted = self._run.is_evicted(row)
+                cursor = Cursor(row.read_to, row.cursor_state)
+                yield Chunk(task, row.kept, [], [], cursor, row.kept, row.tail_hash, is_last=True)
+                return
+            if change == "rewritten":
+                self._begin_generation(task)
+            else:
+                self._evicted.bring_back(task)
+        if task.ref.role in LOGS:
+            yield from self._log_chunks(task, file, size)
+        elif task.ref.role == SPILL:
+            yield from self._spill_chunks(task, file, task.row.kept, size)
+        else:
+            yield from self._document_chunks(task, file, size)
+
+    def _is_left_out(self, task: ReadTask, file: BinaryIO) -> bool:
+        """Whether the configuration excludes the repository that a new log is about.
+
+        Some agents name the working directory only inside the log, so its beginning is read.
+        """
+        config = self._run.config
+        if not config.exclude.repos or task.ref.role not in LOGS:
+            return False
+        head = os.pread(file.fileno(), HEAD, 0)
+        piece = FilePiece(0, head, head.rfind(b"\n") + 1)
+        records = agent(task.flavor).read(MemorySource(task.ref, piece), Cursor())
+        cwd = next((record.cwd for _, record in records if record.cwd), None)
+        return config.excludes_repo(repo_of(cwd))
+
+    def _begin_generation(self, task: ReadTask) -> None:
+        """Read a rewritten file from its beginning. What was kept of the old one stays."""
+        task.replaces = task.row
+        task.row = self._run.new_row(task.flavor, task.ref, task.row.generation + 1)
+        task.is_new, task.is_evicted = True, False
+
+    # ------------------------------------------------------------ logs
+
+    def _log_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
+        run, row, packer = self._run, task.row, self._packer(task.flavor)
+        cursor, kept = Cursor(row.read_to, row.cursor_state), row.kept
+        masking = begin_masking(row, run.config.redact, cursor.offset)
+        evicted_to = run.store.retention.evicted_up_to(row.id, kept) if task.is_evicted else 0
+        for found in pieces(file, cursor.offset, size):
+            piece = masked_piece(found) if masking else found
+            records, cursor = self._translate(task, piece, cursor)
+            run.progress.advance(len(piece.data))
+            # Lines that the adapter did not take wait for what follows, like a torn line.
+            taken = max(cursor.offset - piece.offset, 0)
+            waits = not piece.giant and taken < piece.whole and not piece.data[taken:].isspace()
+            kept = piece.offset + len(piece.data)
+            masks = run.forgotten.masks(task.flavor, records) if run.forgotten else []
+            data = blanked(piece.data, piece.offset, masks)
+            if masks:
+                masked = set(masks)
+                records = [r for r in records if (r.offset, r.length) not in masked]
+            # An evicted range ends where the next unread line starts: no pack overlaps it.
+            skipped = min(max(evicted_to - piece.offset, 0), len(data))
+            packs = packer.packs(data[skipped:], piece.offset + skipped, max(taken - skipped, 0))
+            yield Chunk(
+                task,
+                piece.offset + skipped,
+                packs,
+                records,
+                cursor,
+                kept,
+                _tail(file, kept),
+                is_last=kept >= size,
+                masks=masks,
+            )
+            if waits:
+                return
+        if kept == row.kept:
+            yield Chunk(task, kept, [], [], cursor, kept, _tail(file, kept), is_last=True)
+
+    def _translate(
+        self, task: ReadTask, piece: FilePiece, cursor: Cursor
+    ) -> tuple[list[Record], Cursor]:
+        read = agent(task.flavor).read
+        if piece.giant:
+            begin = Cursor(piece.offset + len(piece.data) - piece.giant, cursor.state)
+            cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))
+            return [record], cursor
+        begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
+        records, last = [], begin
+        # Only the last cursor is kept: each may hold as much as an adapter must remember.
+        for cursor, record in read(MemorySource(task.ref, piece), begin):
+            records.append(record)
+            last = cursor
+        return records, last
+
+    # ------------------------------------------------------------ documents and spilled bodies
+
+    def _document_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
+        """A document in one chunk. What is too long for a document is kept piece by piece."""
+        file.seek(0)
+        body = file.read(min(size, SEGMENT))
+        yield self._document_chunk(task, body, is_last=len(body) >= size)
+        if len(body) < size:
+            yield from self._spill_chunks(task, file, len(body), size)
+
+    def _document_chunk(self, task: ReadTask, body: bytes, *, is_last: bool) -> Chunk:
+        # A document that only grew was read while it was being written. It is read again whole.
+        task.row.lines = task.row.lenient = 0
+        tail = tail_hash(body)
+        if begin_masking(task.row, self._run.config.redact, 0):
+            body = mask_bytes(body)
+        records, cursor = self._translate(task, FilePiece(0, body, len(body)), Cursor())
+        packs = self._packer(task.flavor).packs(body, 0)
+        self._run.progress.advance(len(body))
+        return Chunk(task, 0, packs, records, cursor, len(body), tail, is_last=is_last)
+
+    def _spill_chunks(
+        self, task: ReadTask, file: BinaryIO, start: int, size: int
+    ) -> Iterator[Chunk]:
+        """A spilled body of any size, piece by piece; it gives no records."""
+        placed = bytes_between(file, start, size)
+        if begin_masking(task.row, self._run.config.redact, 0):
+            # A spill that grew is masked again from its beginning: a secret may start in the
+            # part that was read before.
+            start = 0 if task.ref.role == SPILL else start
+            placed = masked_spill(file, start, size)
+        end = start
+        for place, data in placed:
+            end = place + len(data)
+            packs = self._packer(task.flavor).packs(data, place)
+            self._run.progress.advance(len(data))
+            tail = _tail(file, end)
+            yield Chunk(task, place, packs, [], Cursor(), end, tail, is_last=end >= size)
+        if start == end:
+            yield Chunk(task, end, [], [], Cursor(), end, _tail(file, end), is_last=True)
+
+    def _packer(self, flavor: str) -> Packer:
+        if flavor not in self._packers:
+            self._packers[flavor] = self._run.store.raw.packer(flavor)
+        return self._packers[flavor]
+
+
+def _tail(file: BinaryIO, end: int) -> str:
+    """The hash of the last bytes before ``end``, by which a grown file is recognized."""
+    return tail_hash(os.pread(file.fileno(), min(TAIL, end), max(end - TAIL, 0)))

@@ -1,0 +1,26 @@
+"""The identities of all stored records and responses, in memory."""
+
+KEYS_IN_MEMORY = 300_000
+
+
+class StoredKeys:
+    """Answers whether records are new without asking the database.
+
+    It is right only for a store that was empty when the sync began, and while no other process
+    writes to it.
+    """
+
+    def __init__(self) -> None:
+        self._records: set[bytes] = set()
+        self._responses: set[str] = set()
+
+    def add_if_new(self, records: list[bytes], responses: set[str]) -> bool:
+        """Add the keys; whether none of them was there before."""
+        is_new = self._records.isdisjoint(records) and self._responses.isdisjoint(responses)
+        self._records.update(records)
+        self._responses.update(responses)
+        return is_new
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._records) > KEYS_IN_MEMORY
