@@ -1,22 +1,30 @@
 """Naming sessions: short names find their session again, whatever the ids are."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.errors import StoreError, UnknownSession
-from session_memory.views.lookup import find_session, short_names
+from session_memory.store import Store
+from session_memory.store.sessions import SessionRow
+from session_memory.testing.collecting import new_store
+from session_memory.views.lookup import find_session, names_session, suggest_sessions
+from session_memory.views.short_names import short_names
 
 PARENT = "claude:7ac31f58-d904-4b6e"
 CHILD = f"{PARENT}:a5d20c71e9b3"
 OTHER = "claude:7ac3ffff-0000-4b6e"
 
 
-def holding(*uids: str) -> Any:
-    return SimpleNamespace(sessions=SimpleNamespace(uids=lambda: sorted(uids)))
+def holding(*uids: str, **titles: str) -> Store:
+    """A store with sessions of these uids, and nothing in them."""
+    store = new_store()
+    with store.transaction():
+        for uid in uids:
+            flavor, _, native = uid.partition(":")
+            title = titles.get(native)
+            store.sessions.save(SessionRow(uid=uid, flavor=flavor, native_id=native, title=title))
+    return store
 
 
 # Ids much alike, with and without subagents, are where short names go wrong.
@@ -27,64 +35,113 @@ ids = st.from_regex(r"a{6,13}[bc]?(:(aaaaaa)?[ab]{1,4})?", fullmatch=True)
 @given(st.sets(ids, min_size=1, max_size=12), st.sets(ids, max_size=4))
 def test_a_short_name_finds_its_session(claude: set[str], codex: set[str]) -> None:
     uids = [*(f"claude:{one}" for one in claude), *(f"codex:{one}" for one in codex)]
-    names = short_names(uids)
-    assert set(names) == set(uids)
-    assert len(set(names.values())) == len(uids)
-    store = holding(*uids)
-    for uid, name in names.items():
-        assert find_session(store, uid) == uid
-        assert find_session(store, name) == uid
+    with holding(*uids) as store:
+        names = short_names(store, uids)
+        assert set(names) == set(uids)
+        assert len(set(names.values())) == len(uids)
+        for uid, name in names.items():
+            assert short_names(store, [uid]) == {uid: name}
+            assert find_session(store, uid) == uid
+            assert find_session(store, name) == uid
 
 
 @settings(deadline=None)
 @given(st.sets(st.uuids(), min_size=1, max_size=50))
 def test_names_of_usual_ids_are_short_and_found_again(found) -> None:
     uids = [f"claude:{one}" for one in found]
-    store = holding(*uids)
-    for uid, name in short_names(uids).items():
-        assert len(name) <= 12
-        assert find_session(store, name) == uid
+    with holding(*uids) as store:
+        for uid, name in short_names(store, uids).items():
+            assert len(name) <= 12
+            assert find_session(store, name) == uid
 
 
 @pytest.mark.parametrize("text", [PARENT, "7ac31f58-d904-4b6e", "7ac31", "claude:7ac31", " 7ac31 "])
-def test_a_beginning_shared_with_its_subagents_means_the_session(text) -> None:
+def test_a_beginning_shared_with_its_subagents_means_the_session(database, text) -> None:
     assert find_session(holding(PARENT, CHILD, OTHER), text) == PARENT
 
 
 @pytest.mark.parametrize("text", [CHILD, "7ac31f58:a5d20c71", "7ac31:a5", f"{PARENT}:a"])
-def test_a_subagent_is_named_by_both_beginnings(text) -> None:
+def test_a_subagent_is_named_by_both_beginnings(database, text) -> None:
     assert find_session(holding(PARENT, CHILD, OTHER), text) == CHILD
 
 
-def test_a_beginning_of_several_is_refused_with_their_names() -> None:
+def test_a_beginning_of_several_is_refused_with_their_names(database) -> None:
     with pytest.raises(StoreError) as refused:
         find_session(holding(PARENT, CHILD, OTHER), "7ac3")
     assert "3 sessions begin with '7ac3'" in str(refused.value)
     assert "7ac31f58" in str(refused.value.hint) and "7ac3ffff" in str(refused.value.hint)
 
 
-def test_a_short_native_id_is_found_when_it_is_whole() -> None:
+def test_a_short_native_id_is_found_when_it_is_whole(database) -> None:
     assert find_session(holding("claude:x1", PARENT), "x1") == "claude:x1"
     with pytest.raises(StoreError, match="too short"):
         find_session(holding("claude:x1", PARENT), "x")
 
 
-def test_two_agents_with_one_id_are_told_apart() -> None:
+def test_two_agents_with_one_id_are_told_apart(database) -> None:
     store = holding("claude:same-id", "codex:same-id")
     with pytest.raises(StoreError, match="2 sessions"):
         find_session(store, "same-id")
     assert find_session(store, "codex:same") == "codex:same-id"
-    assert short_names(store.sessions.uids())["codex:same-id"] == "codex:same-id"
+    assert short_names(store, store.sessions.uids())["codex:same-id"] == "codex:same-id"
 
 
 @pytest.mark.parametrize("text", ["7ac41f58", "claude:7ac41f58", "7ac31f59"])
-def test_what_is_near_is_suggested(text) -> None:
+def test_what_is_near_is_suggested(database, text) -> None:
     with pytest.raises(UnknownSession) as refused:
         find_session(holding(PARENT, "claude:ffffffff"), text)
     assert refused.value.hint == "Did you mean 7ac31f58?"
 
 
-def test_nothing_near_leaves_the_usual_hint() -> None:
+def test_nothing_near_leaves_the_usual_hint(database) -> None:
     with pytest.raises(UnknownSession) as refused:
         find_session(holding(PARENT), "zzzzzzzz")
     assert refused.value.hint == "List them with: session-memory sessions"
+
+
+def test_a_title_or_its_beginning_names_a_session(database) -> None:
+    store = holding(PARENT, CHILD, OTHER, **{"7ac31f58-d904-4b6e": "Repair the CSV import"})
+    for text in ("Repair the CSV import", "repair the csv", "REPA"):
+        assert find_session(store, text) == PARENT
+    assert not names_session(store, "repair the csv")
+    for text in ("Repair%", "Repair_the", "CSV import", "Rep"):
+        with pytest.raises(StoreError):
+            find_session(store, text)
+
+
+def test_a_title_of_several_sessions_is_refused_with_their_names(database) -> None:
+    titles = {"7ac31f58-d904-4b6e": "Add tests", "7ac3ffff-0000-4b6e": "add tests for dates"}
+    store = holding(PARENT, OTHER, **titles)
+    assert find_session(store, "add tests") == PARENT
+    with pytest.raises(StoreError, match="title that begins with 'add te'") as refused:
+        find_session(store, "add te")
+    assert "7ac31f58" in str(refused.value.hint) and "7ac3ffff" in str(refused.value.hint)
+
+
+def test_a_long_title_is_told_from_one_that_begins_like_it(database) -> None:
+    alike = "x" * 3000
+    titles = {"7ac31f58-d904-4b6e": f"{alike}a", "7ac3ffff-0000-4b6e": f"{alike}b"}
+    store = holding(PARENT, OTHER, **titles)
+    assert find_session(store, f"{alike}A") == PARENT
+    assert find_session(store, f"{alike}b") == OTHER
+
+
+def test_what_no_id_can_hold_names_no_session(database) -> None:
+    store = holding(PARENT)
+    for text in ("\x00\x00\x00\x00", "\ud800abc", "ä" * 300, "%%%%", "____", "\U0010ffff" * 4):
+        with pytest.raises(StoreError):
+            find_session(store, text)
+
+
+def test_a_session_that_is_not_in_the_store_keeps_its_whole_uid(database) -> None:
+    assert short_names(holding(PARENT), [PARENT, OTHER]) == {PARENT: "7ac31f58", OTHER: OTHER}
+
+
+def test_names_are_completed_from_what_was_typed(database) -> None:
+    store = holding(PARENT, CHILD, OTHER, **{"7ac31f58-d904-4b6e": "Repair"})
+    assert suggest_sessions(store, "7ac31", 50) == [
+        ("7ac31f58", "Repair"),
+        ("7ac31f58:a5d20c71", ""),
+    ]
+    assert len(suggest_sessions(store, "", 50)) == 3
+    assert suggest_sessions(store, "zzz", 50) == []

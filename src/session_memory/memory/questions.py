@@ -298,14 +298,14 @@ class Questions(OpenMemory):
         repo: str | None,
     ) -> "Iterator[Session]":
         from session_memory.core.errors import InvalidRecord
-        from session_memory.views.calls import admitted, with_subagents
-        from session_memory.views.sessions import Filter
+        from session_memory.views.calls import with_subagents
+        from session_memory.views.sessions import Filter, each_session
 
         wanted = Filter(
             flavor=flavor, repo=repo, since=start_of(since, tz), until=end_of(until, tz)
         )
         if session is None:
-            return admitted(self.store, wanted)
+            return each_session(self.store, wanted)
         if wanted != Filter():
             raise InvalidRecord("give a session or filters, not both", field="session")
         uids = with_subagents(self.store, self._uid(session))

@@ -1,6 +1,6 @@
 """What sessions cost: by themselves, and with the subagents below them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -53,16 +53,18 @@ def tree_amounts(
 ) -> dict[str, Amount]:
     """What each session used with all subagents below it, each once."""
     wanted = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
-    below = subagents(store)
+    named = wanted if uids is not None and len(wanted) <= NAMED_AT_ONCE else None
+    below = subagents(store, named)
     members = {uid: list(family(uid, below)) for uid in wanted}
     own = session_amounts(store, {uid for some in members.values() for uid in some}, overrides)
     return {uid: sum((own[each] for each in some), Amount()) for uid, some in members.items()}
 
 
-def subagents(store: Store) -> dict[str, list[str]]:
-    """The uids of the subagents that each session started."""
+def subagents(store: Store, roots: Sequence[str] | None = None) -> dict[str, list[str]]:
+    """The uids of the subagents that each session started; with ``roots`` only below those."""
     found: dict[str, list[str]] = {}
-    for parent, uid in store.db.all(_SUBAGENTS):
+    rows = store.db.all(_SUBAGENTS) if roots is None else store.sessions.subagents_below(roots)
+    for parent, uid in rows:
         found.setdefault(parent, []).append(uid)
     return found
 

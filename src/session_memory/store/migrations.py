@@ -8,7 +8,16 @@ import re
 
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
-from session_memory.store.steps import analysis, collected, learn, live, retain, search, turns
+from session_memory.store.steps import (
+    analysis,
+    collected,
+    learn,
+    listing,
+    live,
+    retain,
+    search,
+    turns,
+)
 
 STEPS = (
     collected.SQL,
@@ -18,6 +27,7 @@ STEPS = (
     learn.SQL,
     retain.SQL,
     analysis.SQL,
+    listing.SQL,
 )
 NEWEST = len(STEPS)
 TABLES = tuple(re.findall(r"^create table (\w+)", "".join(STEPS), re.MULTILINE))

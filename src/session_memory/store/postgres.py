@@ -75,6 +75,7 @@ class Postgres:
         "unique_name": ", exclude using hash (name with =)",
         "by_hash": " using hash",
         "strict": "",
+        "nulls_last": " nulls last",
     }
     also: ClassVar[dict[int, str]] = {
         1: """

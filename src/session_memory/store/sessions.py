@@ -111,18 +111,21 @@ _DROP_DERIVED = tuple(
     """,
 )
 # A log that several machines hold (a home that is synchronized) is the same whoever came first.
-_HOST = """
+HOST = """
     (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
      where x.session_id = s.id
      order by o.role <> 'log', o.starts_at is null, o.starts_at, o.path, o.generation, o.host
      limit 1)
 """
-_SHOWN = f"""
-    select {", ".join(_HOST if name == "host" else "s." + name for name in COLUMNS[1:-1])},
+SOURCE_BYTES = """
+    (select coalesce(sum(o.kept), 0) from session_sources x
+     join sources o on o.id = x.source_id where x.session_id = s.id and o.role = 'log')
+"""
+SHOWN = f"""
+    select {", ".join(HOST if name == "host" else "s." + name for name in COLUMNS[1:-1])},
         (select min(o.path) from session_sources x join sources o on o.id = x.source_id
          where x.session_id = s.id and o.role = 'log'),
-        (select coalesce(sum(o.kept), 0) from session_sources x
-         join sources o on o.id = x.source_id where x.session_id = s.id and o.role = 'log')
+        {SOURCE_BYTES}
     from sessions s
 """
 _CHILDREN = """
@@ -152,6 +155,16 @@ _DROP_ORPHANS = """
 EMPTY_STATE = b"\x90"
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
+"""
+# Without doubles: logs may claim that two sessions started each other.
+_SUBAGENTS_BELOW = """
+    with recursive below (parent, uid) as (
+        select parent_uid, uid from sessions
+        where parent_uid in ({keys}) and relation = 'subagent' union
+        select s.parent_uid, s.uid from sessions s join below b on s.parent_uid = b.uid
+        where s.relation = 'subagent'
+    )
+    select parent, uid from below order by uid
 """
 _GREW_AWAY = "select id from sessions where stale = 1 and evicted_at is not null order by id"
 _IS_EVICTED = "select 1 from sessions where uid = :uid and evicted_at is not null"
@@ -270,19 +283,24 @@ class Sessions:
     # ------------------------------------------------------------ for readers
 
     def get(self, uid: str) -> Session | None:
-        row = self._db.one(f"{_SHOWN} where s.uid = :uid", {"uid": uid})
+        row = self._db.one(f"{SHOWN} where s.uid = :uid", {"uid": uid})
         return None if row is None else to_session(row)
 
     def every(self) -> list[Session]:
         """All sessions, newest first."""
-        order = "order by s.ended_at is null, s.ended_at desc, s.uid"
-        return [to_session(row) for row in self._db.all(f"{_SHOWN} {order}")]
+        order = "order by s.ended_at desc nulls last, s.uid"
+        return [to_session(row) for row in self._db.all(f"{SHOWN} {order}")]
 
     def children(self, uid: str) -> list[str]:
         return [row[0] for row in self._db.all(_CHILDREN, {"uid": uid})]
 
     def subagents(self, uid: str) -> list[str]:
         return [row[0] for row in self._db.all(_SUBAGENTS, {"uid": uid})]
+
+    def subagents_below(self, uids: Sequence[str]) -> list[tuple[str, str]]:
+        """``(parent, subagent)`` for every subagent below these sessions, at any depth."""
+        rows = self._db.matching(_SUBAGENTS_BELOW, sorted(set(uids)))
+        return [(row[0], row[1]) for row in rows]
 
     def is_evicted(self, uid: str) -> bool:
         return self._db.one(_IS_EVICTED, {"uid": uid}) is not None
@@ -303,7 +321,7 @@ _SAME = (
 
 
 def to_session(row: Row) -> Session:
-    """The public value of a row of ``_SHOWN``."""
+    """The public value of a row of ``SHOWN``."""
     fields = dict(zip((*COLUMNS[1:-1], "path", "bytes"), row, strict=True))
     moments: dict[str, Any] = {
         name: None if fields[name] is None else format_time(fields[name]) for name in _MOMENTS

@@ -47,6 +47,7 @@ class Sqlite:
         "unique_name": " unique",
         "by_hash": "",
         "strict": " strict",
+        "nulls_last": "",
     }
     also: ClassVar[dict[int, str]] = {
         4: ";\n".join(

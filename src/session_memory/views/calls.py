@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.core.schema import Session, SessionEvent
+from session_memory.core.schema import SessionEvent
 from session_memory.core.time import parse_time
 from session_memory.store import Store
-from session_memory.views.sessions import Filter
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -61,8 +60,3 @@ def with_subagents(store: Store, uid: str) -> Iterator[str]:
         below = [child for child in store.sessions.subagents(one) if child not in seen]
         seen.update(below)
         waiting += reversed(below)
-
-
-def admitted(store: Store, wanted: Filter) -> Iterator[Session]:
-    """The sessions a filter leaves, newest first."""
-    return (session for session in store.sessions.every() if wanted.admits(session))

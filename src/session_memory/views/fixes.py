@@ -14,8 +14,8 @@ from session_memory.redact.nested_values import mask_lines
 from session_memory.search import Filters
 from session_memory.store import Store
 from session_memory.views.calls import ToolCall, calls_of
-from session_memory.views.lookup import short_names
 from session_memory.views.search import ShownHit, search
+from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 5
 MOST_LINES = 60
@@ -77,7 +77,7 @@ class Remedies(msgspec.Struct, frozen=True, kw_only=True):
 
 def remedies(store: Store, text: str, *, now: int, limit: int = DEFAULT_LIMIT) -> Remedies:
     known = known_errors(store, text, limit)
-    names = short_names(store.sessions.uids()) if known.met else {}
+    names = short_names(store, {met.session_uid for met in known.met})
     mentions = _mentions(store, known.asked, now, limit) if known.basis == NOTHING else []
     return Remedies(
         asked=known.asked,

@@ -14,8 +14,8 @@ from session_memory.redact import mask_cut
 from session_memory.search import Filters
 from session_memory.search.similar import MOST_SHOWN
 from session_memory.store import Store
-from session_memory.views.lookup import short_names
 from session_memory.views.search import search
+from session_memory.views.short_names import short_names
 from session_memory.views.similar import similar_to_text
 
 DEFAULT_LIMIT = 5
@@ -84,7 +84,7 @@ def how_done(
     """Successful sessions first, then those that fit best. ``limit`` 0 gives all found."""
     fits = _fits(store, task, repo, now)
     amounts = session_amounts(store, list(fits))
-    names = short_names(store.sessions.uids()) if fits else {}
+    names = short_names(store, fits)
     did = [
         one
         for uid, fit in fits.items()

@@ -1,107 +1,131 @@
-"""Finding the one session somebody means, and naming sessions briefly.
+"""Finding the one session somebody means by an id, the beginning of an id, or a title.
 
-A session answers to its uid, its native id, or a beginning of either that only it has. A
-subagent's id is its parent's and its own with a colon between; both parts may be shortened, and
-the beginning they share means the parent.
+A subagent's id is its parent's and its own with a colon between; both parts may be shortened, and
+the beginning they share means the parent. What is read does not depend on the size of the store.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from session_memory.core.errors import AmbiguousSession, UnknownSession
-from session_memory.core.text import short_repr
+from session_memory.core.text import escaped, short_repr
 from session_memory.store import Store
+from session_memory.store.session_ids import AFTER_COLON, FIRST, LAST, SessionIds
+from session_memory.store.session_pages import SessionPages
+from session_memory.views.short_names import short_names
 
 SHORTEST = 4
-SHORT = 8
-# Ids that begin with the time differ late; a UUID is cut at its dashes.
-LENGTHS = (SHORT, 13, 18, 23, 28)
+MOST_NAMED = 5
+MOST_COMPARED = 200
 
 
 def find_session(store: Store, text: str) -> str:
     """The uid of the session that ``text`` names."""
-    uids = store.sessions.uids()
-    wanted = text.strip()
-    exact = [uid for uid in uids if wanted in (uid, _native(uid))]
-    if len(exact) == 1:
-        return exact[0]
-    if len(wanted) < SHORTEST:
-        hint = f"Give at least {SHORTEST} characters; session-memory sessions lists them."
-        raise AmbiguousSession(f"too short to name a session: {short_repr(text)}", hint)
-    found = exact or _root_of([uid for uid in uids if _begins(uid, wanted)])
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise UnknownSession(text, near=_near(wanted, uids))
-    names = short_names(found)
-    some = ", ".join(names[uid] for uid in found[:5]) + (", …" if len(found) > 5 else "")
-    message = f"{len(found)} sessions begin with {short_repr(text)}"
-    raise AmbiguousSession(message, f"Give more of the one you mean: {some}")
+    lookup = _Lookup(store, text)
+    found = lookup.by_id() or lookup.by_title()
+    if found is None:
+        raise UnknownSession(text, near=lookup.near())
+    return found
 
 
 def names_session(store: Store, text: str) -> bool:
-    """Whether ``text`` is what somebody would type for a session, or for one of several."""
+    """Whether ``text`` is the id of a session, or the beginning of some id."""
     try:
-        find_session(store, text)
-    except UnknownSession:
-        return False
+        return _Lookup(store, text).by_id() is not None
     except AmbiguousSession:
         return len(text.strip()) >= SHORTEST
-    return True
 
 
-def short_names(uids: Iterable[str]) -> dict[str, str]:
-    """A short name for each uid, which finds it again among them."""
-    families: dict[str, dict[str, dict[str, str]]] = {}
-    for uid in uids:
-        parent, _, own = _native(uid).partition(":")
-        alike = families.setdefault(parent[:SHORT], {})
-        alike.setdefault(f"{uid.partition(':')[0]}:{parent}", {})[own] = uid
-    names: dict[str, str] = {}
-    for alike in families.values():
-        parents = [parent.partition(":")[2] for parent in alike]
-        shared_by = {length: Counter(p[:length] for p in parents) for length in LENGTHS}
-        for parent, members in zip(parents, alike.values(), strict=True):
-            names.update(_family_names(members, _telling_length(parent, shared_by)))
-    shared = Counter(names.values())
-    return {uid: name if shared[name] == 1 else uid for uid, name in names.items()}
+def suggest_sessions(store: Store, text: str, most: int) -> list[tuple[str, str]]:
+    """``(short name, title)`` of sessions whose name begins with ``text``, newest first."""
+    found = SessionPages(store.db).beginning(_Lookup(store, text).ranges, most)
+    names = short_names(store, (session.session_uid for session in found))
+    named = ((names[session.session_uid], session.title or "") for session in found)
+    return [(name, title) for name, title in named if name.startswith(text)]
 
 
-def _telling_length(parent: str, shared_by: dict[int, Counter[str]]) -> int | None:
-    """How much of an id tells it from the others; None when all of it is needed."""
-    for length, heads in shared_by.items():
-        if length <= len(parent) and heads[parent[:length]] == 1:
-            return length
-    return None
+class _Lookup:
+    def __init__(self, store: Store, text: str) -> None:
+        self._store = store
+        self._given = text
+        self._text = escaped(text.strip())
+        self.ids = SessionIds(store.db)
+        self._flavors = self.ids.flavors()
+        self._starts = [self._text, *(f"{flavor}:{self._text}" for flavor in self._flavors)]
+
+    @property
+    def ranges(self) -> list[tuple[str, str]]:
+        """Where the uids lie that begin with the text, with and without their flavor."""
+        return [(start, start + LAST) for start in self._starts]
+
+    def by_title(self) -> str | None:
+        found = self.ids.titled(self._text, MOST_NAMED + 1)
+        if len(found) > 1:
+            raise self._ambiguous("several sessions have a title that begins with", found)
+        return found[0] if found else None
+
+    def by_id(self) -> str | None:
+        exact = self.ids.known(self._starts)
+        if len(exact) == 1:
+            return exact[0]
+        if len(self._text) < SHORTEST:
+            hint = f"Give at least {SHORTEST} characters; session-memory sessions lists them."
+            raise AmbiguousSession(f"too short to name a session: {short_repr(self._given)}", hint)
+        found = exact or self._beginning()
+        if len(found) > 1:
+            number = len(exact) or max(self._count(), len(found))
+            raise self._ambiguous(f"{number:,} sessions begin with", found)
+        return found[0] if found else None
+
+    def _beginning(self) -> list[str]:
+        """The session that begins with the text, or several; a session stands for its subagents."""
+        found = dict[str, None]()
+        for low, high in self.ranges:
+            if first := self.ids.within(low, high, 1):
+                found |= dict.fromkeys(first + self._others(first[0], high))
+        parent, colon, own = self._text.partition(":")
+        if colon and parent:
+            for flavor in self._flavors:
+                alike = self.ids.beginning(f"{flavor}:{parent}", own)
+                found |= dict.fromkeys(uid for uid in alike if _has_parts(uid, parent, own))
+        return _root_of(list(found))
+
+    def _others(self, root: str, high: str) -> list[str]:
+        """Some that begin with the text too and are no subagents of ``root``, which comes first."""
+        between = self.ids.within(f"{root}{FIRST}", f"{root}:", MOST_NAMED)
+        return between + self.ids.within(f"{root}{AFTER_COLON}", high, MOST_NAMED)
+
+    def _count(self) -> int:
+        return sum(self.ids.count_within(low, high) for low, high in self.ranges)
+
+    def _ambiguous(self, problem: str, found: list[str]) -> AmbiguousSession:
+        names = short_names(self._store, found[:MOST_NAMED])
+        more = ", …" if len(found) > MOST_NAMED else ""
+        some = ", ".join(names[uid] for uid in found[:MOST_NAMED]) + more
+        return AmbiguousSession(
+            f"{problem} {short_repr(self._given)}", f"Give more of the one you mean: {some}"
+        )
+
+    def near(self) -> list[str]:
+        """The sessions whose ids are most like what was asked for, by their short names.
+
+        Only those are compared that come next to it in order.
+        """
+        text = self._text
+        flavor, _, rest = text.partition(":")
+        text = rest if flavor in self._flavors else text
+        heads: dict[str, str] = {}
+        for one in self._flavors:
+            for uid in self.ids.around(f"{one}:{text}", MOST_COMPARED):
+                heads.setdefault(uid.partition(":")[2][: len(text)], uid)
+        close = list(dict.fromkeys(heads[head] for head in get_close_matches(text, heads, n=3)))
+        names = short_names(self._store, close)
+        return [names[uid] for uid in close]
 
 
-def _family_names(members: dict[str, str], length: int | None) -> Iterator[tuple[str, str]]:
-    """``(uid, name)`` of a session and its subagents, told apart by their neighbours in order."""
-    order = sorted(members)
-    for place, own in enumerate(order):
-        uid = members[own]
-        parent = _native(uid).partition(":")[0]
-        after = order[place + 1] if place + 1 < len(order) else None
-        before = order[place - 1] if place else ""
-        if length is None or (own and after is not None and after.startswith(own)):
-            yield uid, _native(uid)
-            continue
-        alone = not before.startswith(own[:SHORT]) and not (after or "").startswith(own[:SHORT])
-        short = own[:SHORT] if alone else own
-        yield uid, f"{parent[:length]}:{short}" if own else parent[:length]
-
-
-def _native(uid: str) -> str:
-    return uid.partition(":")[2]
-
-
-def _begins(uid: str, wanted: str) -> bool:
-    native = _native(uid)
-    if uid.startswith(wanted) or native.startswith(wanted):
-        return True
-    (parent, colon, own), (its, between, rest) = wanted.partition(":"), native.partition(":")
-    return bool(colon and between and parent and its.startswith(parent) and rest.startswith(own))
+def _has_parts(uid: str, parent: str, own: str) -> bool:
+    native = uid.partition(":")[2]
+    its, between, rest = native.partition(":")
+    return bool(between) and its.startswith(parent) and rest.startswith(own)
 
 
 def _root_of(found: list[str]) -> list[str]:
@@ -110,16 +134,3 @@ def _root_of(found: list[str]) -> list[str]:
         if all(other == uid or other.startswith(f"{uid}:") for other in found):
             return [uid]
     return found
-
-
-def _near(wanted: str, uids: list[str]) -> list[str]:
-    """The sessions whose ids are most like what was asked for, by their short names."""
-    flavors = {uid.partition(":")[0] for uid in uids}
-    flavor, _, rest = wanted.partition(":")
-    wanted = rest if flavor in flavors else wanted
-    heads: dict[str, str] = {}
-    for uid in uids:
-        heads.setdefault(_native(uid)[: len(wanted)], uid)
-    close = dict.fromkeys(heads[head] for head in get_close_matches(wanted, heads, n=3))
-    names = short_names(uids)
-    return [names[uid] for uid in close]

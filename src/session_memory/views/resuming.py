@@ -13,7 +13,7 @@ from session_memory.core.errors import CannotResume
 from session_memory.core.schema import Session
 from session_memory.derive.agents import about
 from session_memory.store import Store
-from session_memory.views.lookup import short_names
+from session_memory.views.short_names import short_names
 
 # An id that begins with a dash would be read as an option.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
@@ -42,7 +42,7 @@ class Resume(msgspec.Struct, frozen=True):
 
 def resume(store: Store, session: Session, here: str) -> Resume:
     """The command that resumes ``session``; ``here`` is the name of this machine."""
-    name = short_names(store.sessions.uids()).get(session.session_uid, session.session_uid)
+    name = short_names(store, [session.session_uid])[session.session_uid]
     if session.relation == "subagent":
         raise CannotResume(
             f"{session.session_uid} is a subagent, which no agent resumes by itself",

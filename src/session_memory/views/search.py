@@ -20,8 +20,9 @@ from session_memory.store import Store
 from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import CLASSES
 from session_memory.store.word_query import QueryWord, WordQuery
-from session_memory.views.lookup import find_session, short_names
+from session_memory.views.lookup import find_session
 from session_memory.views.periods import period
+from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 20
 MOST_MEANT = 5
@@ -233,7 +234,7 @@ def _grouped(
     held = {one.session.uid: one.session for one in found}
     for hit in shown:
         by_session.setdefault(hit.session_uid, []).append(hit)
-    names = short_names(store.sessions.uids()) if held else {}
+    names = short_names(store, held)
     amounts = session_amounts(store, list(held)) if held else {}
     return [
         ShownSession(

@@ -25,7 +25,7 @@ from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
 from session_memory.views.payloads import parse_ref
-from session_memory.views.sessions import Filter
+from session_memory.views.sessions import Filter, each_session
 
 READ_AT_ONCE = 1024 * 1024
 # A line longer than this is looked at in parts that overlap by more than any secret but a long key.
@@ -105,9 +105,8 @@ def _sources(store: Store, wanted: Filter | None, uid: str | None) -> list[Sourc
     if wanted is None and uid is None:
         return store.sources.every()
     found: dict[int, SourceRow] = {}
-    for session in store.sessions.every():
-        chosen = uid in (None, session.session_uid)
-        if chosen and (wanted is None or wanted.admits(session)):
+    for session in each_session(store, wanted or Filter()):
+        if uid in (None, session.session_uid):
             row = store.sessions.row(session.session_uid)
             named = store.sources.named_for(session.flavor, session.native_session_id)
             read = store.sources.read_by(row.id) if row is not None else []

@@ -1,26 +1,36 @@
-"""Which sessions are there? All of them, or those a filter leaves."""
+"""Which sessions are there? All of them, or those a filter leaves, a page at a time."""
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from session_memory.core.schema import Session
-from session_memory.core.time import parse_time
 from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
-from session_memory.views.lookup import short_names
+from session_memory.store.session_pages import ORDERS, SessionConditions, SessionPages
 from session_memory.views.matching import holds, is_like, names_model
+from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 20
+SORTS = (*ORDERS, "cost")
+# Name in a filter -> name in the conditions, and how a value is compared.
+_NAMES: dict[str, tuple[str, Callable[[str, str], bool]]] = {
+    "flavor": ("flavors", is_like),
+    "host": ("hosts", is_like),
+    "repo": ("repos", is_like),
+    "domain": ("domains", is_like),
+    "branch": ("branches", is_like),
+    "model": ("models", names_model),
+}
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """What a session must have to be listed; ``None`` asks for nothing.
 
     ``repo``, ``domain``, ``branch``, ``flavor`` and ``host`` are names or patterns (``web*``);
-    ``model`` and ``text`` match anywhere. A session lies in a period if any moment of it does.
+    ``model`` and ``text``, a part of the title, match anywhere. A session lies in a period if any
+    moment of it does. ``min_cost`` is in micro-dollars and counts what the session used itself.
     """
 
     flavor: str | None = None
@@ -35,44 +45,19 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     roots: bool = False
     since: int | None = None
     until: int | None = None
-
-    def admits(self, session: Session) -> bool:
-        return (
-            is_like(session.flavor, self.flavor)
-            and is_like(session.host, self.host)
-            and is_like(session.repo, self.repo)
-            and is_like(session.domain, self.domain)
-            and is_like(session.git_branch, self.branch)
-            and names_model(session.model, self.model)
-            and holds(session.title, self.text)
-            and self.outcome in (None, session.outcome)
-            and self.parent in (None, session.parent_uid)
-            and not (self.roots and session.relation == "subagent")
-            and self._is_in_period(session)
-        )
-
-    def _is_in_period(self, session: Session) -> bool:
-        if self.since is None and self.until is None:
-            return True
-        started, ended = session.started_at or session.ended_at, session.ended_at
-        if started is None or ended is None:
-            return False
-        return (self.since is None or parse_time(ended) >= self.since) and (
-            self.until is None or parse_time(started) < self.until
-        )
+    min_cost: int | None = None
 
 
 class SessionList(msgspec.Struct, frozen=True):
-    """``total`` counts what the filter admits, ``stored``, ``flavors`` and ``hosts`` everything
-    there is. ``amounts`` is what each listed session used itself, if that was asked for."""
+    """``total`` counts what the filter admits, ``stored`` everything there is. ``names`` and
+    ``children`` are those of the listed sessions; ``amounts`` is what each used itself, if that
+    was asked for."""
 
     sessions: list[Session]
     total: int
     stored: int
     names: dict[str, str]
     children: dict[str, int]
-    flavors: dict[str, int]
-    hosts: dict[str, int]
     amounts: dict[str, Amount]
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,22 +65,6 @@ class SessionList(msgspec.Struct, frozen=True):
             "sessions": [session.to_dict() for session in self.sessions],
             "amounts": msgspec.to_builtins(self.amounts),
         }
-
-
-def _tokens(session: Session) -> int:
-    cost = session.cost
-    return cost.input_tokens + cost.output_tokens + cost.cache_tokens
-
-
-_KEYS: dict[str, Callable[[Session], Any]] = {
-    "newest": lambda session: session.ended_at or "",
-    "tokens": _tokens,
-    "output": lambda session: session.cost.output_tokens,
-    "turns": lambda session: session.cost.turns,
-    "time": lambda session: session.cost.wall_clock_s,
-    "size": lambda session: session.source_bytes,
-}
-SORTS = (*_KEYS, "oldest", "cost")
 
 
 def list_sessions(
@@ -108,26 +77,72 @@ def list_sessions(
 ) -> SessionList:
     """The sessions ``wanted`` admits, the largest of ``sort`` first; ``limit`` 0 means all.
 
-    What they cost is worked out if it is asked for.
+    What they cost is worked out if it is asked for. A page reads only the sessions on it, unless
+    the cost decides: then all that the other filters admit are priced.
     """
-    stored = store.sessions.every()
-    admitted = [session for session in stored if wanted.admits(session)]
-    if sort == "oldest":
-        admitted.sort(key=lambda session: session.started_at or "9999")
-    elif sort == "cost":
-        spent = session_amounts(store, [session.session_uid for session in admitted])
-        admitted.sort(key=lambda session: -spent[session.session_uid].microdollars)
-    elif sort != "newest":
-        admitted.sort(key=_KEYS[sort], reverse=True)
-    listed = admitted[:limit] if limit else admitted
-    children = Counter(session.parent_uid for session in stored if session.parent_uid)
+    pages, conditions = SessionPages(store.db), conditions_of(store, wanted)
+    if sort == "cost" or wanted.min_cost is not None:
+        listed, total = _by_cost(store, pages, conditions, wanted, sort, limit)
+    else:
+        listed, total = pages.page(conditions, sort, limit), pages.count(conditions)
+    uids = [session.session_uid for session in listed]
     return SessionList(
         sessions=listed,
-        total=len(admitted),
-        stored=len(stored),
-        names=short_names(session.session_uid for session in stored),
-        children=dict(children),
-        flavors=dict(Counter(session.flavor for session in stored)),
-        hosts=dict(Counter(session.host or "" for session in stored)),
-        amounts=session_amounts(store, [s.session_uid for s in listed]) if priced else {},
+        total=total,
+        stored=store.sessions.count(),
+        names=short_names(store, uids),
+        children=pages.children(uids),
+        amounts=session_amounts(store, uids) if priced else {},
+    )
+
+
+def each_session(store: Store, wanted: Filter, sort: str = "newest") -> Iterator[Session]:
+    """The sessions a filter admits, one by one; whoever stops early has read only so many."""
+    if sort == "cost" or wanted.min_cost is not None:
+        return iter(list_sessions(store, wanted, sort=sort, limit=0).sessions)
+    return SessionPages(store.db).each(conditions_of(store, wanted), sort)
+
+
+def _by_cost(
+    store: Store,
+    pages: SessionPages,
+    conditions: SessionConditions,
+    wanted: Filter,
+    sort: str,
+    limit: int,
+) -> tuple[list[Session], int]:
+    least = wanted.min_cost or 0
+    spent = session_amounts(store, pages.uids(conditions))
+    uids = [uid for uid, amount in spent.items() if amount.microdollars >= least]
+    if sort == "cost":
+        uids.sort(key=lambda uid: -spent[uid].microdollars)
+        found = (store.sessions.get(uid) for uid in (uids[:limit] if limit else uids))
+        return [session for session in found if session is not None], len(uids)
+    admitted = set(uids)
+    sessions = (one for one in pages.each(conditions, sort) if one.session_uid in admitted)
+    return [one for _, one in zip(range(limit or len(uids)), sessions, strict=False)], len(uids)
+
+
+def conditions_of(store: Store, wanted: Filter) -> SessionConditions:
+    """A filter as exact values: names and patterns are compared with the names there are."""
+    pages = SessionPages(store.db)
+    exact: dict[str, tuple[str, ...]] = {}
+    for name, (several, matches) in _NAMES.items():
+        pattern = getattr(wanted, name)
+        if pattern is not None:
+            exact[several] = tuple(v for v in pages.values(several) if matches(v, pattern))
+    title, ids = wanted.text, None
+    if title is not None and not title.isascii():
+        # The databases know no other capital letters than those of ASCII.
+        ids = tuple(key for key, name in store.sessions.titles() if holds(name, title))
+        title = None
+    return SessionConditions(
+        title=None if title is None else title.lower(),
+        ids=ids,
+        outcome=wanted.outcome,
+        parent=wanted.parent,
+        roots=wanted.roots,
+        since=wanted.since,
+        until=wanted.until,
+        **exact,
     )

@@ -9,7 +9,7 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.search.similar import Alike, alike, telling_words
 from session_memory.store import Store
 from session_memory.store.hits import Hits
-from session_memory.views.lookup import short_names
+from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 10
 # What is said first says what a session is about; a long one is not read to its end.
@@ -81,7 +81,7 @@ def _shown(store: Store, words: dict[str, float], found: list[Alike]) -> Similar
     return Similar(
         words=list(words),
         found=found,
-        names=short_names(store.sessions.uids()) if found else {},
+        names=short_names(store, uids),
         titles=store.sessions.titles_of([one.session.id for one in found]),
         amounts=session_amounts(store, uids) if uids else {},
     )

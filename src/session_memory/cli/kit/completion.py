@@ -23,20 +23,14 @@ def complete_uid(
 
     from session_memory.cli.kit.settings import settings_of
     from session_memory.render.text import safe
-    from session_memory.views.sessions import Filter, list_sessions
+    from session_memory.views.lookup import suggest_sessions
 
     try:
         with settings_of(ctx).opened() as store:
-            listing = list_sessions(store, Filter(), limit=0)
+            found = suggest_sessions(store, incomplete, MOST)
     except UNREADABLE:
         return []
-    named = ((listing.names[one.session_uid], one.title) for one in listing.sessions)
-    found = [
-        CompletionItem(name, help=safe(title or ""))
-        for name, title in named
-        if name.startswith(incomplete)
-    ]
-    return found[:MOST]
+    return [CompletionItem(name, help=safe(title)) for name, title in found]
 
 
 def complete_live(

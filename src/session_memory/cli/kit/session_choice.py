@@ -32,12 +32,12 @@ def chosen_sessions(
     store: "Store", session: str | None, wanted: dict[str, Any]
 ) -> "Iterator[Session]":
     """The session that is named, with its subagents; else those the filters leave."""
-    from session_memory.views.calls import admitted, with_subagents
+    from session_memory.views.calls import with_subagents
     from session_memory.views.lookup import find_session
-    from session_memory.views.sessions import Filter
+    from session_memory.views.sessions import Filter, each_session
 
     if session is None:
-        return admitted(store, Filter(**wanted))
+        return each_session(store, Filter(**wanted))
     if any(value is not None for value in wanted.values()):
         raise click.UsageError("give a session, or filters, not both")
     found = (store.sessions.get(uid) for uid in with_subagents(store, find_session(store, session)))

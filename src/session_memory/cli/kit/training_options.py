@@ -72,10 +72,9 @@ def chosen(
     store: "Store", kinds: tuple[str, ...], no_tools: bool, max_chars: int, **asked: Any
 ) -> "tuple[list[Session], Wanted]":
     from session_memory.learn.train.examples import Wanted
-    from session_memory.views.sessions import Filter
+    from session_memory.views.sessions import Filter, each_session
 
-    wanted = Filter(**asked)
-    sessions = [session for session in store.sessions.every() if wanted.admits(session)]
+    sessions = list(each_session(store, Filter(**asked)))
     return sessions, Wanted(
         kinds=tuple(kind for kind in KINDS if kind in kinds) or KINDS,
         tools=not no_tools,

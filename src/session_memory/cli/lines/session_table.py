@@ -1,6 +1,6 @@
 """The table of sessions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -56,14 +56,18 @@ COLUMNS = (
 
 def _left_out(listing: "SessionList", limit: int | None) -> set[str]:
     """Columns for which there is no room, or in which every line would say the same."""
-    left_out = {"host"} if len(listing.hosts) < 2 else set()
+    left_out = {"host"} if _is_same(one.host for one in listing.sessions) else set()
     left_out |= set() if listing.amounts else {"cost"}
     if limit is not None and limit >= WIDE:
         return left_out
-    left_out |= {"flavor"} if len(listing.flavors) < 2 else set()
+    left_out |= {"flavor"} if _is_same(one.flavor for one in listing.sessions) else set()
     left_out |= {"branch", "time", "outcome"}
     is_narrow = limit is not None and limit < NARROW
     return left_out | {"host", "model", "in", "cache", "child"} if is_narrow else left_out
+
+
+def _is_same(values: Iterable[str | None]) -> bool:
+    return len(set(values)) < 2
 
 
 def _cells(session: "Session", listing: "SessionList", tz: tzinfo | None) -> tuple[str | Cell, ...]:

@@ -12,8 +12,8 @@ import msgspec
 from session_memory.core.time import format_time
 from session_memory.store import Store
 from session_memory.store.statistics import Scope, Statistics
-from session_memory.views.lookup import short_names
 from session_memory.views.matching import is_like, names_model
+from session_memory.views.short_names import short_names
 from session_memory.views.stats import activity, tokens, work
 from session_memory.views.stats.passes import Passes
 
@@ -81,9 +81,8 @@ def statistics(store: Store, wanted: Wanted, sections: Sequence[str] = SECTIONS)
         passes = Passes(ask, _scope(ask, wanted), wanted.tz)
         found = {name: _SECTIONS[name](passes, wanted) for name in SECTIONS if name in sections}
         listed = found["sessions"].rows if "sessions" in found else []
-        names = short_names(store.sessions.uids()) if listed else {}
-        shown = {row.session_uid: names[row.session_uid] for row in listed}
-        return Report(store.sessions.count(), wanted, found, shown)
+        names = short_names(store, {row.session_uid for row in listed})
+        return Report(store.sessions.count(), wanted, found, names)
 
 
 def facets(store: Store) -> tuple[list[str], list[str], list[str]]:

@@ -93,7 +93,8 @@ def command(
     **wanted: Any,
 ) -> None:
     from session_memory.views.cost import Wanted, cost_report
-    from session_memory.views.lookup import find_session, short_names
+    from session_memory.views.lookup import find_session
+    from session_memory.views.short_names import short_names
 
     if audit is not None:
         _refuse("--audit", "by flavor repo model session since until tz prices limit")
@@ -113,7 +114,8 @@ def command(
         if settings.as_json:
             print_json({**report.to_dict(), "rows": [row.to_dict() for row in rows]})
             return
-        names = short_names(store.sessions.uids()) if report.by == "session" else {}
+        uids = {row.key for row in rows if row.key} if report.by == "session" else ()
+        names = short_names(store, uids)
         _print(settings, report, rows, names)
         _budget(settings, store, asked)
 

@@ -54,12 +54,12 @@ def command(
 ) -> None:
     from session_memory.views.commands import list_commands
     from session_memory.views.figures import duration, local
-    from session_memory.views.lookup import short_names
+    from session_memory.views.short_names import short_names
 
     with settings.opened() as store:
         sessions = chosen_sessions(store, session, wanted)
         listing = list_commands(store, sessions, state=state, text=text, limit=limit)
-        names = short_names(store.sessions.uids())
+        names = short_names(store, {ran.session_uid for ran in listing.commands})
     if settings.as_json:
         print_json(listing.to_dict())
         return

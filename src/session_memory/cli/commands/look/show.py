@@ -1,9 +1,9 @@
 """Show one session: events, subagents, branches.
 
 UID is the session's uid or native id, or a beginning of it of four characters or more; a
-subagent's is its parent's and its own, with a colon between. Subagents are shown below the
-calls that started them. What was abandoned by a rewind stays, marked. Below each turn stands
-what it took.
+subagent's is its parent's and its own, with a colon between. A title, or its beginning, is
+understood too. Subagents are shown below the calls that started them. What was abandoned by a
+rewind stays, marked. Below each turn stands what it took.
 
 On a terminal a pager shows it: PAGER, or less. --depth user, assistant, tool and full say how
 much is shown; --json always has every event.
@@ -94,7 +94,7 @@ def command(
             return
         from session_memory.cli.kit.pager import print_paged
         from session_memory.cli.lines.transcript import TranscriptLines
-        from session_memory.views.lookup import short_names
+        from session_memory.views.short_names import SessionNames
         from session_memory.views.transcript import Transcript, TranscriptOptions
 
         reading = TranscriptOptions(
@@ -106,10 +106,10 @@ def command(
             first=first,
             last=last,
         )
-        names = short_names(store.sessions.uids())
+        names = SessionNames(store, [uid, *store.sessions.children(uid)])
         transcript = Transcript(store, reading)
         lines = TranscriptLines(
-            lambda one: names.get(one, one),
+            names,
             terminal_width(),
             unfolded=full or level == "full",
             asked=around,
@@ -119,7 +119,7 @@ def command(
     if kinds and not transcript.pieces:
         remark(settings, _nothing_of(kinds))
     elif first is not None:
-        _partly(settings, names.get(uid, uid), first, last, found=bool(transcript.pieces))
+        _partly(settings, names(uid), first, last, found=bool(transcript.pieces))
 
 
 def _partly(settings: Settings, name: str, first: int, last: int | None, *, found: bool) -> None:

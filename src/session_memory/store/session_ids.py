@@ -1,0 +1,112 @@
+"""Finding sessions by parts of their ids and by their titles.
+
+Ids are found through the index of ``uid``, by where they begin, and nothing here reads more rows
+than it returns. Both databases compare ids byte by byte.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from session_memory.store.database import Database
+from session_memory.store.session_pages import like_literal
+
+# The character after ":". Ids of one flavor, and those of a session's subagents, lie between.
+AFTER_COLON = ";"
+# Less and greater than any character of an id.
+FIRST, LAST = "\x01", "\x7f"
+# Greater than any character of a title.
+LAST_OF_ALL = "\U0010ffff"
+
+_NEXT = "select min(uid) from sessions where uid >= :start"
+_WITHIN = "select uid from sessions where uid >= :low and uid < :high order by uid limit :most"
+_COUNTED = "select count(*) from sessions where uid >= :low and uid < :high"
+_LIKE = """
+    select uid from sessions
+    where uid >= :low and uid < :high and uid like :pattern escape '\\' order by uid
+"""
+_BEFORE = "select uid from sessions where uid < :place order by uid desc limit :most"
+_AFTER = "select uid from sessions where uid >= :place order by uid limit :most"
+_KNOWN = "select uid from sessions where uid in ({keys})"
+# As in the index `sessions_by_title`.
+_TITLE, TITLE_LENGTH = "substr(lower(title), 1, 100)", 100
+_TITLED = f"""
+    select uid, lower(title) = :title as is_exact from sessions
+    where {_TITLE} >= :low and {_TITLE} <= :high and lower(title) like :begins escape '\\'
+        and (relation is null or relation <> 'subagent')
+    order by is_exact desc, ended_at desc nulls last, uid limit :most
+"""
+_BELOW = "(select max(uid) from sessions where uid >= {least} and uid < {place})"
+_ABOVE = "(select min(uid) from sessions where uid >= {place} and uid < {most})"
+PROBES_AT_ONCE = 100
+
+
+class SessionIds:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def flavors(self) -> list[str]:
+        """The flavors of which there are sessions, found by stepping from one to the next."""
+        found: list[str] = []
+        start = ""
+        while (uid := self._db.value(_NEXT, {"start": start})) is not None:
+            found.append(str(uid).partition(":")[0])
+            start = found[-1] + AFTER_COLON
+        return found
+
+    def known(self, uids: Iterable[str]) -> list[str]:
+        """Those of ``uids`` that are in the store."""
+        return sorted(row[0] for row in self._db.matching(_KNOWN, sorted(set(uids))))
+
+    def within(self, low: str, high: str, most: int) -> list[str]:
+        """The first uids from ``low`` on that come before ``high``."""
+        return [row[0] for row in self._db.all(_WITHIN, {"low": low, "high": high, "most": most})]
+
+    def count_within(self, low: str, high: str) -> int:
+        return int(self._db.value(_COUNTED, {"low": low, "high": high}))
+
+    def beginning(self, parent: str, own: str) -> list[str]:
+        """Subagents whose uid begins with ``parent`` and whose own part begins with ``own``."""
+        pattern = f"{like_literal(parent)}%:{like_literal(own)}%"
+        given = {"low": parent, "high": parent + LAST, "pattern": pattern}
+        return [row[0] for row in self._db.all(_LIKE, given)]
+
+    def around(self, place: str, most: int) -> list[str]:
+        """The uids next to where ``place`` is or would be, at most so many on either side."""
+        given = {"place": place, "most": most}
+        before = [row[0] for row in self._db.all(_BEFORE, given)]
+        return [*reversed(before), *(row[0] for row in self._db.all(_AFTER, given))]
+
+    def neighbours(self, ranges: Sequence[tuple[str, str, str, str]]) -> list[tuple[str, str]]:
+        """For each ``(least, below, above, most)`` the last uid from ``least`` on that comes before
+        ``below``, and the first from ``above`` on that comes before ``most``; ``""`` for none."""
+        found: list[tuple[str, str]] = []
+        for start in range(0, len(ranges), PROBES_AT_ONCE):
+            given: dict[str, str] = {}
+            parts = []
+            for place, (least, below, above, most) in enumerate(
+                ranges[start : start + PROBES_AT_ONCE]
+            ):
+                keys = {f"l{place}": least, f"b{place}": below, f"a{place}": above}
+                given |= {**keys, f"m{place}": most}
+                before = _BELOW.format(least=f":l{place}", place=f":b{place}")
+                after = _ABOVE.format(place=f":a{place}", most=f":m{place}")
+                parts.append(f"select {place} as n, {before} as b, {after} as a")
+            sql = f"select b, a from ({' union all '.join(parts)}) as probes order by n"
+            found += [(row[0] or "", row[1] or "") for row in self._db.all(sql, given)]
+        return found
+
+    def titled(self, text: str, most: int) -> list[str]:
+        """Sessions with this title, else those whose title begins so; newest first, no subagents.
+
+        Capital and small letters of ASCII are the same.
+        """
+        title = ascii_lower(text)
+        low = title[:TITLE_LENGTH]
+        given = {"title": title, "low": low, "high": low + LAST_OF_ALL, "most": most}
+        rows = self._db.all(_TITLED, {**given, "begins": f"{like_literal(title)}%"})
+        exact = [uid for uid, is_exact in rows if is_exact]
+        return exact or [uid for uid, _ in rows]
+
+
+def ascii_lower(text: str) -> str:
+    """As both databases make lower case of a text: letters of ASCII only."""
+    return "".join(one.lower() if one.isascii() else one for one in text)

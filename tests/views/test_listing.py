@@ -1,0 +1,249 @@
+"""Lists are made in SQL: the same sessions as a comparison one by one gives, read a page at a time.
+
+How much is read is counted in statements and rows, which a busy machine does not change.
+"""
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from session_memory.core.schema import Session
+from session_memory.core.time import parse_time
+from session_memory.pricing import tree_amounts
+from session_memory.store import Store
+from session_memory.store.sessions import SessionRow
+from session_memory.testing.collecting import new_store
+from session_memory.views.family import family
+from session_memory.views.lookup import find_session, suggest_sessions
+from session_memory.views.matching import holds, is_like, names_model
+from session_memory.views.sessions import SORTS, Filter, each_session, list_sessions
+from session_memory.views.short_names import short_names
+from session_memory.views.transcript import Transcript, TranscriptOptions
+
+TITLES = (None, "", "50% of ÜBER_us", "Fix A", r"a\b")
+NATIVE = "{:08x}-0000-4000-8000-{:012x}"
+
+
+def filled(number: int, seed: int = 1) -> Store:
+    """A store with so many sessions of many kinds; every fourth is a subagent of the one before."""
+    random = Random(seed)
+    store = new_store()
+    with store.transaction():
+        before = ""
+        for place in range(number):
+            native = NATIVE.format(random.getrandbits(32), place)
+            is_subagent = place % 4 == 3
+            native = f"{before}:a{place:07x}" if is_subagent else native
+            started = random.choice((None, place * 1000, random.randrange(number * 1000)))
+            row = SessionRow(
+                uid=f"claude:{native}",
+                flavor="claude",
+                native_id=native,
+                repo=random.choice((None, "webshop", "WebApp", "Öl")),
+                domain=random.choice((None, "work")),
+                git_branch=random.choice(("main", "fix/a", "[x]")),
+                model=random.choice((None, "claude-opus-5", "GPT-5.6")),
+                title=random.choice(TITLES) if place else "The first of all",
+                outcome=random.choice(("success", "unknown")),
+                started_at=started,
+                ended_at=random.choice((started, None, place * 1000 + 500)),
+                output_tokens=random.randrange(5),
+                cache_read_tokens=random.randrange(5),
+                turns=random.randrange(5),
+                wall_clock_ms=random.randrange(5),
+                parent_uid=f"claude:{before}" if is_subagent else None,
+                relation="subagent" if is_subagent else None,
+            )
+            before = before if is_subagent else native
+            store.sessions.save(row)
+    return store
+
+
+# ------------------------------------------------------------ the same answers
+
+
+def admits(wanted: Filter, session: Session) -> bool:
+    """What a filter means, said without SQL."""
+    ended, started = session.ended_at, session.started_at or session.ended_at
+    in_period = wanted.since is None and wanted.until is None
+    if not in_period and ended is not None and started is not None:
+        in_period = (wanted.since is None or parse_time(ended) >= wanted.since) and (
+            wanted.until is None or parse_time(started) < wanted.until
+        )
+    return (
+        is_like(session.flavor, wanted.flavor)
+        and is_like(session.host, wanted.host)
+        and is_like(session.repo, wanted.repo)
+        and is_like(session.domain, wanted.domain)
+        and is_like(session.git_branch, wanted.branch)
+        and names_model(session.model, wanted.model)
+        and holds(session.title, wanted.text)
+        and wanted.outcome in (None, session.outcome)
+        and wanted.parent in (None, session.parent_uid)
+        and not (wanted.roots and session.relation == "subagent")
+        and in_period
+    )
+
+
+def tokens(session: Session) -> int:
+    cost = session.cost
+    return cost.input_tokens + cost.output_tokens + cost.cache_tokens
+
+
+KEYS: dict[str, Callable[[Session], Any]] = {
+    "newest": lambda session: session.ended_at or "",
+    "tokens": tokens,
+    "output": lambda session: session.cost.output_tokens,
+    "turns": lambda session: session.cost.turns,
+    "time": lambda session: session.cost.wall_clock_s,
+    "size": lambda session: session.source_bytes,
+    "cost": lambda session: 0,
+}
+
+
+def expected(store: Store, wanted: Filter, sort: str) -> list[str]:
+    found = [session for session in store.sessions.every() if admits(wanted, session)]
+    if sort == "oldest":
+        found.sort(key=lambda session: session.started_at or "9999")
+    else:
+        found.sort(key=KEYS[sort], reverse=True)
+    return [session.session_uid for session in found]
+
+
+FILTERS = (
+    Filter(),
+    Filter(repo="web*"),
+    Filter(repo="WEBSHOP", outcome="success"),
+    Filter(repo="öl"),
+    Filter(flavor="codex"),
+    Filter(host="*"),
+    Filter(domain="work", roots=True),
+    Filter(branch="fix/?"),
+    Filter(branch="[[]x]"),
+    Filter(model="gpt"),
+    Filter(model="o*5"),
+    Filter(text="0% OF"),
+    Filter(text="_"),
+    Filter(text="über"),
+    Filter(text="a\\"),
+    Filter(text=""),
+    Filter(since=40_000),
+    Filter(until=40_000),
+    Filter(since=20_000, until=60_000, roots=True),
+)
+
+
+@pytest.mark.parametrize("wanted", FILTERS, ids=str)
+def test_a_filter_in_sql_admits_what_a_comparison_one_by_one_admits(database, wanted) -> None:
+    with filled(90) as store:
+        for sort in ("newest", "oldest"):
+            uids = expected(store, wanted, sort)
+            listing = list_sessions(store, wanted, sort=sort, limit=7)
+            assert [one.session_uid for one in listing.sessions] == uids[:7]
+            assert (listing.total, listing.stored) == (len(uids), 90)
+            assert [one.session_uid for one in each_session(store, wanted, sort)] == uids
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_every_order_is_that_of_its_key_and_the_newest_of_equals_first(database, sort) -> None:
+    with filled(90) as store:
+        listed = list_sessions(store, Filter(), sort=sort, limit=0).sessions
+        assert [one.session_uid for one in listed] == expected(store, Filter(), sort)
+
+
+def test_children_are_counted_whether_they_are_listed_or_not(database) -> None:
+    with filled(40) as store:
+        listing = list_sessions(store, Filter(roots=True), limit=5)
+        for session in listing.sessions:
+            below = len(store.sessions.children(session.session_uid))
+            assert listing.children.get(session.session_uid, 0) == below
+
+
+# ------------------------------------------------------------ what is read
+
+
+class Counted:
+    """A database that counts its statements and the rows it hands out."""
+
+    def __init__(self, db: Any) -> None:
+        self._db = db
+        self.statements = 0
+        self.rows = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def all(self, *words: Any) -> list[Any]:
+        self.statements += 1
+        found = self._db.all(*words)
+        self.rows += len(found)
+        return found
+
+    def one(self, *words: Any) -> Any:
+        self.statements += 1
+        self.rows += 1
+        return self._db.one(*words)
+
+    def value(self, *words: Any) -> Any:
+        row = self.one(*words)
+        return None if row is None else row[0]
+
+    def each(self, *words: Any) -> Iterator[Any]:
+        self.statements += 1
+        for row in self._db.each(*words):
+            self.rows += 1
+            yield row
+
+    def matching(self, *words: Any) -> Iterator[Any]:
+        self.statements += 1
+        for row in self._db.matching(*words):
+            self.rows += 1
+            yield row
+
+
+def read_by(question: Callable[[Store], object], number: int) -> tuple[int, int]:
+    """How many statements and rows a question takes with so many sessions in the store."""
+    with filled(number) as store:
+        counting = Counted(store.db)
+        looking = Store(counting)  # type: ignore[arg-type]
+        question(looking)
+        assert counting.statements
+        return counting.statements, counting.rows
+
+
+def first_root(store: Store) -> str:
+    """The session that is the same in stores of every size."""
+    return f"claude:{NATIVE.format(Random(1).getrandbits(32), 0)}"
+
+
+def shown(store: Store, text: str) -> None:
+    uid = find_session(store, text)
+    list(Transcript(store, TranscriptOptions()).items(uid))
+    short_names(store, [uid, *store.sessions.children(uid)])
+
+
+QUESTIONS: dict[str, Callable[[Store], object]] = {
+    "sessions": lambda store: list_sessions(store, Filter(), limit=5, priced=True),
+    "sessions of a repository": lambda store: list_sessions(
+        store, Filter(repo="webshop"), limit=5, priced=True
+    ),
+    "oldest sessions": lambda store: list_sessions(store, Filter(), sort="oldest", limit=5),
+    "the first of each": lambda store: next(each_session(store, Filter())),
+    "show UID": lambda store: shown(store, first_root(store)),
+    "show, beginning of an id": lambda store: shown(store, first_root(store)[7:20]),
+    "show, a title": lambda store: shown(store, "the first of all"),
+    "tree": lambda store: family(store, first_root(store)),
+    "amounts of a family": lambda store: tree_amounts(store, [first_root(store)]),
+    "completion": lambda store: suggest_sessions(store, "", 5),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+def test_what_is_read_does_not_grow_with_the_store(database, question) -> None:
+    statements, rows = read_by(question, 120)
+    more_statements, more_rows = read_by(question, 1200)
+    # Not the same sessions are the newest: a few have more subagents than others.
+    assert more_statements <= statements + 3
+    assert more_rows <= rows + 10
