@@ -18,6 +18,7 @@ from session_memory.adapters.base import Cursor, Readable, Record, SourceRef, Un
 
 if TYPE_CHECKING:
     from session_memory.core.changes import Change
+    from session_memory.core.history import History
 
 Dump = Callable[[Path, SourceRef], Iterator[bytes]]
 
@@ -84,6 +85,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
       them that accept or refuse a plan.
     - ``changes_asked(arguments, text, path)``: the changes to files that a call asks for.
     - ``changes_noted(record)``: the changes to files that the record of a result reports.
+    - ``log_at(path)`` and ``history(log, documents, name, uid)``: a session whose runtime can go on
+      with it as a live session. The first finds its log at a path that a user names. The second
+      makes a history of the objects in the log and the bytes of the documents beside it; ``name``
+      is the session's own, ``uid`` ours where it was collected.
     - ``hidden_kinds``: native kinds of events that a reader does not want to see.
     - ``problem``: why this is only a substitute for an agent; empty for a real one.
     """
@@ -110,5 +115,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     plan_tools: frozenset[str] = frozenset()
     changes_asked: Callable[[Any, str, str | None], "list[Change]"] = _changes_asked
     changes_noted: Callable[[Any], "list[Change]"] = _no_changes
+    log_at: Callable[[Path], SourceRef | None] | None = None
+    history: "Callable[[Any, list[bytes], str | None, str | None], History] | None" = None
     hidden_kinds: frozenset[str] = frozenset()
     problem: str = ""

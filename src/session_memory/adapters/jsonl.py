@@ -57,3 +57,17 @@ def decode_anything(line: bytes) -> Any:
         raise ValueError("nested too deeply") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"invalid UTF-8 at byte {error.start}") from None
+
+
+def objects(stream: BinaryIO) -> Iterator[dict[str, Any]]:
+    """Every line that is a JSON object. Other lines are skipped."""
+    with stream:
+        for _, _, line in lines(stream, 0):
+            if line is None or line.isspace():
+                continue
+            try:
+                value = decode_anything(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                yield value

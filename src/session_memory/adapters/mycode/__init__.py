@@ -15,5 +15,7 @@ AGENT = Agent(
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
+    log_at=lazy(f"{_HERE}.layout:log_at"),
+    history=lazy(f"{_HERE}.history:history"),
     directories=(".mycode",),
 )

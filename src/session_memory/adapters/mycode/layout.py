@@ -42,6 +42,16 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
         yield from _gathered(root)
 
 
+def log_at(path: Path) -> SourceRef | None:
+    """The log of one session that a user names by its directory or its file."""
+    log = path / LOG_NAME if path.is_dir() else path
+    if log.name != LOG_NAME or not log.is_file():
+        return None
+    name = log.parent.name
+    beside = tuple(_beside(log.parent, f"{PREFIX}/{name}"))
+    return SourceRef(log, home_path=f"{PREFIX}/{name}/{LOG_NAME}", session=name, companions=beside)
+
+
 def _sessions_of(root: Path) -> Path | None:
     places = [root / HOME / "sessions"]
     if root.name == HOME:

@@ -15,6 +15,8 @@ AGENT = Agent(
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),
     read=lazy(f"{_HERE}.source:read"),
+    log_at=lazy(f"{_HERE}.layout:log_at"),
+    history=lazy(f"{_HERE}.history:history"),
     # A session's beginning and the usage of its answers are no events of their own.
     bookkeeping=frozenset({"sessions", "usage_rounds"}),
     dump=lazy(f"{_HERE}.dump:dump"),

@@ -39,6 +39,12 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
                     yield from _database(Path(directory, name), root)
 
 
+def log_at(path: Path) -> SourceRef | None:
+    """The one database that a user names by its file or its directory."""
+    refs = list(discover(path))
+    return refs[0] if len(refs) == 1 and isinstance(refs[0], SourceRef) else None
+
+
 def _database(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
     try:
         if not path.is_file():
