@@ -133,6 +133,12 @@ def test_what_no_id_can_hold_names_no_session(database) -> None:
             find_session(store, text)
 
 
+def test_ids_of_several_agents_are_shortened_where_they_differ(database) -> None:
+    ids = ["claude:019f5500-0feb-71", "codex:019f5500-c2a3-72", "grok:019f5501-aacb-73"]
+    names = short_names(holding(*ids), ids)
+    assert list(names.values()) == ["019f5500-0feb", "019f5500-c2a3", "019f5501"]
+
+
 def test_a_session_that_is_not_in_the_store_keeps_its_whole_uid(database) -> None:
     assert short_names(holding(PARENT), [PARENT, OTHER]) == {PARENT: "7ac31f58", OTHER: OTHER}
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from session_memory.store import Store
-from session_memory.store.session_ids import AFTER_COLON, FIRST, LAST, SessionIds
+from session_memory.store.session_ids import AFTER_COLON, FIRST, SessionIds
 
 SHORT = 8
 # Ids that begin with the time differ late; a UUID is cut at its dashes.
@@ -88,14 +88,14 @@ def _lengths(
     for key in parents:
         flavor, parent = key
         for other in flavors:
-            place = f"{other}:{parent}"
+            place, least, most = f"{other}:{parent}", f"{other}:", f"{other}{AFTER_COLON}"
             if other == flavor:
                 # Its subagents lie between these two.
-                probes += [("", place, f"{place}{FIRST}", f"{place}:")]
-                probes += [("", "", f"{place}{AFTER_COLON}", LAST)]
+                probes += [(least, place, f"{place}{FIRST}", f"{place}:")]
+                probes += [(least, least, f"{place}{AFTER_COLON}", most)]
                 asked += [key, key]
             else:
-                probes += [("", place, place, LAST)]
+                probes += [(least, place, place, most)]
                 asked += [key]
     shared = dict.fromkeys(parents, 0)
     for key, found in zip(asked, ids.neighbours(probes), strict=True):
