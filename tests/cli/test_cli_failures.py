@@ -36,7 +36,7 @@ def test_wrong_usage_is_status_2_with_a_hint(words, message, hint, run) -> None:
     assert told.startswith("hint: ") and hint in told
 
 
-@pytest.mark.parametrize("words", [("sessions", "--json", "--nonsense"), ("--json",)])
+@pytest.mark.parametrize("words", [("sessions", "--json", "--nonsense"), ("--json", "store")])
 def test_wrong_usage_with_json_is_one_object_on_stderr(words, run) -> None:
     result = run(*words)
     assert result.exit_code == 2

@@ -39,7 +39,7 @@ def command_of(line: str) -> tuple[CommandFile, list[str]]:
     """The command that a line of a shell names, and its words."""
     words = shlex.split(line.partition(" > ")[0].partition(" >> ")[0].partition(" < ")[0])
     for size in (2, 1):
-        file = find_file(*words[:size])
+        file = find_file(*(words or ["status"])[:size])
         if file is not None and " ".join(words[:size]) not in OLD_NAMES:
             return file, words
     raise AssertionError(f"no command is called that: {line}")
@@ -208,10 +208,24 @@ def test_help_loads_neither_the_store_nor_anything_heavy() -> None:
     assert done.stderr.strip() == "[]"
 
 
-def test_without_arguments_the_help_is_shown(run) -> None:
-    result = run()
-    assert "Usage: session-memory" in result.output
+def test_help_is_a_command_too(run) -> None:
+    assert run("help").stdout == run("--help").stdout
+    assert run("help", "show").stdout == run("show", "--help").stdout
+    assert run("help", "store", "verify").stdout == run("store", "verify", "--help").stdout
+    assert run("help", "verify").stdout == run("verify", "--help").stdout
+
+
+def test_help_for_an_unknown_command_suggests_near_ones(run) -> None:
+    assert "Did you mean store verify" in run("help", "verfy").stderr
+    assert "Did you mean store verify" in run("help", "store", "verfy").stderr
+    assert run("help", "show", "me").exit_code == 2
+    assert run("help", "--", "--json").exit_code == 2
+
+
+def test_a_group_without_a_command_shows_its_help(run) -> None:
+    result = run("store")
     assert result.exit_code == 2
+    assert "Usage: session-memory store" in result.output
 
 
 def written() -> dict[str, str]:

@@ -102,7 +102,9 @@ def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
     color = False if plain or os.environ.get("NO_COLOR") else None
     click.secho(f"error: {safe(message)}", fg="red", err=True, color=color)
     if failure.hint:
-        click.echo(f"hint: {safe(failure.hint)}", err=True)
+        from session_memory.cli.kit.calling import callable_text
+
+        click.echo(f"hint: {safe(callable_text(failure.hint))}", err=True)
 
 
 def _write_anything() -> None:

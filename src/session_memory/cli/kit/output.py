@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from session_memory.cli.kit.calling import callable_text
 from session_memory.render.json_text import to_json
 from session_memory.render.text import cut, safe, width
 
@@ -113,9 +114,9 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def remark(settings: Any, text: str) -> None:
-    """A word beside the answer: on stderr, so that the answer can be piped."""
+    """A sentence beside the answer: on stderr, so that the answer can be piped."""
     if settings.chatty:
-        click.secho(safe(text), err=True, dim=sys.stderr.isatty())
+        click.secho(safe(callable_text(text)), err=True, dim=sys.stderr.isatty())
 
 
 def short_path(path: str | Path) -> str:

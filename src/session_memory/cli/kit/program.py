@@ -21,13 +21,19 @@ from session_memory.cli.kit.failures import guarded
 from session_memory.cli.kit.group import NAME_COLUMN, load_command, refuse_unknown
 
 COMPLETE = "_SESSION_MEMORY_COMPLETE"
+# The command that runs when none is given.
+OVERVIEW = "status"
 
 
 class Program(click.Group):
     """All commands. ``--help`` lists the daily ones first, then the rest by heading."""
 
     def __init__(self, *, examples: Examples, **attributes: Any) -> None:
-        super().__init__(context_settings={"help_option_names": ["-h", "--help"]}, **attributes)
+        super().__init__(
+            context_settings={"help_option_names": ["-h", "--help"]},
+            invoke_without_command=True,
+            **attributes,
+        )
         self.examples = examples
         self.params += [*shared_options(), _version_option()]
 
@@ -43,6 +49,15 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         refuse_unknown(self, ctx, args[0], (args[0],))
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; without one, show the overview."""
+        if ctx.args or ctx.invoked_subcommand or getattr(ctx, "_protected_args", None):
+            return super().invoke(ctx)
+        command = self.get_command(ctx, OVERVIEW)
+        assert command is not None
+        with command.make_context(OVERVIEW, [], parent=ctx) as inner:
+            return command.invoke(inner)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, files in sections():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.commands.keep.sync import DEMO_HOST, demo_notice, run_demo
+from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, print_lines, terminal_width
 from session_memory.cli.kit.settings import Settings
@@ -54,7 +55,7 @@ def command(settings: Settings) -> None:
             click.echo(f"{sync_summary(outcome, store)}\n")
         print_lines(session_lines(listing, terminal_width()))
         if not settings.quiet:
-            click.echo(f"\n{safe(_next(settings))}")
+            click.echo(f"\n{safe(callable_text(_next(settings)))}")
 
 
 @contextmanager

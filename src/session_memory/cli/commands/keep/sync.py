@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
@@ -154,14 +155,14 @@ def _show(
         click.echo("No agent logs found. Looked in:")
         for place in looked_at(outcome):
             click.echo(f"  {safe(place)}")
-        click.echo("Try it on invented sessions: session-memory demo")
+        click.echo(callable_text("Try it on invented sessions: session-memory demo"))
         return
     click.echo(sync_summary(outcome, store, dry_run=dry_run))
     if analysis is not None:
         from session_memory.cli.lines.analysis import analysis_summary
 
         click.echo(analysis_summary(analysis))
-    click.echo(_next(outcome, dry_run))
+    click.echo(callable_text(_next(outcome, dry_run)))
 
 
 def _next(outcome: "SyncOutcome", dry_run: bool) -> str:

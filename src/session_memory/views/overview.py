@@ -1,0 +1,120 @@
+"""The store in a few figures, and what to do next: what ``session-memory`` alone shows."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.discover import roots
+from session_memory.config import Config
+from session_memory.core.money import Limits
+from session_memory.core.time import format_time
+from session_memory.pricing import Amount
+from session_memory.store import Store
+from session_memory.store.totals import FlavorTotals, totals_by_flavor
+from session_memory.views.budget import budget
+from session_memory.views.retention import Expiry, expiry
+
+
+class NextStep(msgspec.Struct, frozen=True):
+    """A command, without the name of the program, and what it is good for now."""
+
+    command: str
+    why: str
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here."""
+
+    exists: bool
+    log_flavors: list[str]
+    totals: list[FlavorTotals] = []
+    cost_today: Amount = Amount()
+    cost_month: Amount = Amount()
+    expiring: list[Expiry] = []
+
+    @property
+    def sessions(self) -> int:
+        return sum(one.sessions for one in self.totals)
+
+    @property
+    def subagents(self) -> int:
+        return sum(one.subagents for one in self.totals)
+
+    @property
+    def sessions_today(self) -> int:
+        return sum(one.recent for one in self.totals)
+
+    @property
+    def never_analyzed(self) -> int:
+        return sum(one.never_analyzed for one in self.totals)
+
+    @property
+    def collected_at(self) -> int | None:
+        """When a sync last brought something new."""
+        return max((one.collected_at for one in self.totals if one.collected_at), default=None)
+
+    @property
+    def logs_at_risk(self) -> int:
+        """Logs that an agent deletes within a week and that the store does not have."""
+        return sum(one.at_risk for one in self.expiring)
+
+    def next_steps(self) -> list[NextStep]:
+        return list(_begin(self) if not self.sessions else _go_on(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        at = self.collected_at
+        return {
+            "exists": self.exists,
+            "sessions": self.sessions,
+            "subagents": self.subagents,
+            "sessions_today": self.sessions_today,
+            "agents": {one.flavor: one.sessions for one in self.totals},
+            "log_flavors": self.log_flavors,
+            "cost": {
+                "today": msgspec.to_builtins(self.cost_today),
+                "month": msgspec.to_builtins(self.cost_month),
+            },
+            "collected_at": None if at is None else format_time(at),
+            "never_analyzed": self.never_analyzed,
+            "expiring": msgspec.to_builtins(self.expiring),
+            "next": msgspec.to_builtins(self.next_steps()),
+        }
+
+
+def overview(store: Store | None, config: Config, now: datetime | None = None) -> Overview:
+    """``store`` is None where there is no store yet. Days and months are those of this place."""
+    flavors = list(dict.fromkeys(root.flavor for root in roots(config) if root.exists))
+    if store is None:
+        return Overview(exists=False, log_flavors=flavors)
+    today, month = budget(store, Limits(), now=now or datetime.now(UTC)).standings
+    return Overview(
+        exists=True,
+        log_flavors=flavors,
+        totals=totals_by_flavor(store.db, today.begins),
+        cost_today=today.tally.amount,
+        cost_month=month.tally.amount,
+        expiring=expiry(store, config),
+    )
+
+
+def _begin(found: Overview) -> Iterator[NextStep]:
+    if found.log_flavors:
+        yield NextStep("sync", f"collect the sessions of {', '.join(found.log_flavors)}")
+        yield NextStep("demo", "or look at invented sessions first")
+    else:
+        yield NextStep("demo", "look at invented sessions: no agent has logs here yet")
+        yield NextStep("sync", "collect sessions once an agent has been used")
+
+
+def _go_on(found: Overview) -> Iterator[NextStep]:
+    if found.logs_at_risk:
+        yield NextStep("sync", "keep these logs before the agent deletes them")
+    else:
+        yield NextStep("sync", "collect what is new")
+    if found.never_analyzed:
+        yield NextStep("analyze", "find out how these sessions ended, and what went wrong")
+    else:
+        yield NextStep("retro", "what was done in the last days, and what went wrong")
+    yield NextStep("sessions", "list the newest sessions")
