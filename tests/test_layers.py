@@ -14,8 +14,8 @@ ROOT = Path(session_memory.__file__).parent
 BASE = {"core", "config", "store", "redact"}
 MIDDLE = BASE | {"derive", "collect", "live", "search", "pricing"}
 UPPER = MIDDLE | {"learn", "retain"}
-SHOWING = UPPER | {"views", "render"}
-SURFACE = SHOWING | {"memory", "demo"}
+SHOWING = UPPER | {"views", "render", "demo"}
+SURFACE = SHOWING | {"memory"}
 
 # room -> the rooms it may import. Adapters never see the store, and the store never sees an
 # adapter. Only derive and collect know both.

@@ -1,9 +1,12 @@
 """`Memory`: opening it, its sessions, and what it refuses."""
 
 import threading
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,6 +153,30 @@ def test_sessions_of_at_least_some_dollars(place: Path) -> None:
             one.uid for one in memory.sessions() if one.cost.dollars >= middle
         }
         assert 0 < len(dear) < len(amounts)
+        listed = memory.sessions(min_cost=middle, limit=2)
+        assert len(list(listed)) == len(listed.listing().sessions) == 2
+        assert listed.count() == len(dear)
+
+
+def test_sessions_are_read_when_they_are_asked_for(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory() as memory:
+        read: list[str] = []
+        each = memory.store.db.each
+
+        def counted(sql: str, params: Any = None) -> Iterator[Any]:
+            for row in each(sql, params):
+                read.append(row[0])
+                yield row
+
+        monkeypatch.setattr(memory.store.db, "each", counted)
+        query = memory.sessions(sort="oldest")
+        assert read == []
+        assert len(list(islice(memory.sessions(limit=3), 2))) == 2 and len(read) == 3
+        # In a loop, anything can be asked of the same store.
+        texts = [[session.text(event) for event in session.events] for session in query]
+        assert len(texts) == query.count()
 
 
 # ---------------------------------------------------------------- refusals

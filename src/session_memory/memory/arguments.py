@@ -7,6 +7,7 @@ A time is a text of the command line (``"7d"``, ``"2026-07"``, ``"yesterday"``),
 from collections.abc import Iterable
 from datetime import date, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
+from typing import TypedDict
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.text import short_repr
@@ -17,6 +18,19 @@ Names = str | Iterable[str]
 Dollars = int | float | str | Decimal
 
 MICRODOLLARS = 1_000_000
+
+
+class SessionFilters(TypedDict, total=False):
+    """Which sessions a question is about; ``*`` and ``?`` match, ``model`` matches anywhere."""
+
+    since: When | None
+    until: When | None
+    tz: Zone | None
+    flavor: str | None
+    host: str | None
+    repo: str | None
+    branch: str | None
+    model: str | None
 
 
 def time_zone(tz: Zone | None) -> tzinfo | None:

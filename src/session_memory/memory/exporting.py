@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from session_memory.core.errors import InvalidRecord, UnsafePath
+from session_memory.core.errors import UnsafePath
 from session_memory.memory.results import ExportResult
 
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from session_memory.views.transcript import TranscriptItem, TranscriptOptions
 
 PORTABLE = "portable"
-FORMATS = (PORTABLE, "markdown", "html", "jsonl")
+TEXT_FORMATS = ("markdown", "html", "jsonl")
+FORMATS = (PORTABLE, *TEXT_FORMATS)
 
 
 def export_portable(
@@ -26,26 +27,8 @@ def export_portable(
     return ExportResult(path=target, format=PORTABLE, bytes=done.bytes, sources=done.sources)
 
 
-def export_transcript(
-    store: "Store",
-    target: Path,
-    uids: list[str],
-    kind: str,
-    reading: "TranscriptOptions",
-    *,
-    redacted: bool,
-) -> ExportResult:
-    """Write sessions for a reader: Markdown or HTML of one, JSONL of any number."""
-    if not uids or (kind != "jsonl" and len(uids) > 1):
-        number = "at least one session" if kind == "jsonl" else "one session"
-        raise InvalidRecord(f"{kind} needs {number}, got {len(uids)}", field="sessions")
-    text = transcript_text(store, uids, kind, reading, redacted=redacted)
-    written = write_new_file(target, text)
-    return ExportResult(path=target, format=kind, bytes=written, sessions=len(uids))
-
-
 def transcript_text(
-    store: "Store", uids: list[str], kind: str, reading: "TranscriptOptions", *, redacted: bool
+    store: "Store", uids: list[str], kind: str, options: "TranscriptOptions", *, redacted: bool
 ) -> Iterator[str]:
     """A transcript in pieces; if ``redacted``, every text in it was masked."""
     from session_memory.render.html import html
@@ -61,12 +44,12 @@ def transcript_text(
 
     for uid in uids:
         if kind == "html":
-            prompts = TranscriptOptions(level="user", inherited=reading.inherited, children=False)
-            yield from html(items(uid, reading), items(uid, prompts))
+            prompts = TranscriptOptions(level="user", inherited=options.inherited, children=False)
+            yield from html(items(uid, options), items(uid, prompts))
         elif kind == "markdown":
-            yield from markdown(items(uid, reading))
+            yield from markdown(items(uid, options))
         else:
-            yield from jsonl(items(uid, reading))
+            yield from jsonl(items(uid, options))
 
 
 def _mask() -> Callable[[str], str]:

@@ -38,8 +38,13 @@ class Follow:
                 return event
         raise StopIteration
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether ``stop()`` was called."""
+        return self._stop.is_set()
+
     def stop(self) -> None:
-        """End the watch after what it is doing now. The last value says what came together."""
+        """End the watch after its present step. The last value has the totals."""
         if self._is_open:
             self._stop.set()
 

@@ -1,6 +1,6 @@
 """Operations on the store: collecting, analyzing, following, checking and copying it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from session_memory.memory.follow import Follow
 
 Roots = Iterable[str | Path]
+DEMO_HOST = "demo"
 
 
 class Operations(OpenMemory):
@@ -56,6 +57,19 @@ class Operations(OpenMemory):
         return SyncResult.of(
             sync(self.store, config, where, progress=progress, dry_run=dry_run, host=host)
         )
+
+    def sync_demo(self) -> SyncResult:
+        """Collect the demo sessions that come with the package, whatever the configuration
+        excludes. Their host is ``demo``."""
+        from session_memory.collect.discover import roots
+        from session_memory.collect.sync import sync
+        from session_memory.config import Config
+        from session_memory.demo import demo_home
+
+        self._complete_index()
+        config = Config()
+        where = roots(config, (demo_home(),))
+        return SyncResult.of(sync(self.store, config, where, host=DEMO_HOST))
 
     def analyze(
         self,
@@ -149,21 +163,52 @@ class Operations(OpenMemory):
             FORMATS,
             PORTABLE,
             export_portable,
-            export_transcript,
+            write_new_file,
         )
 
         path = Path(target).expanduser()
-        uids = [self._uid(one) for one in names(sessions)]
         if one_of("format", format, FORMATS) == PORTABLE:
+            uids = [self._uid(one) for one in names(sessions)]
             return export_portable(self.store, path, uids or None, redacted=bool(redact))
+        text = self.transcripts(
+            sessions or (),
+            format=format,
+            level=level,
+            inherited=inherited,
+            children=children,
+            redact=redact is not False,
+        )
+        written = write_new_file(path, text)
+        return ExportResult(path=path, format=format, bytes=written, sessions=len(names(sessions)))
+
+    def transcripts(
+        self,
+        sessions: Names,
+        *,
+        format: str = "markdown",
+        level: str = "full",
+        inherited: bool = False,
+        children: bool = True,
+        redact: bool = True,
+    ) -> "Iterator[str]":
+        """Sessions as text, in pieces: ``markdown`` or ``html`` of one, ``jsonl`` of any number.
+
+        ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Secrets are masked, unless
+        ``redact`` is false.
+        """
+        from session_memory.core.errors import InvalidRecord
+        from session_memory.memory.exporting import TEXT_FORMATS, transcript_text
         from session_memory.views.transcript import LEVELS, TranscriptOptions
 
-        reading = TranscriptOptions(
+        one_of("format", format, TEXT_FORMATS)
+        options = TranscriptOptions(
             level=one_of("level", level, LEVELS), inherited=inherited, children=children
         )
-        return export_transcript(
-            self.store, path, uids, format, reading, redacted=redact is not False
-        )
+        uids = [self._uid(one) for one in names(sessions)]
+        if not uids or (format != "jsonl" and len(uids) > 1):
+            number = "at least one session" if format == "jsonl" else "one session"
+            raise InvalidRecord(f"{format} needs {number}, got {len(uids)}", field="sessions")
+        return transcript_text(self.store, uids, format, options, redacted=redact)
 
     def _roots(self, roots: Roots | None, flavors: Names | None) -> "list[Root]":
         from session_memory.collect.discover import roots as find_roots

@@ -1,35 +1,53 @@
 """A question for sessions, answered when it is iterated over."""
 
 from collections.abc import Iterator
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from session_memory.core.schema import Session
 from session_memory.memory.session import StoredSession
 
 if TYPE_CHECKING:
+    from session_memory.pricing import Amount
     from session_memory.store import Store
     from session_memory.views.sessions import Filter, SessionList
+
+# So many sessions are priced together, when the cost of one of them is asked for.
+PRICED_TOGETHER = 100
 
 
 class SessionQuery:
     """Sessions that a filter admits. Nothing is read before it is iterated over or listed.
 
-    Every iteration asks the store again, so it can be iterated over more than once.
+    Every iteration asks the store again. The store can be asked anything meanwhile; make a list
+    first where the loop writes to it, as a sync or an analysis does.
     """
 
     def __init__(
-        self,
-        store: "Store",
-        wanted: "Filter",
-        *,
-        sort: str = "newest",
-        limit: int = 0,
-        min_cost: int | None = None,
+        self, store: "Store", wanted: "Filter", *, sort: str = "newest", limit: int = 0
     ) -> None:
         self._store = store
         self._filter = wanted
         self._sort = sort
         self._limit = limit
-        self._min_cost = min_cost
+
+    def __iter__(self) -> Iterator[StoredSession]:
+        from session_memory.views.sessions import each_session
+
+        found = each_session(self._store, self._filter, self._sort)
+        records = islice(found, self._limit) if self._limit else found
+        while batch := list(islice(records, PRICED_TOGETHER)):
+            yield from self._stored(batch)
+
+    def _stored(self, records: list[Session]) -> Iterator[StoredSession]:
+        @cache
+        def amounts() -> "dict[str, Amount]":
+            from session_memory.pricing import session_amounts
+
+            return session_amounts(self._store, [record.session_uid for record in records])
+
+        return (StoredSession(self._store, record, amounts) for record in records)
 
     def listing(self) -> "SessionList":
         """All of them in one value with their amounts: as ``sessions --json``."""
@@ -39,20 +57,15 @@ class SessionQuery:
             self._store, self._filter, sort=self._sort, limit=self._limit, priced=True
         )
 
-    def __iter__(self) -> Iterator[StoredSession]:
-        listing = self.listing()
-        for record in listing.sessions:
-            amount = listing.amounts[record.session_uid]
-            if self._min_cost is None or amount.microdollars >= self._min_cost:
-                yield StoredSession(self._store, record, amount)
-
     def first(self) -> StoredSession | None:
         """The first one; None if there is none."""
-        return next(iter(self), None)
+        return next(iter(SessionQuery(self._store, self._filter, sort=self._sort, limit=1)), None)
 
     def count(self) -> int:
-        """How many there are, whatever the limit."""
-        return self.listing().total
+        """How many sessions the filter admits, whatever the limit."""
+        from session_memory.views.sessions import list_sessions
+
+        return list_sessions(self._store, self._filter, limit=1).total
 
     def to_dict(self) -> dict[str, Any]:
         """As ``sessions --json`` prints it."""

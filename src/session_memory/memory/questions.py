@@ -6,13 +6,14 @@ the same name prints with ``--json``.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from session_memory.core.schema import Session
 from session_memory.core.time import now_ms
 from session_memory.memory.arguments import (
     Dollars,
     Names,
+    SessionFilters,
     When,
     Zone,
     end_of,
@@ -29,7 +30,7 @@ from session_memory.memory.session import StoredSession
 if TYPE_CHECKING:
     from session_memory.views.budget import Budget
     from session_memory.views.commands import CommandList
-    from session_memory.views.cost import CostReport
+    from session_memory.views.cost import CostReport, PriceRows
     from session_memory.views.files import FileList
     from session_memory.views.fixes import Remedies
     from session_memory.views.how import HowDone
@@ -87,14 +88,9 @@ class Questions(OpenMemory):
             roots=roots,
             since=start_of(since, tz),
             until=end_of(until, tz),
-        )
-        return SessionQuery(
-            self.store,
-            wanted,
-            sort=one_of("sort", sort, SORTS),
-            limit=limit,
             min_cost=microdollars(min_cost),
         )
+        return SessionQuery(self.store, wanted, sort=one_of("sort", sort, SORTS), limit=limit)
 
     def session(self, uid: str) -> StoredSession:
         """The session with this uid, native id, or beginning of either that only it has."""
@@ -213,6 +209,30 @@ class Questions(OpenMemory):
         )
         return cost_report(self.store, wanted)
 
+    def prices(
+        self,
+        *,
+        since: When | None = None,
+        until: When | None = None,
+        tz: Zone | None = None,
+        flavor: str | None = None,
+        repo: str | None = None,
+        model: str | None = None,
+        session: str | None = None,
+    ) -> "PriceRows":
+        """The prices of the models in the store, own ones included: as ``cost --prices``."""
+        from session_memory.views.cost import Wanted, price_rows
+
+        wanted = Wanted(
+            since=start_of(since, tz),
+            until=end_of(until, tz),
+            flavor=flavor,
+            repo=repo,
+            model=model,
+            session=None if session is None else self._uid(session),
+        )
+        return price_rows(self.store, wanted)
+
     def budget(self, *, tz: Zone | None = None) -> "Budget":
         """What is left of the limits in the configuration."""
         from session_memory.views.budget import budget
@@ -250,20 +270,16 @@ class Questions(OpenMemory):
         self,
         session: str | None = None,
         *,
-        since: When | None = None,
-        until: When | None = None,
-        tz: Zone | None = None,
-        flavor: str | None = None,
-        repo: str | None = None,
         sort: str = "changed",
         limit: int = 0,
+        **filters: Unpack[SessionFilters],
     ) -> "FileList":
         """The files that sessions read, edited and wrote: of one session with its subagents, or
         of all that the filters admit."""
         from session_memory.views.files import SORTS, list_files
 
         one_of("sort", sort, SORTS)
-        records = self._records(session, since, until, tz, flavor, repo)
+        records = self._records(session, filters)
         return list_files(self.store, records, sort=sort, limit=limit)
 
     def commands(
@@ -272,12 +288,8 @@ class Questions(OpenMemory):
         *,
         state: str | None = None,
         text: str | None = None,
-        since: When | None = None,
-        until: When | None = None,
-        tz: Zone | None = None,
-        flavor: str | None = None,
-        repo: str | None = None,
         limit: int = 0,
+        **filters: Unpack[SessionFilters],
     ) -> "CommandList":
         """The shell commands that sessions ran: of one session with its subagents, or of all that
         the filters admit. ``state`` is ``ok``, ``failed`` or ``open``."""
@@ -285,24 +297,23 @@ class Questions(OpenMemory):
 
         if state is not None:
             one_of("state", state, ("ok", "failed", "open"))
-        records = self._records(session, since, until, tz, flavor, repo)
+        records = self._records(session, filters)
         return list_commands(self.store, records, state=state, text=text, limit=limit)
 
-    def _records(
-        self,
-        session: str | None,
-        since: When | None,
-        until: When | None,
-        tz: Zone | None,
-        flavor: str | None,
-        repo: str | None,
-    ) -> "Iterator[Session]":
+    def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
+        """One session with its subagents; without one, the sessions that the filters admit."""
         from session_memory.core.errors import InvalidRecord
         from session_memory.views.calls import with_subagents
         from session_memory.views.sessions import Filter, each_session
 
         wanted = Filter(
-            flavor=flavor, repo=repo, since=start_of(since, tz), until=end_of(until, tz)
+            flavor=filters.get("flavor"),
+            host=filters.get("host"),
+            repo=filters.get("repo"),
+            branch=filters.get("branch"),
+            model=filters.get("model"),
+            since=start_of(filters.get("since"), filters.get("tz")),
+            until=end_of(filters.get("until"), filters.get("tz")),
         )
         if session is None:
             return each_session(self.store, wanted)

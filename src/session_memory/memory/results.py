@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
+    from session_memory.collect.discover import Root
     from session_memory.collect.sync_report import SyncOutcome
     from session_memory.learn.analyze import Analyzed
     from session_memory.retain.verification import VerifyReport
 
 
+# What ``sync --json`` prints.
+PRINTED = (
+    "discovered",
+    "ingested",
+    "unchanged",
+    "failed",
+    "problems",
+    "sessions",
+    "events",
+    "bytes",
+    "seconds",
+)
+
+
 class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync did. The first four figures count sources, and ``discovered`` is the sum of the
     next three. ``problems`` are all that are open, ``new_problems`` those of this run.
-    ``changed`` are the uids of the sessions that are new or grew."""
+    ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
+    the agent deleted since the last sync, ``roots`` are the directories that were looked in."""
 
     discovered: int
     ingested: int
@@ -27,19 +43,22 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     seconds: float
     new_problems: int
+    vanished: int
     changed: tuple[str, ...]
+    roots: "tuple[Root, ...]"
 
     @classmethod
     def of(cls, outcome: "SyncOutcome") -> "SyncResult":
         return cls(
             **msgspec.structs.asdict(outcome.report),
             new_problems=outcome.new_problems,
+            vanished=outcome.vanished,
             changed=tuple(outcome.touched),
+            roots=tuple(outcome.roots),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        values: dict[str, Any] = msgspec.to_builtins(self)
-        return {name: values[name] for name in values if name not in ("new_problems", "changed")}
+        return {name: getattr(self, name) for name in PRINTED}
 
 
 class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):

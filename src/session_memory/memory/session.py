@@ -1,6 +1,6 @@
 """One session of a store: its record, and everything that can be asked about it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from session_memory.store import Store
     from session_memory.store.sessions import SessionRow
     from session_memory.views.calls import ToolCall
+    from session_memory.views.cost_audit import CostAudit
     from session_memory.views.diff import SessionDiff
     from session_memory.views.learning import DigestShown
     from session_memory.views.payloads import Payload, Payloads
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from session_memory.views.transcript import TranscriptItem
 
 
-class SessionCost(msgspec.Struct, frozen=True):
+class CostOfSession(msgspec.Struct, frozen=True):
     """Tokens and money. ``unpriced_tokens`` were used with models that have no price; no dollar
     is counted for them."""
 
@@ -69,9 +70,14 @@ class StoredSession:
     """A session of the store. ``record`` is the session as it was when it was looked up; all
     other answers are read from the store when they are asked for."""
 
-    def __init__(self, store: "Store", record: Session, amount: "Amount | None" = None) -> None:
+    def __init__(
+        self,
+        store: "Store",
+        record: Session,
+        amounts: "Callable[[], Mapping[str, Amount]] | None" = None,
+    ) -> None:
         self._store = store
-        self._amount = amount
+        self._amounts = amounts
         self.record = record
 
     @classmethod
@@ -175,17 +181,18 @@ class StoredSession:
     # ------------------------------------------------------------ cost
 
     @property
-    def cost(self) -> SessionCost:
+    def cost(self) -> CostOfSession:
         """What the session used itself, without its subagents."""
-        if self._amount is None:
+        if self._amounts is None:
             from session_memory.pricing import session_amounts
 
-            self._amount = session_amounts(self._store, [self.uid])[self.uid]
-        amount = self._amount
-        return SessionCost(self.record.cost, amount.microdollars, amount.unpriced_tokens)
+            amount = session_amounts(self._store, [self.uid])[self.uid]
+        else:
+            amount = self._amounts()[self.uid]
+        return CostOfSession(self.record.cost, amount.microdollars, amount.unpriced_tokens)
 
     @property
-    def cost_with_subagents(self) -> SessionCost:
+    def cost_with_subagents(self) -> CostOfSession:
         """What the session and all subagents below it used."""
         from session_memory.pricing import tree_amounts
         from session_memory.views.calls import with_subagents
@@ -194,7 +201,13 @@ class StoredSession:
         uids = with_subagents(self._store, self.uid)
         records = (self._store.sessions.get(uid) for uid in uids)
         tokens = sum((record.cost for record in records if record is not None), Cost())
-        return SessionCost(tokens, amount.microdollars, amount.unpriced_tokens)
+        return CostOfSession(tokens, amount.microdollars, amount.unpriced_tokens)
+
+    def audit(self) -> "CostAudit":
+        """Every response with its price and the rule that chose it: as ``cost --audit``."""
+        from session_memory.views.cost_audit import audit
+
+        return audit(self._store, self.uid)
 
     @property
     def usage(self) -> list[Usage]:

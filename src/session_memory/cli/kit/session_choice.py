@@ -1,15 +1,11 @@
-"""Commands that look at one session, or at all that filters leave."""
+"""Commands that are about one session, or about all sessions that the filters admit."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from session_memory.cli.kit.when import when_options
-
-if TYPE_CHECKING:
-    from session_memory.core.schema import Session
-    from session_memory.store import Store
 
 _OPTIONS = (
     click.option("--flavor", metavar="NAME", help="Only sessions of this agent."),
@@ -28,17 +24,7 @@ def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def chosen_sessions(
-    store: "Store", session: str | None, wanted: dict[str, Any]
-) -> "Iterator[Session]":
-    """The session that is named, with its subagents; else those the filters leave."""
-    from session_memory.views.calls import with_subagents
-    from session_memory.views.lookup import find_session
-    from session_memory.views.sessions import Filter, each_session
-
-    if session is None:
-        return each_session(store, Filter(**wanted))
-    if any(value is not None for value in wanted.values()):
+def refuse_both(session: str | None, filters: dict[str, Any]) -> None:
+    """A session that is named is shown whatever the filters say, so both together are an error."""
+    if session is not None and any(value is not None for value in filters.values()):
         raise click.UsageError("give a session, or filters, not both")
-    found = (store.sessions.get(uid) for uid in with_subagents(store, find_session(store, session)))
-    return (one for one in found if one is not None)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from session_memory.collect.watch_events import Happening
-    from session_memory.learn.analyze import Analyzed
-    from session_memory.store import Store
+    from session_memory.memory import Memory
+    from session_memory.memory.results import AnalysisResult
 
 WORTH_A_BAR = 20_000
 EVERY_S = 60.0
@@ -47,13 +47,13 @@ class _AnalysisBar:
             self._bar.stop()
 
 
-def run_analysis(settings: Settings, store: "Store", uids: list[str] | None = None) -> "Analyzed":
-    """Analyze what changed, or the sessions of ``uids``."""
-    from session_memory.learn.analyze import analyze
-
+def run_analysis(
+    settings: Settings, memory: "Memory", sessions: tuple[str, ...] = ()
+) -> "AnalysisResult":
+    """Analyze what changed, or the sessions that are named."""
     bar = _AnalysisBar(settings.chatty and sys.stderr.isatty())
     try:
-        return analyze(store, uids, on_begin=bar.begin, on_session=bar.advance)
+        return memory.analyze(sessions, on_begin=bar.begin, on_session=bar.advance)
     finally:
         bar.end()
 
@@ -62,7 +62,7 @@ class AnalysisFollower:
     """Analyzes beside a watch: what it collected, when it has a moment, and not too often, since
     a session that grows is read as a whole."""
 
-    def __init__(self, opened: "Callable[[], AbstractContextManager[Store]]") -> None:
+    def __init__(self, opened: "Callable[[], AbstractContextManager[Memory]]") -> None:
         self._opened = opened
         self._is_due = False
         self._next = 0.0
@@ -71,7 +71,6 @@ class AnalysisFollower:
         """What went wrong, if something did; it is tried again."""
         from session_memory.collect.watch_events import Idle, Stopped, Synced, Trouble
         from session_memory.core.errors import StoreError
-        from session_memory.learn.analyze import analyze
 
         self._is_due |= isinstance(happening, Synced) and happening.sessions > 0
         is_time = isinstance(happening, Idle) and time.monotonic() >= self._next
@@ -79,8 +78,8 @@ class AnalysisFollower:
             return None
         self._next = time.monotonic() + EVERY_S
         try:
-            with self._opened() as store:
-                analyze(store)
+            with self._opened() as memory:
+                memory.analyze()
         except StoreError as error:
             return Trouble(
                 at=happening.at,
@@ -93,7 +92,7 @@ class AnalysisFollower:
         return None
 
 
-def analysis_summary(done: "Analyzed") -> str:
+def analysis_summary(done: "AnalysisResult") -> str:
     """What it did, in a sentence or two."""
     if not done.analyzed:
         return f"Nothing to analyze; {plural(done.unchanged, 'session')} known."

@@ -9,7 +9,7 @@ from session_memory.render.text import safe
 from session_memory.views.figures import duration, plural, size
 
 if TYPE_CHECKING:
-    from session_memory.collect.sync_report import SyncOutcome
+    from session_memory.memory.results import SyncResult
     from session_memory.store import Store
 
 # Below this, a database is mostly empty pages and its ratio to the logs says nothing.
@@ -17,11 +17,11 @@ TELLING = 4 << 20
 PARAGRAPH = 88
 
 
-def sync_summary(outcome: "SyncOutcome", store: "Store", *, dry_run: bool = False) -> str:
-    sentences = [_found(outcome, dry_run)]
+def sync_summary(result: "SyncResult", store: "Store", *, dry_run: bool = False) -> str:
+    sentences = [_found(result, dry_run)]
     if not dry_run:
-        sentences += [_read(outcome), *_remarks(outcome), _kept(store)]
-    return wrapped(" ".join([*sentences, f"Took {duration(outcome.report.seconds)}."]))
+        sentences += [_read(result), *_remarks(result), _kept(store)]
+    return wrapped(" ".join([*sentences, f"Took {duration(result.seconds)}."]))
 
 
 def wrapped(paragraph: str) -> str:
@@ -32,33 +32,30 @@ def wrapped(paragraph: str) -> str:
     )
 
 
-def _found(outcome: "SyncOutcome", dry_run: bool) -> str:
-    report = outcome.report
-    changed = report.discovered - report.unchanged - report.failed
+def _found(result: "SyncResult", dry_run: bool) -> str:
+    changed = result.discovered - result.unchanged - result.failed
     new = "to read" if dry_run else "new or grown"
     return (
-        f"Discovered {plural(report.discovered, 'source')}: {changed:,} {new},"
-        f" {report.unchanged:,} unchanged, {report.failed:,} unreadable."
+        f"Discovered {plural(result.discovered, 'source')}: {changed:,} {new},"
+        f" {result.unchanged:,} unchanged, {result.failed:,} unreadable."
     )
 
 
-def _read(outcome: "SyncOutcome") -> str:
-    report = outcome.report
-    if not report.ingested:
+def _read(result: "SyncResult") -> str:
+    if not result.ingested:
         return "Nothing new to read."
     return (
-        f"Read {size(report.bytes)} into {plural(report.sessions, 'session')}"
-        f" with {plural(report.events, 'new event')}."
+        f"Read {size(result.bytes)} into {plural(result.sessions, 'session')}"
+        f" with {plural(result.events, 'new event')}."
     )
 
 
-def _remarks(outcome: "SyncOutcome") -> Iterator[str]:
-    report = outcome.report
-    if report.problems:
-        new = f" ({outcome.new_problems:,} new)" if outcome.new_problems else ""
-        yield f"The store notes {plural(report.problems, 'problem')}{new}."
-    if outcome.vanished:
-        gone = plural(outcome.vanished, "log")
+def _remarks(result: "SyncResult") -> Iterator[str]:
+    if result.problems:
+        new = f" ({result.new_problems:,} new)" if result.new_problems else ""
+        yield f"The store notes {plural(result.problems, 'problem')}{new}."
+    if result.vanished:
+        gone = plural(result.vanished, "log")
         yield f"The agent has deleted {gone} since the last sync; what was read of them is kept."
 
 
@@ -69,9 +66,9 @@ def _kept(store: "Store") -> str:
     return f"{text} ({here / raw:.0%})." if raw >= TELLING else f"{text}."
 
 
-def looked_at(outcome: "SyncOutcome") -> list[str]:
+def looked_at(result: "SyncResult") -> list[str]:
     """Where a sync that found nothing has looked."""
     return [
         f"{root.flavor}: {short_path(root.path)}" + ("" if root.exists else " (no such directory)")
-        for root in outcome.roots
+        for root in result.roots
     ]

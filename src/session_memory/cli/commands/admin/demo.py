@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.commands.keep.sync import DEMO_HOST, demo_notice, run_demo
+from session_memory.cli.commands.keep.sync import demo_notice
 from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, print_lines, terminal_width
@@ -22,7 +22,7 @@ from session_memory.render.text import safe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from session_memory.store import Store
+    from session_memory.memory import Memory
 
 
 @make_command(
@@ -39,42 +39,40 @@ if TYPE_CHECKING:
 def command(settings: Settings) -> None:
     from session_memory.cli.lines.session_table import session_lines
     from session_memory.cli.lines.sync_summary import sync_summary
-    from session_memory.views.sessions import Filter, list_sessions
 
-    with _demo_store(settings) as store:
-        outcome = run_demo(settings, store)
-        listing = list_sessions(store, Filter(), limit=0, priced=True)
+    with _demo_memory(settings) as memory:
+        result = memory.sync_demo()
+        listing = memory.sessions().listing()
         if settings.as_json:
-            import msgspec
-
-            sync = msgspec.to_builtins(outcome.report)
+            sync = result.to_dict()
             print_json({"demo": True, "store": _shown(settings), "sync": sync, **listing.to_dict()})
             return
         click.secho(demo_notice(), fg="yellow")
         if not settings.quiet:
-            click.echo(f"{sync_summary(outcome, store)}\n")
+            click.echo(f"{sync_summary(result, memory.store)}\n")
         print_lines(session_lines(listing, terminal_width()))
         if not settings.quiet:
             click.echo(f"\n{safe(callable_text(_next(settings)))}")
 
 
 @contextmanager
-def _demo_store(settings: Settings) -> "Iterator[Store]":
+def _demo_memory(settings: Settings) -> "Iterator[Memory]":
     """The store named on the command line; the one in the environment holds real sessions."""
     from session_memory.core.errors import NotEmpty
-    from session_memory.store import open_store
+    from session_memory.memory import Memory
+    from session_memory.memory.operations import DEMO_HOST
 
     if settings.store is None:
         with (
             tempfile.TemporaryDirectory(prefix="session-memory-demo-") as scratch,
-            open_store(Path(scratch) / "demo.db") as store,
+            Memory(Path(scratch) / "demo.db", settings.config) as memory,
         ):
-            yield store
+            yield memory
         return
-    with open_store(settings.store) as store:
-        if any(row.host != DEMO_HOST for row in store.sources.every()):
-            raise NotEmpty(store.db.name)
-        yield store
+    with settings.memory(create=True) as memory:
+        if any(row.host != DEMO_HOST for row in memory.store.sources.every()):
+            raise NotEmpty(memory.place)
+        yield memory
 
 
 def _shown(settings: Settings) -> str | None:

@@ -17,8 +17,11 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
-    from session_memory.store import Store
-    from session_memory.views.cost import CostReport, CostRow, Wanted
+    from datetime import tzinfo
+
+    from session_memory.memory import Memory
+    from session_memory.views.cost import CostReport, CostRow, PriceRows
+    from session_memory.views.cost_audit import CostAudit
 
 GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session")
 # On a terminal, unless --limit says otherwise: a month of days, a page of the rest.
@@ -86,38 +89,34 @@ SHOWN_DAYS, SHOWN = 31, 20
 def command(
     settings: Settings,
     /,
-    session: str | None,
+    by: str,
     audit: str | None,
     prices: bool,
     limit: int | None,
-    **wanted: Any,
+    **filters: Any,
 ) -> None:
-    from session_memory.views.cost import Wanted, cost_report
-    from session_memory.views.lookup import find_session
     from session_memory.views.short_names import short_names
 
     if audit is not None:
         _refuse("--audit", "by flavor repo model session since until tz prices limit")
     elif prices:
         _refuse("--prices", "by limit")
-    with settings.opened() as store:
+    with settings.memory() as memory:
         if audit is not None:
-            _audit(settings, store, find_session(store, audit))
+            _print_audit(settings, memory.session(audit).audit())
             return
-        uid = find_session(store, session) if session else None
-        asked = Wanted(session=uid, **wanted)
         if prices:
-            _prices(settings, store, asked)
+            _print_prices(settings, memory.prices(**filters))
             return
-        report = cost_report(store, asked)
+        report = memory.cost(by, **filters)
         rows = _chosen(report, limit, settings.as_json)
         if settings.as_json:
             print_json({**report.to_dict(), "rows": [row.to_dict() for row in rows]})
             return
         uids = {row.key for row in rows if row.key} if report.by == "session" else ()
-        names = short_names(store, uids)
+        names = short_names(memory.store, uids)
         _print(settings, report, rows, names)
-        _budget(settings, store, asked)
+        _print_warnings(memory, filters["tz"])
 
 
 def _refuse(option: str, others: str) -> None:
@@ -155,44 +154,39 @@ def _print(
     remark(settings, f"Prices: {report.prices['version']} ({report.prices['digest'][:12]})")
 
 
-def _audit(settings: Settings, store: "Store", uid: str) -> None:
+def _print_audit(settings: Settings, audit: "CostAudit") -> None:
     from session_memory.cli.lines.cost import audit_lines
     from session_memory.views.cost_audit import ROUNDING
-    from session_memory.views.cost_audit import audit as audited
 
-    found = audited(store, uid)
     if settings.as_json:
-        print_json(found.to_dict())
+        print_json(audit.to_dict())
         return
-    print_lines(audit_lines(found, terminal_width()))
-    prices = found.prices
+    print_lines(audit_lines(audit, terminal_width()))
+    prices = audit.prices
     remark(settings, f"Prices: {prices['version']} ({prices['digest'][:12]}); {ROUNDING}.")
 
 
-def _prices(settings: Settings, store: "Store", asked: "Wanted") -> None:
+def _print_prices(settings: Settings, listing: "PriceRows") -> None:
     from session_memory.cli.lines.cost import price_lines
-    from session_memory.views.cost import price_rows
 
-    found = price_rows(store, asked)
     if settings.as_json:
-        print_json(found.to_dict())
+        print_json(listing.to_dict())
         return
-    if found.rates:
-        print_lines(price_lines(found.rates, terminal_width()))
+    if listing.rates:
+        print_lines(price_lines(listing.rates, terminal_width()))
     else:
         remark(settings, "No models yet. Collect logs with: session-memory sync")
-    used = found.prices
+    used = listing.prices
     table = f"{used['version']} ({used['digest'][:12]})"
     remark(settings, f"Prices: {table}, dollars for a million tokens or a thousand searches.")
 
 
-def _budget(settings: Settings, store: "Store", asked: "Wanted") -> None:
-    """A word when a limit is near or passed; said here because here one looks."""
+def _print_warnings(memory: "Memory", tz: "tzinfo | None") -> None:
+    """Warn when the money spent is near a limit or over it."""
     from session_memory.cli.lines.budget import warnings
-    from session_memory.views.budget import budget
 
-    limits = settings.configuration().budget
+    limits = memory.config.budget
     if limits.day is None and limits.month is None:
         return
-    for warning in warnings(budget(store, limits, tz=asked.tz)):
+    for warning in warnings(memory.budget(tz=tz)):
         click.secho(warning, fg="yellow", err=True)

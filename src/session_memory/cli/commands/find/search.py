@@ -43,29 +43,29 @@ CLASSES = ("title", "message", "summary", "call", "output")
     " were searched.",
 )
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
-@click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
+@click.option("--flavor", multiple=True, metavar="NAME", help="Only this agent.")
 @click.option(
-    *("--repo", "repos"),
+    "--repo",
     multiple=True,
     metavar="NAME",
     help="Only this repository; * and ? match.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--model", "models", multiple=True, metavar="TEXT", help="Models with this in them.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
-@click.option("--tool", "tools", multiple=True, metavar="NAME", help="Only calls of this tool.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="Files with this in them.")
-@click.option("--outcome", "outcomes", multiple=True, metavar="OUTCOME", help="How sessions ended.")
-@click.option("--branch", "branches", multiple=True, metavar="NAME", help="Only this git branch.")
+@click.option("--model", multiple=True, metavar="TEXT", help="Models with this in them.")
+@click.option("--kind", multiple=True, metavar="KIND", help="Only events of this kind.")
+@click.option("--tool", multiple=True, metavar="NAME", help="Only calls of this tool.")
+@click.option("--file", multiple=True, metavar="PATH", help="Files with this in them.")
+@click.option("--outcome", multiple=True, metavar="OUTCOME", help="How sessions ended.")
+@click.option("--branch", multiple=True, metavar="NAME", help="Only this git branch.")
 @click.option(
-    *("--session", "sessions"),
+    "--session",
     multiple=True,
     metavar="UID",
     help="Only in this session.",
     shell_complete=complete_uid,
 )
 @click.option(
-    *("--class", "classes"),
+    *("--class", "where"),
     multiple=True,
     type=click.Choice(CLASSES),
     help="Only in titles, messages, summaries, calls or what tools printed.",
@@ -77,19 +77,14 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
     from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.cli.lines.search_hits import found_lines
     from session_memory.core.time import now_ms
-    from session_memory.search import Filters
-    from session_memory.views.lookup import find_session
-    from session_memory.views.search import search
 
-    given.pop("tz")
     text = " ".join(words).strip()
     if not text and not any(given.values()):
         raise click.UsageError("Say what to look for: words, or an option that narrows it down.")
-    with settings.opened() as store:
-        make_index_whole(settings, store)
-        given["sessions"] = tuple(find_session(store, one) for one in given["sessions"])
-        results = search(store, text, Filters(**given), now=now_ms(), limit=limit)
-        is_empty = not store.sessions.count()
+    with settings.memory() as memory:
+        make_index_whole(settings, memory.store)
+        results = memory.search(text, limit=limit, **given)
+        is_empty = not memory.store.sessions.count()
     if settings.as_json:
         print_json(results.to_dict())
         return

@@ -10,9 +10,7 @@ in it are masked. The HTML is one page that loads nothing and runs nothing.
 Files are readable by you alone, and one that exists is not overwritten.
 """
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -22,10 +20,6 @@ from session_memory.cli.kit.output import print_json, short_path
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
-
-if TYPE_CHECKING:
-    from session_memory.store import Store
-    from session_memory.views.transcript import TranscriptItem, TranscriptOptions
 
 FORMATS = ("portable", "markdown", "html", "jsonl")
 LEVELS = ("user", "assistant", "tool", "full")
@@ -83,103 +77,41 @@ def command(
         raise click.UsageError(f"give {many} to write as {kind}")
     if settings.as_json and output is None:
         raise click.UsageError(f"with --json, name the file to write the {kind} to: -o FILE")
-    from session_memory.views.lookup import find_session
-    from session_memory.views.transcript import TranscriptOptions
-
-    reading = TranscriptOptions(level=level, inherited=inherited, children=not no_children)
-    with settings.opened() as store:
-        uids = [find_session(store, word) for word in words]
-        text = transcript_text(store, uids, kind, reading, redacted=not no_redact)
+    how: dict[str, Any] = {
+        "format": kind,
+        "level": level,
+        "inherited": inherited,
+        "children": not no_children,
+        "redact": not no_redact,
+    }
+    with settings.memory() as memory:
         if output is None:
-            for part in text:
+            for part in memory.transcripts(words, **how):
                 click.echo(part, nl=False)
             return
-        target = Path(output).expanduser()
-        written = _written(target, text)
+        done = memory.export(output, words, **how)
     if settings.as_json:
-        told = {"path": str(target), "format": kind, "sessions": len(uids), "bytes": written}
-        print_json(told)
+        print_json(done.to_dict())
     elif not settings.quiet:
-        click.echo(f"Wrote {size(written)} of {kind} to {safe(short_path(target))}.")
-
-
-def transcript_text(
-    store: "Store", uids: list[str], kind: str, reading: "TranscriptOptions", *, redacted: bool
-) -> Iterator[str]:
-    """The file in pieces. Whatever it says has passed through `masked`."""
-    from session_memory.render.html import html
-    from session_memory.render.jsonl import jsonl
-    from session_memory.render.markdown import markdown
-    from session_memory.views.masking import masked
-    from session_memory.views.transcript import Transcript, TranscriptOptions
-
-    mask = _mask() if redacted else None
-
-    def items(uid: str, how: TranscriptOptions) -> "Iterator[TranscriptItem]":
-        return masked(Transcript(store, how).items(uid), mask)
-
-    for uid in uids:
-        if kind == "html":
-            prompts = TranscriptOptions(level="user", inherited=reading.inherited, children=False)
-            yield from html(items(uid, reading), items(uid, prompts))
-        elif kind == "markdown":
-            yield from markdown(items(uid, reading))
-        else:
-            yield from jsonl(items(uid, reading))
-
-
-def _mask() -> Callable[[str], str]:
-    from session_memory.redact import mask
-
-    return mask
+        click.echo(f"Wrote {size(done.bytes)} of {kind} to {safe(short_path(done.path))}.")
 
 
 def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
     from session_memory.cli.lines.retention import remark_evicted
-    from session_memory.retain.portable_file import export_store
-    from session_memory.views.lookup import find_session, names_session
+    from session_memory.views.lookup import names_session
 
-    target = Path(file).expanduser()
-    with settings.opened() as store:
-        if not is_named and "/" not in file and names_session(store, file):
+    with settings.memory() as memory:
+        if not is_named and "/" not in file and names_session(memory.store, file):
             # Taken for a file, a forgotten name would put every session into it.
             meant = f"session-memory export NAME.smx {file}"
             raise click.UsageError(f"{file} is a session: give the FILE to write first: {meant}")
-        uids = [find_session(store, one) for one in sessions] or None
-        done = export_store(store, target, uids, redacted=redacted)
-        if uids is None:
-            remark_evicted(settings, store)
+        done = memory.export(file, sessions, redact=redacted)
+        if not sessions:
+            remark_evicted(settings, memory.store)
     if settings.as_json:
-        print_json({"path": str(target), "sources": done.sources, "bytes": done.bytes})
+        print_json(done.to_dict())
     elif not settings.quiet:
-        what = f"{plural(done.sources, 'source')} ({size(done.bytes)})"
-        click.echo(f"Exported {what} to {safe(short_path(target))}.")
-
-
-def _written(target: Path, text: Iterator[str]) -> int:
-    """Write a file that must not exist yet; it appears whole or not at all."""
-    import os
-
-    from session_memory.core.errors import UnsafePath
-
-    if target.exists() or target.is_symlink():
-        raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    written = 0
-    try:
-        with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
-            for part in text:
-                written += file.write(part.encode("utf-8", "backslashreplace"))
-            file.flush()
-            os.fsync(file.fileno())
-        # Linking instead of renaming refuses to replace a file that came into being meanwhile.
-        os.link(partial, target)
-    except FileExistsError:
-        hint = "Choose a name that does not exist yet."
-        raise UnsafePath(f"{target} exists already", hint) from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return written
+        what = f"{plural(done.sources or 0, 'source')} ({size(done.bytes)})"
+        click.echo(f"Exported {what} to {safe(short_path(done.path))}.")

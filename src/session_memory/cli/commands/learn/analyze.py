@@ -25,16 +25,12 @@ from session_memory.cli.kit.settings import Settings
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.pass_obj
 def command(settings: Settings, sessions: tuple[str, ...]) -> None:
-    import msgspec
-
     from session_memory.cli.lines.analysis import analysis_summary, run_analysis
-    from session_memory.views.lookup import find_session
 
-    with settings.opened() as store:
-        uids = [find_session(store, session) for session in sessions] or None
-        done = run_analysis(settings, store, uids)
+    with settings.memory() as memory:
+        done = run_analysis(settings, memory, sessions)
     if settings.as_json:
-        print_json(msgspec.to_builtins(done))
+        print_json(done.to_dict())
         return
     if not settings.quiet:
         click.echo(analysis_summary(done))

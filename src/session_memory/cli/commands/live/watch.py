@@ -6,10 +6,8 @@ beside it. Ctrl-C ends it; what it missed meanwhile, the next watch or sync coll
 """
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -19,11 +17,7 @@ from session_memory.cli.kit.reader import reader_is_gone
 from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
-    from session_memory.cli.lines.analysis import AnalysisFollower
-    from session_memory.cli.lines.watch_output import WatchOutput
-    from session_memory.collect.stop import Stop
-    from session_memory.collect.watch import Watch
-    from session_memory.collect.watch_events import Happening
+    from session_memory.memory.follow import Follow
 
 SHORTEST_INTERVAL = 5.0
 DEFAULT_INTERVAL = 600.0
@@ -65,61 +59,40 @@ def command(
     from session_memory.cli.lines.analysis import AnalysisFollower
     from session_memory.cli.lines.retention import retain_beside
     from session_memory.cli.lines.watch_output import watch_output
-    from session_memory.collect.discover import roots as places
-    from session_memory.collect.watch import Watch
-    from session_memory.store import open_store
 
     config = settings.configuration()
-    where = places(config, tuple(Path(root).expanduser() for root in roots), flavors)
-    follower = AnalysisFollower(lambda: settings.opened(config)) if analyze else None
-    with _stopped_by_signals() as stop, progress(settings, "Reading") as bar:
-        watch = Watch(
-            lambda: open_store(settings.where(config)),
-            config,
-            where,
-            stop,
-            poll=poll,
-            interval=interval,
-            progress=bar,
-        )
-        with watch_output(settings, bar) as tell:
-            _follow(watch, tell, stop, follower, partial(retain_beside, settings, config))
-
-
-def _follow(
-    watch: "Watch",
-    tell: "WatchOutput",
-    stop: "Stop",
-    follower: "AnalysisFollower | None" = None,
-    also: "Callable[[Happening], None]" = lambda happening: None,
-) -> None:
-    with closing(watch.run()) as happenings:
-        for happening in happenings:
-            tell.about(happening)
-            also(happening)
+    follower = AnalysisFollower(lambda: settings.memory(config)) if analyze else None
+    with (
+        settings.memory(config, create=True) as memory,
+        progress(settings, "Reading") as bar,
+        memory.follow(
+            roots, flavors=flavors, poll=poll, interval=interval, idle=True, progress=bar
+        ) as follow,
+        _stopped_by_signals(follow),
+        watch_output(settings, bar) as output,
+    ):
+        for happening in follow:
+            output.about(happening)
+            retain_beside(settings, config, happening)
             if follower is not None and (trouble := follower.hears(happening)) is not None:
-                tell.about(trouble)
+                output.about(trouble)
             if reader_is_gone():
-                stop.set()
+                follow.stop()
 
 
 @contextmanager
-def _stopped_by_signals() -> "Iterator[Stop]":
-    """The first signal ends the watch after what it is at; a second one interrupts that, too."""
-    from session_memory.collect.stop import Stop
-
-    stop = Stop()
+def _stopped_by_signals(follow: "Follow") -> "Iterator[None]":
+    """The first signal ends the watch after its present step; a second one interrupts the step."""
 
     def ask(number: int, frame: object) -> None:
-        if stop.is_set():
+        if follow.is_stopping:
             raise KeyboardInterrupt
-        stop.set()
+        follow.stop()
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, ask) for number in numbers}
     try:
-        yield stop
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        stop.close()

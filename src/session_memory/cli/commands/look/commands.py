@@ -20,7 +20,7 @@ from session_memory.cli.kit.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.kit.session_choice import chosen_sessions, filter_options
+from session_memory.cli.kit.session_choice import filter_options, refuse_both
 from session_memory.cli.kit.settings import Settings
 
 STATES = ("ok", "failed", "open")
@@ -50,16 +50,15 @@ def command(
     text: str | None,
     limit: int,
     tz: tzinfo | None,
-    **wanted: Any,
+    **filters: Any,
 ) -> None:
-    from session_memory.views.commands import list_commands
     from session_memory.views.figures import duration, local
     from session_memory.views.short_names import short_names
 
-    with settings.opened() as store:
-        sessions = chosen_sessions(store, session, wanted)
-        listing = list_commands(store, sessions, state=state, text=text, limit=limit)
-        names = short_names(store, {ran.session_uid for ran in listing.commands})
+    refuse_both(session, filters)
+    with settings.memory() as memory:
+        listing = memory.commands(session, state=state, text=text, limit=limit, **filters)
+        names = short_names(memory.store, {ran.session_uid for ran in listing.commands})
     if settings.as_json:
         print_json(listing.to_dict())
         return

@@ -20,7 +20,7 @@ from session_memory.cli.kit.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.kit.session_choice import chosen_sessions, filter_options
+from session_memory.cli.kit.session_choice import filter_options, refuse_both
 from session_memory.cli.kit.settings import Settings
 
 SORTS = ("changed", "read", "recent", "path")
@@ -48,14 +48,13 @@ def command(
     sort: str,
     limit: int,
     tz: tzinfo | None,
-    **wanted: Any,
+    **filters: Any,
 ) -> None:
     from session_memory.views.figures import count, local
-    from session_memory.views.files import list_files
 
-    with settings.opened() as store:
-        sessions = chosen_sessions(store, session, wanted)
-        listing = list_files(store, sessions, sort=sort, limit=limit)
+    refuse_both(session, filters)
+    with settings.memory() as memory:
+        listing = memory.files(session, sort=sort, limit=limit, **filters)
     if settings.as_json:
         print_json(listing.to_dict())
         return

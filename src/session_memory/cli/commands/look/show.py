@@ -77,20 +77,16 @@ def command(
     tz: tzinfo | None,
     no_pager: bool,
 ) -> None:
-    from session_memory.views.lookup import find_session
-    from session_memory.views.session import EventSelection, show_session
-
     if around is not None and start is not None:
         raise click.UsageError("give --around or --from, not both")
     first = start if around is None else max(around - AROUND, 0)
     last = None if around is None else around + AROUND
-    with settings.opened() as store:
-        uid = find_session(store, session)
+    with settings.memory() as memory:
+        store, shown = memory.store, memory.session(session)
+        uid = shown.uid
         if settings.as_json:
-            wanted = EventSelection(
-                kinds=kinds, inherited=inherited, full=full, first=first, last=last
-            )
-            print_json(show_session(store, uid, wanted).to_dict())
+            view = shown.view(kinds=kinds, inherited=inherited, full=full, first=first, last=last)
+            print_json(view.to_dict())
             return
         from session_memory.cli.kit.pager import print_paged
         from session_memory.cli.lines.transcript import TranscriptLines
