@@ -98,9 +98,9 @@ def test_people_are_shown_diffs_and_what_to_do_next(world: World) -> None:
     assert f"session-memory lessons edit {world.lesson}" in text.stderr
     proposed = world.run("propose")
     assert "+<!-- BEGIN session-memory lessons" in proposed.stdout
-    assert "session-memory apply" in proposed.stderr
+    assert "session-memory lessons apply" in proposed.stderr
     assert not (world.project / "AGENTS.md").exists()
-    assert "Undo: session-memory revert --target" in world.run("apply").stdout
+    assert "Undo: session-memory lessons revert --target" in world.run("apply").stdout
     assert world.lesson in world.run("lessons", "list").stdout
     assert "as written" in world.run("lessons", "live").stdout
     page = world.run("lessons", "show", world.lesson).stdout

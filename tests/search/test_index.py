@@ -237,7 +237,7 @@ def test_an_index_that_misses_events_is_noticed(demo: Store) -> None:
         demo.index.drop(demo.events.docs(number))
     findings = verify(demo, sample=1000).findings
     assert len(findings) == 1
-    assert "session-memory reindex" in findings[0]
+    assert "session-memory store reindex" in findings[0]
     reindex(demo)
     check_sound(demo)
 
@@ -247,7 +247,7 @@ def test_a_broken_index_is_noticed_and_made_anew(demo: Store) -> None:
     demo.db.execute("delete from words_data where id = (select max(id) from words_data)")
     findings = verify(demo).findings
     assert findings
-    assert all("session-memory reindex" in line for line in findings)
+    assert all("session-memory store reindex" in line for line in findings)
     reindex(demo)
     check_sound(demo)
 

@@ -163,7 +163,7 @@ class StoreFull(StoreError):
 class StoreDamaged(StoreError):
     """The bytes in the store differ from those that were written."""
 
-    hint = "List what is affected with: session-memory verify, then restore a backup."
+    hint = "List what is affected with: session-memory store verify, then restore a backup."
 
     def __init__(self, what: str, detail: str) -> None:
         super().__init__(f"{what} is damaged: {detail}")

@@ -332,7 +332,7 @@ class Applied:
         try:
             return None if data is None else msgspec.json.decode(data, type=dict[str, Any])
         except msgspec.DecodeError as error:
-            hint = "Take it again with: session-memory measure --baseline"
+            hint = "Take it again with: session-memory lessons measure --baseline"
             raise LessonError(f"the baseline cannot be read: {error}", hint) from error
 
 

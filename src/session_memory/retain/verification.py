@@ -116,7 +116,7 @@ def _check_sample(store: Store, sample: int, found: VerifyReport) -> None:
             found.sessions += 1
             if list(_comparable(store, uid)) != list(_comparable(scratch, uid)):
                 found.findings.append(
-                    f"{uid}: its events do not follow from the raw; run: session-memory rebuild"
+                    f"{uid}: its events differ from the raw; run: session-memory store rebuild"
                 )
 
 
@@ -129,7 +129,9 @@ def _check_words(store: Store, sample: int, found: VerifyReport) -> None:
         uid, _ = sessions[session_id]
         docs = list(islice(docs_of(store, session_id, uid), EVENTS_ASKED))
         if not all(_is_indexed(store, doc, text) for doc, text in docs):
-            found.findings.append(f"{uid}: the index misses words; run: session-memory reindex")
+            found.findings.append(
+                f"{uid}: the index misses words; run: session-memory store reindex"
+            )
 
 
 def _is_indexed(store: Store, doc: int, text: str) -> bool:

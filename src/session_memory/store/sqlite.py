@@ -355,7 +355,7 @@ def _insertion(table: str, columns: tuple[str, ...]) -> str:
 
 def _with_remedy(finding: str) -> str:
     """The index of words is checked along with the rest, and is the one part to be made anew."""
-    return f"{finding}; run: session-memory reindex" if "fts5" in finding.lower() else finding
+    return f"{finding}; run: session-memory store reindex" if "fts5" in finding.lower() else finding
 
 
 def _ask_again(times: int) -> bool:

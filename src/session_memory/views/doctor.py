@@ -172,7 +172,7 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in here)
     if older:
         text = f"{plural(older, 'source')} read by an older adapter"
-        yield Check("rebuild", "warn", text, "Read them anew: session-memory rebuild")
+        yield Check("rebuild", "warn", text, "Read them anew: session-memory store rebuild")
 
 
 def _analysis(store: Store) -> Iterator[Check]:

@@ -38,7 +38,7 @@ EXAMPLE = """\
 #repos = ["private-notes"]
 
 # Repositories (or working directories) that belong together. Sessions take their domain when they
-# are collected; session-memory rebuild gives it to all of them.
+# are collected; session-memory store rebuild gives it to all of them.
 #[domains]
 #webshop = "shop"
 #"billing-*" = "finance"

@@ -114,7 +114,9 @@ def _remarks(results: "Results", *, is_empty: bool) -> list[str]:
         more = "" if results.total_exact else "at least "
         said.append(f"{len(results.hits):,} of {more}{results.total:,} hits; --limit 0 shows all.")
     if results.behind:
-        said.append(f"The index is not whole: {results.behind:,} sessions. session-memory reindex")
+        said.append(
+            f"The index is not whole: {results.behind:,} sessions. session-memory store reindex"
+        )
     if results.evicted:
         many = plural(results.evicted, "evicted session")
         said.append(f"Of {many} only the titles were searched: session-memory restore")

@@ -99,7 +99,8 @@ def command(
 
 
 def _with_lesson(path: str) -> str:
-    return f"{path}: holds a lesson from them; take it out: session-memory revert --target {path}"
+    revert = f"session-memory lessons revert --target {path}"
+    return f"{path} still has a lesson from these sessions. Remove it with: {revert}"
 
 
 def _named(

@@ -73,4 +73,4 @@ def command(ctx: click.Context, source: str, target: str) -> None:
 
 def _differs(before: str, after: str) -> str:
     told = f"The fingerprints differ: {before} and {after}. Do not use the copy."
-    return f"{told} See what is wrong with: session-memory verify --store …"
+    return f"{told} See what is wrong with: session-memory store verify --store …"

@@ -49,5 +49,6 @@ def command(settings: Settings, to: str | None) -> None:
         count = plural(done.without_events, "session")
         remark(settings, f"{count} evicted before: session-memory restore brings the events back.")
     remark(
-        settings, 'Ask with: session-memory sql "select flavor, count(*) from events group by 1"'
+        settings,
+        'Ask with: session-memory lake sql "select flavor, count(*) from events group by 1"',
     )

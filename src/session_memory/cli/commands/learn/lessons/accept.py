@@ -86,4 +86,6 @@ def command(
         click.echo(f"  {line}".rstrip())
     if not lesson.resolution:
         remark(settings, "What to do about it is not known: say it, or it goes nowhere.")
-    remark(settings, f"Next: session-memory lessons edit {lesson.id}, session-memory propose")
+    remark(
+        settings, f"Next: session-memory lessons edit {lesson.id}, session-memory lessons propose"
+    )

@@ -70,6 +70,8 @@ def command(
             click.echo(line)
         if write is not None:
             path = short_path(one.target.path)
-            click.echo(safe(f"Written: {path}. Undo: session-memory revert --target {path}"))
+            click.echo(
+                safe(f"Written: {path}. Undo: session-memory lessons revert --target {path}")
+            )
     if not any(write for _, write in done):
         remark(settings, "Nothing was written.")

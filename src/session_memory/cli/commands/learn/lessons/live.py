@@ -50,4 +50,4 @@ def command(settings: Settings) -> None:
     if rows:
         print_lines(table(columns, rows, terminal_width()))
     else:
-        remark(settings, "No lesson was applied anywhere. Next: session-memory propose")
+        remark(settings, "No lesson was applied anywhere. Next: session-memory lessons propose")

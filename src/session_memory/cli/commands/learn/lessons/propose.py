@@ -59,4 +59,4 @@ def command(
         for line in proposal_lines(one):
             click.echo(line)
     if any(one.is_change for one in found):
-        remark(settings, "Nothing was written. Next: session-memory apply")
+        remark(settings, "Nothing was written. Next: session-memory lessons apply")

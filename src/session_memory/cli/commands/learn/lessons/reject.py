@@ -51,4 +51,4 @@ def command(
         return
     click.echo(safe(f"{lesson.id} version {lesson.version} is rejected"))
     for target in live:
-        remark(settings, f"Still in {target}: session-memory apply --target {target}")
+        remark(settings, f"Still in {target}: session-memory lessons apply --target {target}")

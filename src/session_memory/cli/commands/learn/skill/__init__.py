@@ -2,5 +2,5 @@
 
 For shells and other languages. A log is one file for each session, below
 ~/.session-memory/skills unless the configuration or --dir says otherwise. session-memory sync
-brings it into the store, session-memory skills tells what comes of it.
+brings it into the store, session-memory skill stats tells what comes of it.
 """

@@ -73,7 +73,7 @@ def command(
         return
     print_lines(_lines(listing))
     if not listing.skills:
-        hint = "Log them with: session-memory skill-log append, then: session-memory sync"
+        hint = "Log them with: session-memory skill append, then: session-memory sync"
         remark(settings, f"No skill calls. {hint}")
 
 
