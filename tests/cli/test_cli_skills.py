@@ -202,7 +202,7 @@ def test_no_calls_is_an_empty_answer_with_a_way_on(run) -> None:
     run("sync")
     result = run("skills")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "skill-log append" in result.stderr
+    assert "skill append" in result.stderr
     assert json.loads(run("skills", "--json").stdout) == {"skills": []}
 
 

@@ -100,7 +100,7 @@ def command(
 
 def _with_lesson(path: str) -> str:
     revert = f"session-memory lessons revert --target {path}"
-    return f"{path} still has a lesson from these sessions. Remove it with: {revert}"
+    return f"{path}: still has a lesson from these sessions. Remove it with: {revert}"
 
 
 def _named(
