@@ -91,7 +91,7 @@ EXAMPLES = (
     LeaseHeld("sess_1", "another", 1500),
     LeaseLost("sess_1", fence=1, held=2),
     CannotFold("sess_1", "its ends are not in the context"),
-    CannotUnfold("sess_1", 2, "it is not in force"),
+    CannotUnfold("sess_1", 2, "it does not apply"),
     NothingToUndo("sess_1"),
     SourceError("it broke"),
     SourceUnreadable("/a/log.jsonl", "permission denied"),

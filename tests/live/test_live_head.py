@@ -166,7 +166,7 @@ def test_the_second_compaction_had_from_after_to_and_folded_nothing(live: Sessio
     assert seen(live, session) == [second, 9, 10]
     [_, row] = live.list_compactions(session)
     assert row.members == [note, 5, 6, 8]
-    with pytest.raises(CannotUnfold, match="fold 2 stands on it"):
+    with pytest.raises(CannotUnfold, match="fold 2 contains its note"):
         live.undo_compaction(session, 1)
     assert live.undo_compaction(session) == fold
     assert seen(live, session) == [note, 5, 6, 8, 9, 10]
@@ -223,7 +223,7 @@ def test_a_fold_never_parts_a_call_from_its_result_not_even_from_one_to_come(
     live.append_message(session, role="assistant", tool_calls=[{"id": "a"}, {"id": "b"}])
     live.append_message(session, role="tool", tool_call_id="a", content="A")
     for last in (2, 3):
-        with pytest.raises(CannotFold, match="part a call"):
+        with pytest.raises(CannotFold, match="separate a call"):
             live.record_compaction(session, from_seq=1, to_seq=last, note_content="n")
     live.append_message(session, role="tool", tool_call_id="b", content="B")
     with pytest.raises(CannotFold):

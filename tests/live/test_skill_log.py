@@ -413,9 +413,9 @@ def test_a_link_is_neither_written_nor_read_through(log: SkillLog, tmp_path: Pat
 def test_a_pipe_in_the_place_of_a_log_blocks_nobody(log: SkillLog) -> None:
     log.directory.mkdir()
     os.mkfifo(log.path_of("s1"))
-    with pytest.raises(UnsafePath, match="is no file"):
+    with pytest.raises(UnsafePath, match="is not a file"):
         log.append(entry())
-    with pytest.raises(UnsafePath, match="is no file"):
+    with pytest.raises(UnsafePath, match="is not a file"):
         log.read("s1")
 
 

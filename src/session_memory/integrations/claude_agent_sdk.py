@@ -1,8 +1,8 @@
-"""The Claude Agent SDK's ``SessionStore``: transcripts mirrored into live sessions.
+"""The Claude Agent SDK's ``SessionStore``: transcripts stored as live sessions.
 
-Each key (project, session, subpath) is a live session of its own, subagents below the session that
-started them. Entries come back equal to what was appended. An entry with a ``uuid`` is stored
-once, however often the SDK sends it and from however many processes.
+Each key (project, session, subpath) is a live session; a subagent's parent is the session that
+started it. Entries are returned equal to what was appended. An entry with a ``uuid`` is stored
+once, even if several processes send it.
 """
 
 import json
@@ -33,8 +33,8 @@ except ImportError as error:
 
 PROVIDER = "claude-agent-sdk"
 ALL = 2**31 - 1
-# More sessions than anybody appends to at once; what is forgotten is read again.
-REMEMBERED = 64
+# More sessions than a process usually appends to at once. Others are read again.
+CACHED_SESSIONS = 64
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -42,8 +42,8 @@ Key = Mapping[str, Any]
 Entry = dict[str, Any]
 
 
-class _Seen(msgspec.Struct):
-    """What is known of a session: where it stands, and the uuids on its path."""
+class _SessionCache(msgspec.Struct):
+    """The head of a session and the uuids on its path, as far as this process knows."""
 
     head: int = 0
     uuids: set[str] = set()
@@ -55,23 +55,21 @@ class ClaudeSessionStore:
     def __init__(self, store: AsyncSessionStore) -> None:
         self._store = store
         self._generation: dict[str, int] = {}
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _SessionCache] = {}
         self._folded: dict[str, tuple[int, dict[str, Any]]] = {}
 
     @classmethod
     async def open(
         cls, place: str | Path | None = None, *, durability: str = "full"
     ) -> "ClaudeSessionStore":
-        """Over the store at a path or a ``postgresql://`` address."""
+        """Open the store at a path or a ``postgresql://`` address."""
         return cls(await AsyncSessionStore.open(place, durability=durability))
 
     async def close(self) -> None:
         await self._store.close()
 
-    # ------------------------------------------------------------ what the SDK asks for
-
     async def append(self, key: Key, entries: Sequence[Entry]) -> None:
-        """Add the entries that are new, all or none, in their order."""
+        """Append the entries that are new, in order, all or none."""
         if not entries:
             return
         while True:
@@ -85,11 +83,11 @@ class ClaudeSessionStore:
             try:
                 seqs = await self._store.append_messages(target, messages, expect=seen.head)
             except HeadMoved:
-                # Another process appended or rewound meanwhile: look again.
+                # Another process appended or rewound, so read the session again.
                 self._seen.pop(session, None)
                 continue
             except SessionClosed:
-                # Deleted meanwhile, and the key begins anew; or archived, which refuses appends.
+                # Deleted meanwhile: the key continues in a new session. Archived: refuse.
                 if (await self._find(key))[0] == session:
                     raise
                 continue
@@ -99,7 +97,7 @@ class ClaudeSessionStore:
             return
 
     async def load(self, key: Key) -> list[Entry] | None:
-        """Every entry on the session's path; None for a key that has none."""
+        """Every entry on the session's path, or None if there is none."""
         session, row = await self._find(key)
         if row is None:
             return None
@@ -107,39 +105,36 @@ class ClaudeSessionStore:
 
     async def list_sessions(self, project_key: str) -> list[dict[str, Any]]:
         rows = await self._rows(project_key)
-        return [_listed(row) for row in rows if _told(row).get("subpath") is None]
+        return [_listed(row) for row in rows if row.metadata.get("subpath") is None]
 
     async def list_session_summaries(self, project_key: str) -> list[dict[str, Any]]:
-        """Folded from the entries themselves, so they cannot be stale; again only what changed."""
+        """Summaries computed from the entries, so never stale. Unchanged sessions are cached."""
         rows = await self._rows(project_key)
-        mains = [row for row in rows if _told(row).get("subpath") is None]
+        mains = [row for row in rows if row.metadata.get("subpath") is None]
         return [{**_listed(row), "data": await self._summary(row)} for row in mains]
 
     async def delete(self, key: Key) -> None:
-        """Close the session, and with a main transcript its subagents too.
+        """Close the session; for a main transcript also its subagents.
 
-        What was closed stays stored, hidden: session-memory erases only when told to forget.
+        Closed sessions are hidden but stay in the store; ``session-memory forget`` erases them.
         """
         subpath = key.get("subpath")
         for row in await self._rows(key["project_key"], with_subagents=True):
-            told = _told(row)
-            is_meant = told.get("session_id") == key["session_id"]
-            if is_meant and subpath in (None, told.get("subpath")):
+            is_same = row.metadata.get("session_id") == key["session_id"]
+            if is_same and subpath in (None, row.metadata.get("subpath")):
                 await self._store.close_session(row.session_id, cascade=subpath is None)
                 self._seen.pop(row.session_id, None)
                 self._folded.pop(row.session_id, None)
 
     async def list_subkeys(self, key: Key) -> list[str]:
         rows = await self._rows(key["project_key"], with_subagents=True)
-        mine = [_told(row) for row in rows if _told(row).get("session_id") == key["session_id"]]
-        return [told["subpath"] for told in mine if told.get("subpath") is not None]
-
-    # ------------------------------------------------------------ live sessions
+        keys = [row.metadata for row in rows if row.metadata.get("session_id") == key["session_id"]]
+        return [one["subpath"] for one in keys if one.get("subpath") is not None]
 
     async def _find(self, key: Key) -> tuple[str, SessionRow | None]:
-        """The live session of a key, or the id it will have.
+        """The id and the row of a key's live session. The row is None if it does not exist yet.
 
-        A deleted one keeps its id, so its key goes on under the next.
+        A deleted session keeps its id, so its key continues with the next id.
         """
         base = _live_id(key)
         for generation in count(self._generation.get(base, 0)):
@@ -152,27 +147,27 @@ class ClaudeSessionStore:
         raise AssertionError("count() has no end")
 
     async def _draft(self, session: str, key: Key) -> Any:
-        told = {name: key[name] for name in ("project_key", "session_id")}
+        metadata = {name: key[name] for name in ("project_key", "session_id")}
         fields: dict[str, Any] = {"provider": PROVIDER, "cwd": key["project_key"]}
         if key.get("subpath") is not None:
-            told["subpath"] = key["subpath"]
+            metadata["subpath"] = key["subpath"]
             main, row = await self._find({**key, "subpath": None})
             fields["kind"] = SessionKind.SUBAGENT
             fields["lifecycle"] = SubagentLifecycle.LINKED
             fields["parent_session_id"] = main if row else None
-        return self._store.draft_session(session_id=session, metadata=told, **fields)
+        return self._store.draft_session(session_id=session, metadata=metadata, **fields)
 
-    async def _look(self, session: str, row: SessionRow | None) -> _Seen:
+    async def _look(self, session: str, row: SessionRow | None) -> _SessionCache:
         path = await self._store.load_path(session) if row else []
         head = max((message.seq for message in path), default=0)
-        seen = _Seen(head, set(_uuids(_entries(path))))
+        seen = _SessionCache(head, set(_uuids(_entries(path))))
         self._remember(session, seen)
         return seen
 
-    def _remember(self, session: str, seen: _Seen) -> None:
+    def _remember(self, session: str, seen: _SessionCache) -> None:
         self._seen.pop(session, None)
         self._seen[session] = seen
-        if len(self._seen) > REMEMBERED:
+        if len(self._seen) > CACHED_SESSIONS:
             del self._seen[next(iter(self._seen))]
 
     async def _rows(self, project_key: str, *, with_subagents: bool = False) -> list[SessionRow]:
@@ -187,22 +182,18 @@ class ClaudeSessionStore:
         known = self._folded.get(session)
         if known is None or known[0] != head:
             entries: Any = _entries(await self._store.load_path(session))
-            key: Any = _told(row)
+            key: Any = row.metadata
             known = (head, dict(fold_session_summary(None, key, entries)["data"]))
             self._folded[session] = known
         return dict(known[1])
 
 
 def _live_id(key: Key) -> str:
-    """Readable where the session's own id is; the hash keeps projects and subagents apart."""
+    """An id with the session's own id in it, and a hash that tells projects and subagents apart."""
     parts = [key["project_key"], key["session_id"], key.get("subpath")]
     digest = sha256(json.dumps(parts).encode()).hexdigest()[:24]
     own = str(key["session_id"])
     return f"{PROVIDER}:{own}:{digest}" if _NAME.fullmatch(own) else f"{PROVIDER}:{digest}"
-
-
-def _told(row: SessionRow) -> dict[str, Any]:
-    return row.metadata
 
 
 def _listed(row: SessionRow) -> dict[str, Any]:
@@ -225,21 +216,21 @@ def _unseen(entries: Iterable[Entry], seen: set[str]) -> Iterable[Entry]:
 
 
 def _to_message(entry: Entry) -> dict[str, Any]:
-    said = entry.get("message")
+    message = entry.get("message")
     kind = str(entry.get("type"))
-    if not isinstance(said, dict) or kind not in ("user", "assistant"):
+    if not isinstance(message, dict) or kind not in ("user", "assistant"):
         return {"role": "system", "name": kind, "meta": {RECORD: entry}}
     injected = bool(entry.get("isMeta") or entry.get("isCompactSummary"))
     meta: dict[str, Any] = {"synthetic": True} if injected else {}
-    content = said.get("content")
+    content = message.get("content")
     if not is_shown(content):
         return {"role": kind, "meta": {**meta, RECORD: entry}}
-    rest = {name: value for name, value in said.items() if name != "content"}
+    rest = {name: value for name, value in message.items() if name != "content"}
     return {"role": kind, "content": content, "meta": {**meta, RECORD: {**entry, "message": rest}}}
 
 
 def _entries(path: Iterable[MessageRow]) -> list[Entry]:
-    """Messages that did not come from the SDK (a repair, say) are none of its entries."""
+    """The SDK's entries. Messages that it did not add, such as repairs, are skipped."""
     return [_to_entry(message) for message in path if RECORD in message.meta]
 
 

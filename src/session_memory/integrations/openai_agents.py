@@ -1,8 +1,7 @@
-"""The OpenAI Agents SDK's ``Session``: a conversation kept as a live session.
+"""The OpenAI Agents SDK's ``Session``, stored as a live session.
 
-Items come back equal to what was added. Nothing is erased: a popped item and a cleared
-conversation can be brought back with ``session-memory live undo``. A compaction of the session
-shows as its note, in the place of the items behind it.
+Items are returned equal to what was added. Nothing is erased: ``session-memory live undo`` restores
+a popped item and a cleared conversation. A fold is returned as its note.
 """
 
 import re
@@ -34,8 +33,8 @@ Item = Any
 class LiveSession:
     """Pass it as ``Runner.run(..., session=...)``.
 
-    Several may share one ``AsyncSessionStore``; one that was given a path or an address opens a
-    store of its own, which `close` closes.
+    Several sessions may share one ``AsyncSessionStore``. With a path or an address the session
+    opens a store of its own, and `close` closes it.
     """
 
     def __init__(
@@ -59,8 +58,8 @@ class LiveSession:
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """The conversation, or its last ``limit`` items, oldest first."""
-        settled = self.session_settings.limit if self.session_settings else None
-        most = settled if limit is None else limit
+        default = self.session_settings.limit if self.session_settings else None
+        most = default if limit is None else limit
         try:
             messages = await self._messages(most)
         except UnknownLiveSession:
@@ -77,7 +76,7 @@ class LiveSession:
         return list(await self._store.load_active_messages(self._live_id))[-most:]
 
     async def add_items(self, items: Sequence[Item]) -> None:
-        """Add items at the end, all or none; the first ones begin the session."""
+        """Add items at the end, all or none. The first items create the session."""
         if items:
             metadata = {"session_id": self.session_id}
             draft = self._store.draft_session(
@@ -86,7 +85,7 @@ class LiveSession:
             await self._store.append_messages(draft, [_to_message(dict(item)) for item in items])
 
     async def pop_item(self) -> Item | None:
-        """Take the last item off; of several who pop at once, each gets another one."""
+        """Remove the last item and return it. Concurrent callers get different items."""
         while True:
             try:
                 tail = await self._store.load_tail(self._live_id, 2)
@@ -108,13 +107,13 @@ class LiveSession:
             return
 
     async def close(self) -> None:
-        """Close the store, if it is this session's own."""
+        """Close the store if this session opened it."""
         if self._owns_store:
             await self._store.close()
 
 
 def _live_id(session_id: str) -> str:
-    """The session's own id where it can be one; else a hash of it, the original kept beside."""
+    """The live session's id: the session's own id if it is valid, else a hash of it."""
     if SESSION_ID.fullmatch(session_id) and ".." not in session_id:
         return session_id
     digest = sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
@@ -131,8 +130,8 @@ def _to_message(item: dict[str, Any]) -> dict[str, Any]:
         case {"type": "function_call_output", "call_id": str(call_id), "output": output} if (
             is_shown(output)
         ):
-            told = {"role": "tool", "content": output, "tool_call_id": call_id}
-            return {**told, "meta": {RECORD: _without(item, "call_id", "output")}}
+            result = {"role": "tool", "content": output, "tool_call_id": call_id}
+            return {**result, "meta": {RECORD: _without(item, "call_id", "output")}}
         case {"role": str(role), "content": content} if role in _ROLES and is_shown(content):
             rest = _without(item, "role", "content")
             return {"role": role, "content": content, "meta": {RECORD: rest}}
@@ -156,7 +155,7 @@ def _to_item(message: MessageRow) -> Item:
 
 
 def _plain_item(message: MessageRow) -> Item:
-    """A message that the SDK did not add: a note of a compaction, a repair."""
+    """An item for a message that the SDK did not add: a note or a repair."""
     if message.tool_call_id:
         output = {"call_id": message.tool_call_id, "output": message.content}
         return {"type": "function_call_output", **output}

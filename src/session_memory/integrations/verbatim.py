@@ -1,8 +1,8 @@
-"""Records of another library as live messages, given back exactly as they came.
+"""Store records of another library as live messages, and return them unchanged.
 
-What a message has words for (role, content, calls) goes into the message, where it is shown,
-searched and repaired like any other; the rest lies in its ``meta`` under ``RECORD``. A message
-without one came from elsewhere: a repair, a note, another program.
+Role, content and calls become the message's own fields, so it is shown, searched and repaired like
+any other. The rest of the record is in the message's ``meta`` under ``RECORD``. A message without
+it was not made by the library: it is a repair, a note, or from another program.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""The same store for asyncio: one implementation, run in a thread of the store's own.
+"""The session store for asyncio: every operation runs in a thread of the store.
 
-A caller that is cancelled is let go at once; the operation it had begun ends by itself, whole or
-not at all, and nobody after it finds a transaction open.
+A cancelled caller returns at once. Its operation still completes or rolls back, so no transaction
+stays open.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from session_memory.live.store import SessionStore
 from session_memory.live.subscribe import LONGEST_POLL_S, POLL_S, is_over
 from session_memory.live.threads import Threads
 
-# A server answers many at once; a file has one writer anyway.
+# A server handles many operations at once. A file has one writer anyway.
 SERVER_THREADS = 8
 
 P = ParamSpec("P")
@@ -28,7 +28,7 @@ T = TypeVar("T")
 def _awaited(
     operation: Callable[Concatenate[SessionStore, P], T],
 ) -> Callable[Concatenate["AsyncSessionStore", P], Coroutine[Any, Any, T]]:
-    """The operation of the same name and signature, to be awaited."""
+    """The same operation as a coroutine."""
 
     async def run(self: "AsyncSessionStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
         outcome: asyncio.Future[T] = self._threads.run(
@@ -46,7 +46,7 @@ def _close_opened(opening: "Future[SessionStore]") -> None:
 
 
 class AsyncSessionStore:
-    """Every operation of `SessionStore`, to be awaited."""
+    """Every operation of `SessionStore` as a coroutine."""
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class AsyncSessionStore:
         try:
             return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
-            # It may come out open when nobody wants it any more.
+            # The store may still open after the caller was cancelled. Then it is closed.
             opening.add_done_callback(_close_opened)
             raise
         finally:
@@ -72,7 +72,7 @@ class AsyncSessionStore:
     def path(self) -> str:
         return self._store.path
 
-    # Neither touches the database.
+    # These two do not use the database, so they need no thread.
     def draft_session(self, **fields: Any) -> Any:
         return self._store.draft_session(**fields)
 
@@ -140,7 +140,7 @@ class AsyncSessionStore:
         quiet_for: float | None = None,
         poll: float = POLL_S,
     ) -> AsyncIterator[MessageRow]:
-        """As `SessionStore.events`, without holding a thread while it waits."""
+        """Like `SessionStore.events`, but no thread is used while it waits."""
         quiet_since, wait = time.monotonic(), poll
         seen: int | None = None
         while True:
@@ -158,7 +158,7 @@ class AsyncSessionStore:
                 wait = min(wait * 1.5, max(poll, LONGEST_POLL_S))
 
     async def close(self) -> None:
-        """After what was begun has ended."""
+        """Wait for the operations that have started, then close the store."""
         await asyncio.to_thread(self._threads.close)
         await asyncio.to_thread(self._store.close)
 

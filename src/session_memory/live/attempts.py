@@ -1,4 +1,4 @@
-"""Whether a skill is worth another try. Pure: what was tried decides, nothing else."""
+"""Decide whether a skill gets another attempt. A pure function of the attempts so far."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ MOST_ATTEMPTS = 3
 
 
 def may_try_again(attempts: Sequence[Attempt], most: int = MOST_ATTEMPTS) -> bool:
-    """Not after a try that was verified, not after two equal outputs in a row, and not for ever."""
+    """False after a verified attempt, after two equal outputs in a row, and after ``most``."""
     if not attempts:
         return most > 0
     if attempts[-1].verified or len(attempts) >= most:

@@ -1,7 +1,7 @@
-"""The two shapes of a message: blocks (``tool_use``, ``tool_result``) and flat OpenAI chat.
+"""Questions about a message in either of its two shapes.
 
-Both go in and come out; what is asked about a message (its text, its calls, whose result it is) is
-asked here, so that nothing else knows which shape it has.
+A message has blocks (``tool_use``, ``tool_result``) or is a flat OpenAI chat message. Other modules
+ask here for its text, its calls and its results, so they need not know the shape.
 """
 
 import json
@@ -11,11 +11,11 @@ from typing import Any
 from session_memory.core.text import escaped
 from session_memory.live.rows import MessageRow, PendingCall
 
-SHOWN_TYPES = ("text", "input_text", "output_text")
+TEXT_TYPES = ("text", "input_text", "output_text")
 
 
 def text_of(content: Any) -> str:
-    """The words in a content of either shape."""
+    """The text of a content in either shape."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -23,24 +23,22 @@ def text_of(content: Any) -> str:
     return "\n".join(
         str(block.get("text") or "")
         for block in content
-        if isinstance(block, dict) and block.get("type") in SHOWN_TYPES
+        if isinstance(block, dict) and block.get("type") in TEXT_TYPES
     )
 
 
 def calls_in(message: MessageRow) -> Iterator[PendingCall]:
-    """The tool calls a message makes, in their order."""
+    """The tool calls of a message in order."""
     calls: list[Any] = message.tool_calls or []
     for call in calls:
         if not isinstance(call, dict):
             continue
         function = call.get("function")
-        function_or_call = function if isinstance(function, dict) else call
+        details = function if isinstance(function, dict) else call
         call_id = call.get("id") or call.get("call_id")
         if isinstance(call_id, str):
-            arguments = _decoded(function_or_call.get("arguments"))
-            yield PendingCall(
-                escaped(call_id), function_or_call.get("name"), arguments, message.seq
-            )
+            arguments = _decoded(details.get("arguments"))
+            yield PendingCall(escaped(call_id), details.get("name"), arguments, message.seq)
     for block in _blocks(message, "tool_use"):
         call_id = block.get("id")
         if isinstance(call_id, str):
@@ -48,7 +46,7 @@ def calls_in(message: MessageRow) -> Iterator[PendingCall]:
 
 
 def results_in(message: MessageRow) -> Iterator[str]:
-    """The ids of the calls a message answers."""
+    """The ids of the calls whose results a message contains."""
     if message.tool_call_id:
         yield message.tool_call_id
     for block in _blocks(message, "tool_result"):
@@ -66,8 +64,8 @@ def _blocks(message: MessageRow, kind: str) -> Iterator[dict[str, Any]]:
 def paired(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[PendingCall]]:
     """``(seq of the call, seq of its result)`` for each pair, and the calls without a result.
 
-    A result answers the oldest open call of its id: models that count their calls anew in every
-    round use an id again.
+    A result belongs to the oldest open call with its id, because some models use the same ids in
+    every round.
     """
     pairs: list[tuple[int, int]] = []
     waiting: dict[str, list[PendingCall]] = {}
@@ -82,12 +80,12 @@ def paired(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[
 
 
 def pending_in(path: Iterable[MessageRow]) -> list[PendingCall]:
-    """Every call of a path without a result, in the order they were made."""
+    """The calls of a path without a result, in order."""
     return paired(path)[1]
 
 
 def failures_in(message: MessageRow) -> Iterator[str]:
-    """What went wrong, in the words of the results that say so."""
+    """The texts of the failed results in a message."""
     if message.meta.get("is_error"):
         yield text_of(message.content)
     for block in _blocks(message, "tool_result"):
@@ -96,7 +94,7 @@ def failures_in(message: MessageRow) -> Iterator[str]:
 
 
 def is_prompt(message: MessageRow) -> bool:
-    """Whether a person said it: not a result, and nothing that was put in their mouth."""
+    """Whether a person wrote the message: not a tool result and not injected text."""
     return (
         message.role == "user"
         and not message.meta.get("synthetic")
@@ -105,7 +103,7 @@ def is_prompt(message: MessageRow) -> bool:
 
 
 def result_like(call: PendingCall, made: MessageRow, text: str) -> dict[str, Any]:
-    """An error result for ``call`` in the shape of the message that made it."""
+    """An error result for ``call``, in the same shape as the message with the call."""
     meta = {"synthetic": True, "repaired": True, "is_error": True}
     if made.tool_calls:
         return {"role": "tool", "content": text, "tool_call_id": call.call_id, "meta": meta}

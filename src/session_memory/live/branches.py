@@ -1,9 +1,12 @@
-"""Lanes: which rows lie on a path, whoever wrote them and wherever the path turned.
+"""Find the messages on a path.
 
-A lane is a line of messages that only grows at its end; it begins where another lane was left (a
-rewind, a fork) or with nothing. A path is a lane and those it was begun from, each up to a cut. A
-message's place on the path is its seq, except that a repair stands behind the message it repairs;
-so a cut is a place, and what was repaired before it later than it was cut does not belong to it.
+A branch is a line of messages that grows only at its end (table ``live_lanes``). It starts empty,
+or after a message of another branch (a rewind or a fork). A path is a branch and the branches it
+started from, each up to some position: its segments.
+
+A message's position is its seq. A repair is an exception: its position is right after the message
+it repairs. So a segment also has a ``limit``: a repair that was made after the path left the
+branch has a seq of ``limit`` or more and is not on the path.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -36,7 +39,7 @@ _SELECT = f"select {', '.join(COLUMNS)} from live_messages"
 _BETWEEN = f"{_SELECT} where lane_id = :lane and seq between :first and :upto order by seq"
 _REPAIRS = f"""
     {_SELECT} where lane_id = :lane and stands_after is not null and stands_after <= :upto
-    and stands_after >= :first and seq > :above and seq < :limit
+    and stands_after >= :first and seq > :above
 """
 _LAST = f"""
     {_SELECT} where lane_id = :lane and seq <= :upto and stands_after is null
@@ -52,7 +55,7 @@ _STANDS = "select stands_after from live_messages where lane_id = :lane and seq 
 _BEGINS = "select 1 from live_messages where lane_id = :lane and seq <= :upto limit 1"
 _FIND = f"{_SELECT} where lane_id = :lane and seq = :seq"
 
-# More holes than this in what is wanted of a lane, and it is cheaper to read it whole.
+# With more gaps than this it is faster to read the whole branch.
 MOST_RUNS = 16
 
 Position = tuple[int, int]
@@ -60,7 +63,7 @@ Base = tuple[int | None, int, int, int]
 
 
 class Segment(NamedTuple):
-    """The part of a lane on a path: up to ``place``, of what had a seq below ``limit``."""
+    """The part of a branch on a path: up to ``position``, with seqs below ``limit``."""
 
     branch: int
     position: Position
@@ -75,14 +78,14 @@ def position(seq: int, stands_after: int | None) -> Position:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Rows by their place; they come by seq, which is nearly always the same."""
+    """Sort rows by position. They come sorted by seq, which differs only with repairs."""
     if any(row[1] is not None for row in rows):
         rows.sort(key=lambda row: position(row[0], row[1]))
     return rows
 
 
 def _runs(seqs: Sequence[int], hidden: Set[int]) -> list[tuple[int, int]]:
-    """The stretches of ``seqs`` with nothing hidden in them; few, or else one over them all."""
+    """Ranges of ``seqs`` without hidden ones. With too many ranges: one over all of them."""
     runs: list[tuple[int, int]] = []
     is_open = False
     for seq in seqs:
@@ -97,10 +100,10 @@ def _runs(seqs: Sequence[int], hidden: Set[int]) -> list[tuple[int, int]]:
 
 
 class BranchReader(LiveConnection):
-    """Everything here happens within a transaction of its caller's."""
+    """Reads rows of a path. The caller has opened a transaction."""
 
     def _segments(self, branch: int, head: int, limit: int | None = None) -> Iterator[Segment]:
-        """The cuts of a path, from the head back; ``limit`` is the session's next seq."""
+        """The segments of a path, from the head back. ``limit`` is the session's next seq."""
         return self._segments_from(branch, (head, head), head + 1 if limit is None else limit)
 
     def _segments_from(self, branch: int | None, upto: Position, limit: int) -> Iterator[Segment]:
@@ -112,12 +115,12 @@ class BranchReader(LiveConnection):
             branch, limit, upto = found[0], found[3], min(upto, (found[1], found[2]))
 
     def _inherited(self, key: int) -> list[Segment]:
-        """The past that a fork began with, wherever it has gone since; nothing for others."""
+        """The path that a fork started with; empty for a session that is no fork."""
         branch, last, at, limit = self._db.one(_FIRST_LANE, {"key": key}) or (None, 0, 0, 0)
         return list(self._segments_from(branch, (at, last), limit))
 
     def _rows(self, segments: Sequence[Segment]) -> list[Row]:
-        """Every row of a path in its order."""
+        """Every row of a path in order."""
         rows: list[Row] = []
         for segment in reversed(segments):
             rows += self._between(segment, 0, segment.position[0])
@@ -125,13 +128,13 @@ class BranchReader(LiveConnection):
         return in_order(rows)
 
     def _rows_without(self, segments: Sequence[Segment], hidden: Set[int]) -> list[Row]:
-        """The same without some, which are not read either where they lie together."""
+        """Every row of a path except ranges of hidden ones, in no particular order."""
         rows: list[Row] = []
         for segment in reversed(segments):
             for first, last in _runs(self._branch_seqs(segment), hidden):
                 rows += self._between(segment, first, last)
             rows += self._repairs(segment, 0)
-        return in_order([row for row in rows if row[0] not in hidden])
+        return rows
 
     def _between(self, segment: Segment, first: int, upto: int) -> list[Row]:
         return self._db.all(_BETWEEN, {"lane": segment.branch, "first": first, "upto": upto})
@@ -143,7 +146,11 @@ class BranchReader(LiveConnection):
         ]
 
     def _repairs(self, segment: Segment, first: int, above: int | None = None) -> list[Row]:
-        """Repairs that stand from ``first`` on, made when the lane was longer than its cut."""
+        """Repairs in the segment, from position ``first`` on, with a seq above ``above``.
+
+        By default these are the repairs that `_between` does not read: those made after the branch
+        had grown beyond the segment.
+        """
         at = segment.position[0]
         above = at if above is None else above
         if segment.limit <= above + 1:
@@ -153,12 +160,11 @@ class BranchReader(LiveConnection):
             "first": first,
             "upto": at,
             "above": above,
-            "limit": segment.limit,
         }
         return [row for row in self._db.all(_REPAIRS, params) if segment.holds(row[0], row[1])]
 
     def _seqs(self, segments: Sequence[Segment]) -> list[int]:
-        """The seqs of a path in its order, without reading a message."""
+        """The seqs of a path in order. Messages are not read."""
         seqs: list[int] = []
         standing: dict[int, int] = {}
         for segment in reversed(segments):
@@ -172,7 +178,7 @@ class BranchReader(LiveConnection):
         return seqs
 
     def _last_rows(self, segments: Iterator[Segment], count: int) -> list[Row]:
-        """The last rows of a path, at a cost that does not depend on its length."""
+        """The last rows of a path. The cost does not depend on the length of the path."""
         rows: list[Row] = []
         looked: list[Segment] = []
         if count <= 0:
@@ -193,19 +199,15 @@ class BranchReader(LiveConnection):
         return sorted(rows, key=lambda row: position(row[0], row[1]))[-count:]
 
     def _on_path(self, segments: Iterator[Segment], seq: int) -> Row | None:
-        """The row of a message, if it is on the path."""
+        """The row of a message, or None if it is not on the path."""
         for segment in segments:
-            row = (
-                self._db.one(_FIND, {"lane": segment.branch, "seq": seq})
-                if seq < segment.limit
-                else None
-            )
+            row = self._db.one(_FIND, {"lane": segment.branch, "seq": seq})
             if row is not None and segment.holds(row[0], row[1]):
                 return row
         return None
 
     def _base_at(self, session_id: str, to: int, state: tuple[int, int, int]) -> Base:
-        """What a lane is begun with that goes on behind message ``to`` of the path."""
+        """The start of a new branch that continues after message ``to`` of the path."""
         branch, head, next_seq = state
         if isinstance(to, bool) or not isinstance(to, int) or not 0 <= to < next_seq:
             raise NotOnPath(session_id, to)
@@ -219,7 +221,7 @@ class BranchReader(LiveConnection):
         for segment in segments:
             short = segment._replace(position=min(segment.position, upto))
             if self._is_begun(short):
-                # Lanes that give nothing to the path are left out of it.
+                # Branches without a message on the path are skipped.
                 at, last = short.position
                 return (segment.branch, last, at, segment.limit)
         raise NotOnPath(session_id, upto[1])

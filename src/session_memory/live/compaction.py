@@ -1,7 +1,7 @@
-"""When and what to compact: pure functions, for callers with a model and for those without.
+"""When to compact and which messages: pure functions, for callers with and without a model.
 
-The size of a context is all that was sent: fresh input and everything read from or written to a
-cache. Whether the input already contains the cached part depends on the provider.
+The size of a context is everything that was sent: uncached input, cache reads and cache writes.
+Some providers include the cached part in the input figure, others do not.
 """
 
 import json
@@ -18,13 +18,13 @@ THRESHOLD = 0.8
 KEPT_EXCHANGES = 4
 LINE = 300
 
-# Names of the input whose figure contains the cached part: OpenAI, Gemini, Ollama.
+# Input figures that include the cached part: OpenAI, Gemini, Ollama.
 _WHOLE = ("prompt_tokens", "prompt_token_count", "promptTokenCount", "prompt_eval_count")
-# And those beside which the cached part is counted extra: Anthropic, Bedrock.
+# Input figures without the cached part: Anthropic, Bedrock.
 _FRESH = ("input_tokens", "inputTokens")
 _READ = ("cache_read_input_tokens", "cacheReadInputTokens", "cache_read_tokens")
 _WRITTEN = ("cache_creation_input_tokens", "cacheWriteInputTokens", "cache_write_tokens")
-# Who speaks of the cached part as of a detail of the input has counted it there.
+# Providers with these fields include the cached part in the input figure.
 _DETAILS = ("input_tokens_details", "input_token_details", "prompt_tokens_details")
 _INSIDE = (
     "cached_tokens",
@@ -42,10 +42,10 @@ _OUTPUT = (
     "outputTokens",
     "eval_count",
 )
-# Gemini counts what a model thought beside what it said.
+# Gemini does not include thinking in its output figure.
 _THOUGHT = ("thoughts_token_count", "thoughtsTokenCount")
 
-Told = Mapping[str, Any] | None
+UsageRecord = Mapping[str, Any] | None
 
 CONTINUATION = """\
 Summarize this session so that another run can go on without having seen it. Write five parts:
@@ -58,7 +58,7 @@ Keep names, paths, numbers and error texts exactly as they were."""
 
 
 class CompactionPlan(msgspec.Struct, frozen=True):
-    """Which messages of a context to fold; none when there is nothing worth folding."""
+    """The seqs of the messages to fold; empty if nothing is worth folding."""
 
     members: tuple[int, ...] = ()
 
@@ -74,13 +74,13 @@ class CompactionPlan(msgspec.Struct, frozen=True):
         return bool(self.members)
 
 
-def context_tokens(usage: Told) -> int:
-    """What the last request's context came to, by any provider's names for it."""
+def context_tokens(usage: UsageRecord) -> int:
+    """The size of the last request's context with its answer, from any provider's usage record."""
     return (input_tokens(usage) or 0) + (output_tokens(usage) or 0)
 
 
-def input_tokens(usage: Told) -> int | None:
-    """All that was sent, cached or not; None where nothing is said."""
+def input_tokens(usage: UsageRecord) -> int | None:
+    """All tokens that were sent, cached or not; None if the record has no input figure."""
     record = usage or {}
     whole = _first(record, _WHOLE)
     fresh = _first(record, _FRESH)
@@ -91,13 +91,13 @@ def input_tokens(usage: Told) -> int | None:
     return fresh + (_first(record, _READ) or 0) + (_first(record, _WRITTEN) or 0)
 
 
-def output_tokens(usage: Told) -> int | None:
-    said = _first(usage or {}, _OUTPUT)
-    return None if said is None else said + (_first(usage or {}, _THOUGHT) or 0)
+def output_tokens(usage: UsageRecord) -> int | None:
+    output = _first(usage or {}, _OUTPUT)
+    return None if output is None else output + (_first(usage or {}, _THOUGHT) or 0)
 
 
-def cache_tokens(usage: Told) -> tuple[int | None, int | None]:
-    """What was read from a cache and what was written to one."""
+def cache_tokens(usage: UsageRecord) -> tuple[int | None, int | None]:
+    """``(tokens read from a cache, tokens written to a cache)``."""
     record = usage or {}
     read = _first(record, _READ)
     for details in (record, *(record.get(name) for name in _DETAILS)):
@@ -122,22 +122,22 @@ def should_compact(
 
 
 def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -> CompactionPlan:
-    """Fold everything before the last ``keep`` exchanges, and never a call without its result.
+    """Fold everything before the last ``keep`` exchanges. Calls and results stay together.
 
-    An exchange begins with what a person said.
+    An exchange starts with a prompt by a person.
     """
     prompts = [position for position, message in enumerate(context) if is_prompt(message)]
-    # As if one more prompt stood at the end: keeping none folds up to there.
+    # With one more prompt at the end, ``keep=0`` folds everything.
     ends = [*prompts, len(context)]
     end = ends[-max(keep, 0) - 1] if len(prompts) > keep else 0
     members = [message.seq for message in context[:end] if not _is_instruction(message)]
     members = members[: _whole(context, members)]
-    # A lone note gains nothing by being folded into another.
+    # Folding one single message gains nothing.
     return CompactionPlan(tuple(members)) if len(members) > 1 else CompactionPlan()
 
 
 def _whole(context: Sequence[MessageRow], members: Sequence[int]) -> int:
-    """How many of ``members`` can be folded from the first on without parting a call."""
+    """How many of the first ``members`` can be folded without separating a call and its result."""
     pairs, waiting = paired(context)
     position = {seq: number for number, seq in enumerate(members)}
     end = min(
@@ -154,7 +154,7 @@ def _is_instruction(message: MessageRow) -> bool:
 
 
 def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
-    """Whether folding ``members`` would part a call from its result, also from one to come."""
+    """Whether folding ``members`` would separate a call from its result, or fold an open call."""
     pairs, waiting = paired(context)
     return any((call in members) != (result in members) for call, result in pairs) or any(
         call.seq in members for call in waiting
@@ -162,17 +162,18 @@ def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
 
 
 def plain_summary(messages: Sequence[MessageRow]) -> str:
-    """The five parts without a model: what was asked, run and said, as it stands."""
+    """A summary made without a model: prompts, calls, answers and errors in five parts."""
     asked = [text_of(m.content) for m in messages if is_prompt(m)]
     notes = [text_of(m.content) for m in messages if m.name == "compact_note"]
     calls = [call for m in messages for call in calls_in(m)]
-    said = [text_of(m.content) for m in messages if m.role == "assistant" and text_of(m.content)]
+    answers = [text_of(m.content) for m in messages if m.role == "assistant"]
+    answers = [text for text in answers if text]
     failed = [text for m in messages for text in failures_in(m)]
     parts = [
         ("What the user asked for", [*notes, *asked]),
         ("What was done", [f"{call.name}: {_short(call.arguments)}" for call in calls]),
-        ("The present state", [*failed[-3:], *said[-1:]]),
-        ("Decisions", said[-4:-1]),
+        ("The present state", [*failed[-3:], *answers[-1:]]),
+        ("Decisions", answers[-4:-1]),
         ("Next steps", asked[-1:]),
     ]
     return "\n\n".join(

@@ -1,7 +1,8 @@
-"""What every part of the live store stands on: one database, one transaction an operation.
+"""The database connection of the live store, and the checks before every write.
 
-A write begins with an update of its session's row that says who may write: it locks the row where
-the database locks rows, and finds nothing when the session is archived, leased or elsewhere.
+Each operation is one transaction. A write starts with an update of its session's row. The update
+locks the row (on PostgreSQL), and it matches no row if the session is archived, leased by another
+writer or at another head; then the write is refused.
 """
 
 import json
@@ -28,14 +29,14 @@ from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
 from session_memory.store.database import Database, Row, forks
 
-# Ids become parts of file names elsewhere; nothing that could leave a directory gets in.
+# Ids become parts of file names elsewhere, so they must not contain path separators.
 SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,199}")
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
 
-# A day is the longest lease there is. One that seems to end later was taken by a clock that was
-# wrong, and must not keep everybody out until then.
+# No lease lasts longer than a day. A lease that ends later was taken with a wrong clock and is
+# ignored.
 LONGEST_LEASE_MS = 86_400_000
 
 _FREE = f"""
@@ -59,7 +60,7 @@ _WHY = """
 
 
 class LiveConnection:
-    """Operations are safe for many threads and processes; each is all or nothing."""
+    """Base of all operations. They are safe for many threads and processes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -67,19 +68,20 @@ class LiveConnection:
 
     def _begin(self) -> None:
         self._forks = forks()
-        # One SQLite connection serves all threads, one at a time; a server gives each its own.
+        # All threads share one SQLite connection, so they take turns. On PostgreSQL each thread
+        # has its own connection.
         is_server = self._db.name.startswith("postgresql:")
         self._lock: AbstractContextManager[Any] = nullcontext() if is_server else threading.RLock()
 
     @property
     def _exclusive(self) -> AbstractContextManager[Any]:
         if self._forks != forks():
-            # Whoever held the lock when this process was forked off is not in it.
+            # After a fork the lock may be held by a thread that does not exist in this process.
             self._begin()
         return self._lock
 
-    # Generators, though classes would be faster: one that an interrupt drops heals itself, and
-    # `with` takes a lock and makes sure of its release in one step.
+    # These are generators although classes would be faster: after an interrupt a dropped generator
+    # still rolls back and releases the lock.
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with self._exclusive, self._db.transaction(shared=True):
@@ -90,8 +92,6 @@ class LiveConnection:
         with self._exclusive, self._db.snapshot():
             yield
 
-    # ------------------------------------------------------------ within a transaction
-
     def _change(
         self,
         sql: str,
@@ -100,7 +100,7 @@ class LiveConnection:
         expect: int | None = None,
         **params: Any,
     ) -> Row:
-        """Run an update of the session's row that says ``{guard}``; what it returns."""
+        """Run an update that contains ``{guard}`` and return its row; raise if it is refused."""
         params.update(session=session_id, now=now())
         return self._changed(sql, session_id, fence, expect, params)
 
@@ -126,19 +126,19 @@ class LiveConnection:
     def _hold(
         self, session_id: str, fence: int | None = None, expect: int | None = None
     ) -> tuple[int, int, int, int]:
-        """Keep others from writing to the session: ``(key, lane, head, next seq)``."""
+        """Lock the session for a write. Returns ``(key, branch, head, next seq)``."""
         key, branch, head, next_seq = self._change(_HOLD, session_id, fence, expect)
         return key, branch, head, next_seq
 
     def _lock_row(self, session_id: str) -> tuple[int, int, int, int]:
-        """The same for whoever writes nothing to it: archived, leased and closed ones too."""
+        """Lock the session without the write checks: archived, leased and closed ones too."""
         key, branch, head, next_seq = self._change(_LOCK, session_id)
         return key, branch, head, next_seq
 
     def _refusal(
         self, session_id: str, fence: int | None = None, expect: int | None = None
     ) -> Exception:
-        """Why a write found no session to write to."""
+        """The error that says why a write was refused."""
         found = self._db.one(_WHY, {"session": session_id}) if is_usable(session_id) else None
         if found is None:
             return UnknownLiveSession(session_id)
@@ -156,7 +156,11 @@ class LiveConnection:
 
 @lru_cache(maxsize=128)
 def guarded(sql: str, fenced: bool, expected: bool) -> str:
-    """A lease keeps out whoever does not show its fence; a fence keeps out whoever lost it."""
+    """Insert the write checks into ``sql``.
+
+    Without a fence, the write is refused while somebody holds the lease. With a fence, it is
+    refused if the lease was taken over.
+    """
     guard = (_FENCED if fenced else _FREE) + (_EXPECTED if expected else "")
     return sql.replace("{guard}", guard)
 
@@ -175,7 +179,7 @@ def _is_name(text: str) -> bool:
 
 
 def check_id(session_id: object) -> str:
-    """A session id that is safe everywhere, or an error that says what is wrong with it."""
+    """Return a valid session id; raise `InvalidId` for any other value."""
     if not isinstance(session_id, str) or not is_usable(session_id):
         raise InvalidId(
             f"session_id is not usable: {short_repr(session_id)}",
@@ -185,11 +189,8 @@ def check_id(session_id: object) -> str:
     return session_id
 
 
-# ---------------------------------------------------------------- JSON
-
-
 def to_json(value: Any, field: str) -> str:
-    """A value as text that both databases can hold and `from_json` reads back as it was."""
+    """JSON that both databases can store. `from_json` gives an equal value."""
     try:
         text = encode(value).decode()
         return _with_odd_floats(value, text) if "null" in text else text
@@ -200,7 +201,7 @@ def to_json(value: Any, field: str) -> str:
 
 
 def _with_odd_floats(value: Any, text: str) -> str:
-    """NaN and the infinities are no JSON, and msgspec makes them null without a word."""
+    """Keep NaN and infinities: msgspec would silently write null for them."""
     try:
         plain = json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError):
@@ -209,7 +210,7 @@ def _with_odd_floats(value: Any, text: str) -> str:
 
 
 def _plain(value: Any, field: str) -> str:
-    """In ASCII alone: half a surrogate pair is an escape there like any other."""
+    """JSON in ASCII, where a lone surrogate is an ordinary escape."""
     try:
         return json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
@@ -217,7 +218,7 @@ def _plain(value: Any, field: str) -> str:
 
 
 def _no_json(field: str, error: Exception) -> InvalidRecord:
-    return InvalidRecord(f"{field} is no JSON: {error}", field=field)
+    return InvalidRecord(f"{field} cannot be stored as JSON: {error}", field=field)
 
 
 def from_json(text: str | bytes) -> Any:

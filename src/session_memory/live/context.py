@@ -1,8 +1,8 @@
-"""What the model is sent: a pure function of a path and its folds.
+"""The context, which is what the model is sent: a pure function of a path and its folds.
 
-A fold stands where the messages it replaces stood. One whose messages are not all there any more
-(the session was rewound into them) does not apply, and they are shown again: each message once,
-or through exactly one note.
+A fold's note takes the place of the folded messages. If the session was rewound into the folded
+messages, the fold does not apply and the remaining messages are shown again. So each message is in
+the context exactly once, itself or behind one note.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ def context(
     folds: Iterable[CompactionRow],
     notes: Mapping[int, MessageRow],
 ) -> list[MessageRow]:
-    """``path`` with every fold that applies replaced by its note, in the order they were made."""
+    """``path`` with the folded messages replaced by notes. Older folds are applied first."""
     messages = {message.seq: message for message in path}
     order, _ = arranged([message.seq for message in path], folds)
     return [messages[seq] if seq in messages else notes[seq] for seq in order]
@@ -24,7 +24,7 @@ def context(
 def arranged(
     path: Sequence[int], folds: Iterable[CompactionRow]
 ) -> tuple[list[int], list[CompactionRow]]:
-    """The seqs of the context of a path given by its seqs, and the folds that apply to it."""
+    """The seqs of the context, and the folds that apply. ``path`` is a list of seqs."""
     order, in_force = list(path), []
     for fold in sorted(folds, key=lambda fold: fold.compact_seq):
         members = set(fold.members)

@@ -1,4 +1,4 @@
-"""Folds: a range of messages replaced by a note, recorded exactly and undone exactly."""
+"""Fold messages behind a note, and undo it. The folded messages stay in the store."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +44,7 @@ _COLUMNS = (
 
 class FoldOperations(MessageOperations):
     def plan_compaction(self, session_id: str, keep: int = KEPT_EXCHANGES) -> CompactionPlan:
-        """Which messages of the context to fold so that the last ``keep`` exchanges stay."""
+        """The messages to fold so that the last ``keep`` exchanges stay in the context."""
         return plan_compaction(self.load_active_messages(session_id), keep)
 
     def record_compaction(
@@ -62,11 +62,10 @@ class FoldOperations(MessageOperations):
         expect: int | None = None,
         fence: int | None = None,
     ) -> tuple[int, int]:
-        """Put a note in the place of the context's messages from ``from_seq`` to ``to_seq``.
+        """Replace the context's messages from ``from_seq`` to ``to_seq`` by a note.
 
-        ``members`` names them one by one where they are not all in between (instructions that
-        stay, say). Gives ``(compact_seq, note_seq)``. What others append meanwhile is not touched:
-        only these messages are behind the note.
+        ``members`` lists the messages to fold if some in between stay, such as instructions.
+        Messages that others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
         """
         meta = {
             **(note_meta or {}),
@@ -84,7 +83,7 @@ class FoldOperations(MessageOperations):
             key, _, _, note_seq = self._hold(session_id, fence, expect)
             folded = _members(session_id, self._context(session_id), from_seq, to_seq, members)
             fold = int(self._db.value(_TAKE_SEQS, {"key": key, "now": at}))
-            # A lane of its own: the note stands where the fold stands, not at the end of the path.
+            # The note gets a branch of its own, because it is not at the end of the path.
             branch = self._db.insert_one("live_lanes", BRANCH_COLUMNS, (key, *NO_BASE))
             self._insert(branch, note_seq, [row])
             values = (key, fold, branch, note_seq, from_seq, to_seq, to_json(folded, "members"))
@@ -94,22 +93,22 @@ class FoldOperations(MessageOperations):
     def undo_compaction(
         self, session_id: str, compact_seq: int | None = None, *, fence: int | None = None
     ) -> int:
-        """Show the messages behind a note again (of the last fold that applies); which fold it was.
+        """Undo a fold, by default the last one that applies, and return its compact_seq.
 
-        A fold that another one has folded in turn can only be undone after that one.
+        If another fold contains this fold's note, undo that one first.
         """
         with self._writing():
             key, branch, head, _ = self._hold(session_id, fence)
             folds = self._folds(session_id, key)[0]
             _, in_force = arranged(self._seqs(list(self._segments(branch, head))), folds)
-            wanted = _unfoldable(session_id, in_force, compact_seq)
+            fold = _unfoldable(session_id, in_force, compact_seq)
             at = now()
-            self._db.execute(_UNDO, {"key": key, "fold": wanted, "now": at})
+            self._db.execute(_UNDO, {"key": key, "fold": fold, "now": at})
             self._db.execute(_TOUCH, {"key": key, "now": at})
-        return wanted
+        return fold
 
     def list_compactions(self, session_id: str) -> list[CompactionRow]:
-        """Every fold ever made, the undone ones marked."""
+        """Every fold of the session. Undone folds have ``is_undone`` set."""
         with self._reading():
             return self._folds(session_id, self._position(session_id)[0])[0]
 
@@ -121,29 +120,29 @@ def _members(
     to_seq: int,
     members: Sequence[int] | None,
 ) -> list[int]:
-    """The seqs behind the note, in their order, if that is a fold that can be made."""
+    """The seqs to fold, in order; raises `CannotFold` if this is not possible."""
     order = [message.seq for message in seen]
     if from_seq not in order or to_seq not in order:
         raise CannotFold(session_id, "its ends are not in the context")
     first, last = order.index(from_seq), order.index(to_seq)
     if first > last:
-        raise CannotFold(session_id, f"message {from_seq} stands behind message {to_seq}")
+        raise CannotFold(session_id, f"message {from_seq} comes after message {to_seq}")
     between = order[first : last + 1]
-    chosen = set(between if members is None else members)
-    if not chosen <= set(between) or not {from_seq, to_seq} <= chosen:
+    folded = set(between if members is None else members)
+    if not folded <= set(between) or not {from_seq, to_seq} <= folded:
         raise CannotFold(session_id, "its members do not lie between its ends")
-    if splits_a_call(seen, chosen):
-        raise CannotFold(session_id, "it would part a call from its result")
-    return [seq for seq in between if seq in chosen]
+    if splits_a_call(seen, folded):
+        raise CannotFold(session_id, "it would separate a call from its result")
+    return [seq for seq in between if seq in folded]
 
 
-def _unfoldable(session_id: str, in_force: Sequence[CompactionRow], wanted: int | None) -> int:
-    """Which fold can be undone: it applies, and none that applies stands on it."""
+def _unfoldable(session_id: str, in_force: Sequence[CompactionRow], asked: int | None) -> int:
+    """The compact_seq of the fold to undo; raises `CannotUnfold` if that is not possible."""
     known = {fold.compact_seq: fold for fold in in_force}
-    number = max(known, default=None) if wanted is None else wanted
+    number = max(known, default=None) if asked is None else asked
     if number is None or number not in known:
-        raise CannotUnfold(session_id, wanted, "it is not in force")
+        raise CannotUnfold(session_id, asked, "it does not apply")
     for fold in in_force:
         if known[number].note_seq in fold.members:
-            raise CannotUnfold(session_id, number, f"fold {fold.compact_seq} stands on it")
+            raise CannotUnfold(session_id, number, f"fold {fold.compact_seq} contains its note")
     return number

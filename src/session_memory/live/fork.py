@@ -29,24 +29,27 @@ class ForkOperations(MessageOperations):
         new_id: str | None = None,
         title: str | None = None,
     ) -> str:
-        """A new session that shares the other's past up to message ``at`` (its head); its id."""
-        wanted = check_id(new_id) if new_id is not None else new_session_id()
+        """Start a new session that shares the path up to message ``at`` and return its id.
+
+        ``at`` is the head by default.
+        """
+        fork_id = check_id(new_id) if new_id is not None else new_session_id()
         with self._writing():
             key, branch, head, next_seq = self._lock_row(session_id)
             upto = head if at is None else at
             base = self._base_at(session_id, upto, (branch, head, next_seq))
-            params = self._inherited_settings(session_id, title)
+            settings = self._inherited_settings(session_id, title)
             shared = [] if base[0] is None else self._seqs_from(base)
             folds = self._shared_folds(session_id, key, shared)
             taken = [0, *shared, *(fold.note_seq for fold in folds)]
-            new = self._create(wanted, params, base, head=upto, next_seq=max(taken) + 1)
+            new = self._create(fork_id, settings, base, head=upto, next_seq=max(taken) + 1)
             if new is None:
-                raise SessionExists(wanted)
+                raise SessionExists(fork_id)
             for fold in folds:
                 params = {"origin": key, "new": new, "fold": fold.compact_seq}
                 self._db.execute(_COPY_FOLD, params)
                 self._db.execute(_LAST_FOLD, {"key": new, "fold": fold.compact_seq})
-        return wanted
+        return fork_id
 
     def _inherited_settings(self, session_id: str, title: str | None) -> dict[str, Any]:
         origin = self._session(session_id)
@@ -63,10 +66,10 @@ class ForkOperations(MessageOperations):
         }
 
     def _seqs_from(self, base: Base) -> list[int]:
-        """The seqs of a path that ends with a base."""
+        """The seqs of the shared path."""
         branch, last, at, limit = base
         return self._seqs(list(self._segments_from(branch, (at, last), limit)))
 
     def _shared_folds(self, session_id: str, key: int, path: list[int]) -> list[CompactionRow]:
-        """The folds that apply to the shared past: from here on each session has its own."""
+        """The folds that apply to the shared path. The fork gets copies of them."""
         return arranged(path, self._folds(session_id, key)[0])[1]

@@ -1,4 +1,4 @@
-"""Moving the head: rewind, clear, return, fork; each can be undone, for nothing is overwritten."""
+"""Move the head: rewind, clear, return and undo. Rewound messages stay in the store."""
 
 from contextlib import suppress
 
@@ -34,21 +34,21 @@ class HeadOperations(MessageOperations):
     def rewind(
         self, session_id: str, to: int, *, expect: int | None = None, fence: int | None = None
     ) -> int:
-        """Move the head back to message ``to``. What came later stays stored, off the path.
+        """Move the head back to message ``to`` and return the old head.
 
-        0 goes back to before the first message. Gives the head that was left.
+        0 means before the first message. Later messages stay in the store, off the path.
         """
         with self._writing():
             state = self._hold(session_id, fence, expect)
             return self._go_to(session_id, state, to, "rewind")
 
     def clear_session(self, session_id: str, *, fence: int | None = None) -> int:
-        """An empty path; everything stays stored, and ``undo_rewind`` brings it back."""
+        """Make the path empty and return the old head. ``undo_rewind`` restores it."""
         with self._writing():
             return self._go_to(session_id, self._hold(session_id, fence), 0, "clear")
 
     def return_to(self, session_id: str, seq: int, *, fence: int | None = None) -> int:
-        """Move the head to any message of the session, also to one that a rewind left behind."""
+        """Move the head to any message of the session, rewound ones too; return the old head."""
         with self._writing():
             state = self._hold(session_id, fence)
             try:
@@ -59,7 +59,7 @@ class HeadOperations(MessageOperations):
             return state[2]
 
     def _left_behind(self, session_id: str, state: SessionPosition, seq: int) -> Base:
-        """The newest way to the message that the session ever went."""
+        """The start of a branch that continues after a rewound message."""
         key, _, _, next_seq = state
         is_seq = isinstance(seq, int) and not isinstance(seq, bool) and 0 < seq < next_seq
         for (branch,) in self._db.all(_LANES, {"key": key}) if is_seq else ():
@@ -85,9 +85,9 @@ class HeadOperations(MessageOperations):
         self._db.insert_one("live_moves", _MOVES, (key, kind, *before, *after, at))
 
     def undo_rewind(self, session_id: str, *, fence: int | None = None) -> int:
-        """Back to where the session stood before its last rewind, clear or return; the head now.
+        """Undo the last rewind, clear or return, and return the head.
 
-        What was appended since then is left behind in its turn: ``return_to`` finds it.
+        Messages appended since then go off the path; ``return_to`` can restore them.
         """
         with self._writing():
             key, branch, head, _ = self._hold(session_id, fence)

@@ -1,4 +1,4 @@
-"""A conversation of another runtime as a live session that can go on: all of it or nothing."""
+"""Import a conversation of another runtime as a live session, all of it or nothing."""
 
 import msgspec
 
@@ -8,8 +8,8 @@ from session_memory.live.store import SessionStore
 
 
 class ImportedSession(msgspec.Struct, kw_only=True):
-    """``plain_notes``: summaries that could not stand in the place of what they sum up, and were
-    appended as messages instead."""
+    """What was imported. ``plain_notes`` counts summaries that could not become folds and were
+    appended as messages."""
 
     session_id: str
     messages: int = 0
@@ -22,9 +22,9 @@ class ImportedSession(msgspec.Struct, kw_only=True):
 def import_history(
     live: SessionStore, history: History, session_id: str | None = None
 ) -> ImportedSession:
-    """Begin a live session with everything a history holds; by default it keeps its id."""
+    """Create a live session from a history. By default it keeps the history's id."""
     metadata = {**history.about.get("metadata", {}), "imported_from": history.origin}
-    # One transaction for all steps: a session that is half there is none that could go on.
+    # One transaction for all steps, so that no partial session is left after a failure.
     with live._writing():
         created = live.create_session(
             **{name: value for name, value in history.about.items() if name != "metadata"},
@@ -60,13 +60,13 @@ class _Import:
         seen = [message.seq for message in self._live.load_active_messages(self._id)]
         members = seen
         if step.members is not None:
-            wanted = {self._seqs[number] for number in step.members if number in self._seqs}
-            wanted |= {note for number, (_, note) in self._folds.items() if number in step.members}
-            members = [seq for seq in seen if seq in wanted]
+            to_fold = {self._seqs[number] for number in step.members if number in self._seqs}
+            to_fold |= {note for number, (_, note) in self._folds.items() if number in step.members}
+            members = [seq for seq in seen if seq in to_fold]
         head = self._live.head(self._id)
         try:
             if not members:
-                raise CannotFold(self._id, "nothing is left of what it sums up")
+                raise CannotFold(self._id, "none of its messages is in the context")
             fold, note = self._live.record_compaction(
                 self._id,
                 from_seq=members[0],
@@ -83,7 +83,7 @@ class _Import:
             self.done.plain_notes += 1
             return
         self._folds[step.number] = (fold, note)
-        # To go back to a fold is to go back to what was said last before it.
+        # A rewind to a fold goes to the last message before it.
         self._seqs[step.number] = head
         self.done.folds += 1
 
@@ -93,7 +93,7 @@ class _Import:
                 try:
                     self._live.undo_compaction(self._id, self._folds[number][0])
                 except CannotUnfold:
-                    # It does not apply any more, for what it stood for was taken back before.
+                    # The fold no longer applies because its messages were rewound before.
                     continue
         self._live.rewind(self._id, 0 if to is None else self._seqs[to])
         self.done.rewinds += 1

@@ -1,8 +1,8 @@
-"""Leases: one writer at a time, and a fence that every write is checked against.
+"""Leases: the exclusive right to write to a session for some time.
 
-A lease is taken with a higher fence than any before it. The statement that writes checks the fence
-it was shown, so a dispossessed owner cannot write, however late its write arrives. While a lease is
-held and has not run out, whoever shows no fence cannot write either.
+Each lease has a higher fence number than the one before. Every write statement checks the fence it
+is given, so a writer whose lease was taken over cannot write, even if its write arrives late. While
+a lease is valid, a write without a fence is refused too.
 """
 
 from session_memory.core.errors import InvalidRecord
@@ -25,7 +25,7 @@ _RENEW = """
     where session_id = :session and fence = :fence and lease_owner = :owner
     returning fence
 """
-# With a higher fence: what was params back opens nothing any more.
+# The fence grows, so that the released lease cannot be used again.
 _RELEASE = """
     update live_sessions set lease_owner = null, lease_until = 0, fence = fence + 1
     where session_id = :session and fence = :fence and lease_owner = :owner
@@ -41,9 +41,9 @@ class LeaseOperations(LiveConnection):
     def acquire_lease(
         self, session_id: str, owner: str, *, ttl_ms: int = TTL_MS, force: bool = False
     ) -> Lease:
-        """The right to write for ``ttl_ms``, unless another owner has it and it has not run out.
+        """Take the lease for ``ttl_ms``. Refused while another owner holds a valid lease.
 
-        ``force`` takes it all the same, for a person who knows that its owner is gone.
+        ``force`` takes it anyway: use it when you know that the owner is gone.
         """
         at = now()
         params = {"owner": escaped(owner), "until": at + _checked(ttl_ms), "now": at}
@@ -59,17 +59,17 @@ class LeaseOperations(LiveConnection):
     def renew_lease(self, lease: Lease, *, ttl_ms: int = TTL_MS) -> Lease:
         until = now() + _checked(ttl_ms)
         with self._writing():
-            if self._db.one(_RENEW, {**_given(lease), "until": until}) is None:
+            if self._db.one(_RENEW, {**_params(lease), "until": until}) is None:
                 raise self._refusal(lease.session_id, lease.fence)
         return Lease(lease.session_id, lease.owner, lease.fence, until)
 
     def release_lease(self, lease: Lease) -> bool:
-        """Give it back; False when it was lost already."""
+        """Give the lease back. False if it was lost before."""
         with self._writing():
-            return self._db.one(_RELEASE, _given(lease)) is not None
+            return self._db.one(_RELEASE, _params(lease)) is not None
 
     def lease_holder(self, session_id: str) -> Lease | None:
-        """Who may write now, if it is one alone."""
+        """The valid lease of a session, or None."""
         if not is_usable(session_id):
             return None
         with self._reading():
@@ -85,7 +85,7 @@ def _checked(ttl_ms: int) -> int:
     return ttl_ms
 
 
-def _given(lease: Lease) -> dict[str, object]:
+def _params(lease: Lease) -> dict[str, object]:
     return {
         "session": lease.session_id,
         "owner": escaped(lease.owner),

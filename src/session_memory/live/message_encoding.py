@@ -77,7 +77,7 @@ def encode_fields(
 
 
 def _in_text(content: str) -> tuple[str, str | None]:
-    """As text that every database holds; where that differs from what it was, exactly as well."""
+    """The text for the database; also the exact JSON if the database cannot hold the text."""
     text = escaped(content)
     return text, None if text is content or text == content else to_json(content, "content")
 
@@ -111,14 +111,14 @@ def _whole(number: Any) -> int:
 
 
 def title_of(columns: tuple[Any, ...]) -> str | None:
-    """What a person said, on one line; nothing for what was put in their mouth."""
+    """A person's prompt on one line, as a title; None for results and injected texts."""
     _, role, _, text, blocks, _, call_id, _, meta = columns[:9]
     if role != "user" or call_id is not None or (meta and from_json(meta).get("synthetic")):
         return None
-    said = text if text is not None else text_of(from_json(blocks)) if blocks else ""
-    return escaped(" ".join(said.split())[:TITLE]) or None
+    prompt = text if text is not None else text_of(from_json(blocks)) if blocks else ""
+    return escaped(" ".join(prompt.split())[:TITLE]) or None
 
 
 def key_digest(key: str) -> bytes:
-    """Of any length: an index takes no long keys."""
+    """A hash of the key: keys may be long, and index entries must be short."""
     return sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -35,18 +35,21 @@ _FOLDS = """
 
 class MessageReader(BranchReader):
     def load_active_messages(self, session_id: str) -> list[MessageRow]:
-        """The context: what the model is sent, each message once or behind exactly one note."""
+        """The context, which is what the model is sent: the path with folds applied."""
         with self._reading():
             return self._context(session_id)
 
     def load_path(self, session_id: str) -> list[MessageRow]:
-        """Root to head, as if nothing had ever been folded."""
+        """Every message from the first to the head, without folds."""
         with self._reading():
             _, branch, head = self._position(session_id)
             return self._path(session_id, list(self._segments(branch, head)))
 
     def load_all_messages(self, session_id: str) -> list[MessageRow]:
-        """Everything ever appended or inherited, by seq; ``state`` says where it is now."""
+        """Every message ever appended or inherited, by seq.
+
+        ``state`` says whether it is in the context, folded, or rewound.
+        """
         with self._reading():
             key, branch, head = self._position(session_id)
             path = self._path(session_id, list(self._segments(branch, head)))
@@ -63,13 +66,13 @@ class MessageReader(BranchReader):
         return [every[seq] for seq in sorted(every)]
 
     def load_tail(self, session_id: str, count: int = 50) -> list[MessageRow]:
-        """The last ``count`` messages of the path; costs the same however long it is."""
+        """The last ``count`` messages of the path. The cost does not depend on its length."""
         with self._reading():
             _, branch, head = self._position(session_id)
             return self._messages(session_id, self._last_rows(self._segments(branch, head), count))
 
     def get_message(self, session_id: str, seq: int) -> MessageRow | None:
-        """A message of this session or of the past it shares, on its path or off it."""
+        """One message of the session or of its inherited past, rewound or not; None if unknown."""
         if not is_usable(session_id) or not isinstance(seq, int) or not 0 < seq < 2**63:
             return None
         with self._reading():
@@ -97,7 +100,7 @@ class MessageReader(BranchReader):
         return message
 
     def head(self, session_id: str) -> int:
-        """The seq of the last message that was added to the path; 0 while there is none."""
+        """The seq of the last message of the path; 0 if the path is empty."""
         with self._reading():
             return self._position(session_id)[2]
 
@@ -112,7 +115,7 @@ class MessageReader(BranchReader):
         return self._messages(session_id, self._rows(segments))
 
     def _context(self, session_id: str) -> list[MessageRow]:
-        """Without reading what lies behind a note."""
+        """The context. Folded messages are not read."""
         key, branch, head = self._position(session_id)
         segments = list(self._segments(branch, head))
         folds, notes = self._folds(session_id, key)
@@ -128,7 +131,7 @@ class MessageReader(BranchReader):
     def _folds(
         self, session_id: str, key: int
     ) -> tuple[list[CompactionRow], dict[int, MessageRow]]:
-        """Every fold of the session in their order, and the notes that stand for them."""
+        """Every fold of the session in order, and their notes by seq."""
         folds, notes = [], {}
         for row in self._db.all(_FOLDS, {"key": key}):
             folds.append(to_fold(session_id, row))
@@ -142,13 +145,13 @@ class MessageReader(BranchReader):
         try:
             return self._made(session_id, rows, decode)
         except msgspec.DecodeError:
-            # Something odd is among them: half a surrogate pair, or a number that is none.
+            # msgspec refuses lone surrogates and NaN; the slower decoder reads them.
             return self._made(session_id, rows, from_json)
 
     def _made(
         self, session_id: str, rows: Sequence[Row], load: Callable[[str], Any]
     ) -> list[MessageRow]:
-        """Written out, for a context has tens of thousands of them."""
+        """Make the messages. No helper functions: a context may have tens of thousands of rows."""
         make, active = MessageRow, MessageState.ACTIVE
         made = []
         for row in rows:

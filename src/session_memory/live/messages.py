@@ -55,11 +55,11 @@ class MessageOperations(MessageReader, SessionOperations):
         expect: int | None = None,
         fence: int | None = None,
     ) -> int:
-        """Add a message below the head and move the head to it; its seq.
+        """Append a message after the head and return its seq. It becomes the new head.
 
-        ``key`` makes a repeated append a no-op that gives the first one's seq; ``expect`` is the
-        head the caller believes in; ``fence`` is that of its lease. A draft becomes a session with
-        its first message, in the same transaction.
+        With a ``key``, a repeated append adds nothing and returns the first seq. With ``expect``,
+        the append is refused unless that is the head. ``fence`` is the caller's lease. A draft
+        becomes a session with its first message, in the same transaction.
         """
         row = encode_fields(role, content, tool_calls, tool_call_id, name, round_index, meta, now())
         return self._append(session_id, (row,), key, expect, fence)[0]
@@ -73,7 +73,7 @@ class MessageOperations(MessageReader, SessionOperations):
         expect: int | None = None,
         fence: int | None = None,
     ) -> list[int]:
-        """Add several, all or none; their seqs."""
+        """Append several messages, all or none, and return their seqs."""
         if not messages:
             return []
         at = now()
@@ -108,7 +108,7 @@ class MessageOperations(MessageReader, SessionOperations):
     def _advance(
         self, session_id: str, count: int, expect: int | None = None, fence: int | None = None
     ) -> tuple[int, int, int, str | None]:
-        """Take the next ``count`` seqs: ``(session key, lane, new head, title)``."""
+        """Reserve ``count`` seqs. Returns ``(session key, branch, new head, title)``."""
         params = {"session": session_id, "now": now(), "count": count}
         key, branch, head, title = self._changed(_ADVANCE, session_id, fence, expect, params)
         return key, branch, head, title
@@ -129,15 +129,15 @@ class MessageOperations(MessageReader, SessionOperations):
         self._db.execute(_KEEP_BODY, params)
 
     def _appended(self, session_id: str, key: str) -> Sequence[int]:
-        """The seqs of an earlier append with the same key, in this session."""
-        # Held first: of two that come with one key at once, the second must see the first.
+        """The seqs of an earlier append to this session with the same key."""
+        # The lock comes first: of two appends with one key, the second must see the first.
         session_key = self._lock_row(session_id)[0]
         params = {"key": session_key, "append": key_digest(key)}
         found = self._db.one(_FIND_KEY, params)
         return () if found is None else range(found[0], found[0] + found[1])
 
     def _name(self, session_key: int, rows: Iterable[EncodedMessage]) -> None:
-        """The first thing a person said is the title, until somebody gives a better one."""
+        """Use the first prompt as the title of a session without one."""
         for columns, _ in rows:
             if title := title_of(columns):
                 self._db.execute(_SET_TITLE, {"key": session_key, "title": title})

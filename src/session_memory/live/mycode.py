@@ -1,8 +1,8 @@
-"""mycode's names and shapes over the live store, so that a runtime can change its import.
+"""mycode's session store on top of the live store, so that mycode only changes its import.
 
 Sessions are plain dicts (``{"session": meta, "messages": [...]}``), messages are lists of blocks,
-``compact`` and ``rewind`` are events one appends. Loading writes nothing: whoever takes over a
-session that was interrupted says so with `SessionStore.repair_session`.
+and ``compact`` and ``rewind`` are events to append. Loading writes nothing: after an interruption
+call `SessionStore.repair_session`.
 """
 
 import asyncio
@@ -69,11 +69,8 @@ T = TypeVar("T")
 SessionData = dict[str, Any]
 
 
-# ---------------------------------------------------------------- the store
-
-
 class MycodeSessionStore:
-    """One store for every session; ``place`` is a file or a ``postgresql://`` address."""
+    """All sessions of one store. ``place`` is a file or a ``postgresql://`` address."""
 
     def __init__(self, place: str | Path | None = None, *, durability: str = "full") -> None:
         self._live = LiveStore.open(place, durability=durability)
@@ -92,7 +89,7 @@ class MycodeSessionStore:
         cwd: str,
         api_base: str | None,
     ) -> SessionData:
-        """A session that is on no disk until `append_message` is called with its id."""
+        """Prepare a session without storing it. `append_message` with its id stores it."""
         draft = self._draft(None, title, provider=provider, model=model, cwd=cwd, api_base=api_base)
         now = iso_time(None)
         session = {
@@ -118,7 +115,7 @@ class MycodeSessionStore:
         cwd: str,
         api_base: str | None,
     ) -> SessionData:
-        """A new session; an id that is taken is refused, and what it names stays as it is."""
+        """Create a session. Refused if the id is taken."""
         settings = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
         draft = self._draft(session_id, title, **settings)
 
@@ -143,7 +140,7 @@ class MycodeSessionStore:
         return None if row is None else _to_meta(row)
 
     def load_session_sync(self, session_id: str) -> SessionData | None:
-        """What the model is sent, and nothing is written, whoever is at work meanwhile."""
+        """The session with its context, or None if it does not exist. Nothing is written."""
         try:
             return self._loaded(check_id(session_id))
         except UnknownLiveSession:
@@ -161,12 +158,12 @@ class MycodeSessionStore:
         await _in_thread(clear)
 
     async def delete_session(self, session_id: str) -> None:
-        """Hide it; only ``forget`` erases. Its id is not settings out again."""
+        """Close the session. Its data stays until ``forget``; its id cannot be used again."""
         check_id(session_id)
         await _in_thread(lambda: self._live.close_session(session_id))
 
     async def repair_session(self, session_id: str) -> int:
-        """Give every call that was interrupted an error result behind it; how many there were."""
+        """Add an error result for every interrupted call; return their number."""
         return len(await _in_thread(lambda: self._live.repair(check_id(session_id))))
 
     # ------------------------------------------------------------ messages
@@ -181,7 +178,7 @@ class MycodeSessionStore:
         cwd: str,
         api_base: str | None,
     ) -> None:
-        """Append a message, or a ``compact`` or ``rewind`` event; the first makes the session."""
+        """Append a message, or a ``compact`` or ``rewind`` event. Creates the session if new."""
         settings = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
         draft = self._draft(session_id, None, **settings)
         await _in_thread(lambda: self._append(draft, message))
@@ -198,7 +195,7 @@ class MycodeSessionStore:
                 self._live.append_message(draft, role=str(role), content=content, meta=meta or None)
 
     async def append_rewind(self, session_id: str, rewind_to: int) -> None:
-        """Leave the first ``rewind_to`` of the messages that `load_session` shows."""
+        """Rewind so that the first ``rewind_to`` messages of `load_session` remain."""
         check_id(session_id)
 
         def rewind() -> None:
@@ -214,7 +211,7 @@ class MycodeSessionStore:
             if not is_place(rewind_to, len(ends)):
                 raise NotOnPath(session_id, rewind_to)
             to = ends[rewind_to - 1] if rewind_to else 0
-            # Somebody may have appended meanwhile: then what is visible is looked at again.
+            # HeadMoved: somebody appended meanwhile, so look at the messages again.
             with suppress(HeadMoved):
                 self._live.rewind(session_id, to, expect=head)
                 return
@@ -252,7 +249,7 @@ class MycodeSessionStore:
         return {"session": _to_meta(row), "messages": [m for m, _ in self._visible(session_id)]}
 
     def _visible(self, session_id: str) -> list[tuple[Message, int]]:
-        """What a reader sees, each message with the seq at which the path ends behind it."""
+        """The context, each message with the seq to rewind to so that it stays the last one."""
         context = self._live.load_active_messages(session_id)
         ends = {fold.note_seq: fold.to_seq for fold in self._live.list_compactions(session_id)}
 
@@ -289,7 +286,7 @@ def _to_meta(row: SessionRow) -> Message:
 
 
 async def _in_thread(operation: Callable[[], T]) -> T:
-    # Shielded: a caller that is cancelled does not wait, and what it began still ends whole.
+    # Shielded: a cancelled caller returns at once, and its operation still completes.
     return await asyncio.shield(asyncio.to_thread(operation))
 
 
@@ -297,5 +294,5 @@ def _directory(cwd: str) -> str:
     return os.path.abspath(cwd)  # noqa: PTH100
 
 
-# mycode calls it so: a runtime only changes the module it imports from.
+# mycode's own name for the class.
 SessionStore = MycodeSessionStore

@@ -57,7 +57,7 @@ def tool_result_block(
     content: list[Message] | None = None,
     meta: Message | None = None,
 ) -> Message:
-    """``model_text`` is what the model is told, ``display_text`` what a person is shown."""
+    """``model_text`` is sent to the model, ``display_text`` is shown to a person."""
     result = {
         "type": "tool_result",
         "tool_use_id": tool_use_id,
@@ -76,7 +76,7 @@ def build_compact_event(
     compacted_count: int,
     usage: Message | None = None,
 ) -> Message:
-    """To be appended: everything visible so far is then behind the summary."""
+    """An event to append: it replaces all visible messages by the summary."""
     meta = {"provider": provider, "model": model, "compacted_count": compacted_count}
     full_meta = meta if usage is None else {**meta, "usage": usage}
     return build_message("compact", [text_block(summary_text)], meta=full_meta)
@@ -87,7 +87,7 @@ def build_rewind_event(rewind_to: int) -> Message:
 
 
 def apply_compact(messages: Sequence[Message]) -> list[Message]:
-    """A raw log with its last ``compact`` event as the summary that the model is sent."""
+    """A raw log from its last ``compact`` event on, with that event as a summary."""
     places = [at for at, message in enumerate(messages) if message.get("role") == "compact"]
     if not places:
         return list(messages)
@@ -96,7 +96,7 @@ def apply_compact(messages: Sequence[Message]) -> list[Message]:
 
 
 def apply_rewind(messages: Sequence[Message]) -> list[Message]:
-    """A raw log with its ``rewind`` events carried out, each on what was visible at its moment."""
+    """A raw log with its ``rewind`` events applied in order."""
     visible: list[Message] = []
     for message in messages:
         if message.get("role") != "rewind":

@@ -1,4 +1,4 @@
-"""Pending calls, derived from the log; repair and abort, which are explicit and recorded."""
+"""Pending calls, which are calls without a result: find them, repair them, abort them."""
 
 from typing import Any
 
@@ -23,11 +23,14 @@ _ROUND = """
 
 class PendingOperations(MessageOperations):
     def pending(self, session_id: str) -> list[PendingCall]:
-        """Calls without a result, wherever on the path they stand. Reading writes nothing."""
+        """Every call on the path without a result. Nothing is written."""
         return pending_in(self.load_path(session_id))
 
     def resume_plan(self, session_id: str) -> ResumePlan:
-        """What a run that takes over has to do: exactly the missing calls, else what is next."""
+        """What a runtime does next when it resumes the session.
+
+        ``run_tools`` (the pending calls), ``ask_model`` or ``wait_for_user``.
+        """
         path = self.load_path(session_id)
         missing = pending_in(path)
         if missing:
@@ -36,13 +39,13 @@ class PendingOperations(MessageOperations):
         return ResumePlan(session_id, "wait_for_user" if waits else "ask_model")
 
     def repair(self, session_id: str, *, fence: int | None = None) -> list[int]:
-        """Give every dangling call an error result, right behind the message that made it."""
+        """Add an error result for every pending call, right after the message with the call."""
         return self._answer_pending(session_id, INTERRUPTED, fence)
 
     def abort_pending(
         self, session_id: str, reason: str = ABORTED, *, fence: int | None = None
     ) -> list[int]:
-        """Answer every pending call with an error that says so; the seqs of the answers."""
+        """Add an error result with ``reason`` for every pending call; return the seqs."""
         return self._answer_pending(session_id, reason, fence)
 
     def _answer_pending(self, session_id: str, text: str, fence: int | None) -> list[int]:
@@ -88,14 +91,17 @@ class PendingOperations(MessageOperations):
             self._change(_ROUND, session_id, fence, round=round_index)
 
     def set_pending(self, session_id: str, pending: dict[str, Any] | None) -> bool:
-        """Accepted for those who kept it by hand; whether it agrees with the log, which counts."""
+        """Compare ``pending`` with the stored messages: True if they agree. Nothing is written.
+
+        Runtimes that keep pending calls themselves can call this; the messages decide.
+        """
         calls = {call.call_id for call in self.pending(session_id)}
         named = (pending or {}).get("tool_call_ids")
         return calls == set(named) if isinstance(named, list) else bool(pending) == bool(calls)
 
 
 def _as_state(path: list[MessageRow], calls: list[PendingCall]) -> dict[str, Any] | None:
-    """In the shape in which runtimes kept it themselves."""
+    """Pending calls in the shape that runtimes use for their own state."""
     if not calls:
         return None
     seq = calls[-1].seq

@@ -1,4 +1,4 @@
-"""The rows of the live store, in the words of the runtimes that use it. Values only, no I/O."""
+"""The records that the live store returns. Values only, no I/O."""
 
 from enum import StrEnum
 from typing import Any
@@ -12,7 +12,7 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """``closed`` sessions are hidden; their usage stays, and only ``forget`` erases them."""
+    """``closed`` sessions are hidden. Their usage still counts; only ``forget`` erases them."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"
@@ -20,7 +20,10 @@ class SessionStatus(StrEnum):
 
 
 class SubagentLifecycle(StrEnum):
-    """How long a subagent's session lasts: its own run, its parent's life, or its own life."""
+    """When a subagent's session is closed.
+
+    ``ephemeral``: when it completes. ``linked``: with its parent. ``detached``: by itself.
+    """
 
     EPHEMERAL = "ephemeral"
     LINKED = "linked"
@@ -28,7 +31,7 @@ class SubagentLifecycle(StrEnum):
 
 
 class MessageState(StrEnum):
-    """``active``: in the context; ``compacted_out``: behind a note; ``rewound``: off the path."""
+    """``active``: in the context. ``compacted_out``: folded. ``rewound``: off the path."""
 
     ACTIVE = "active"
     COMPACTED_OUT = "compacted_out"
@@ -60,7 +63,7 @@ class SessionRow(msgspec.Struct, kw_only=True):
 
 
 class MessageRow(msgspec.Struct, gc=False):
-    """One message. ``content`` is text, or a list of blocks, as it was appended."""
+    """One message. ``content`` is a text or a list of blocks, as it was appended."""
 
     session_id: str
     seq: int
@@ -74,11 +77,11 @@ class MessageRow(msgspec.Struct, gc=False):
     meta: dict[str, Any] = {}
     created_at: int = 0
     stands_after: int | None = None
-    """The message behind which a repair stands, wherever the head was when it was made."""
+    """For a repair: the seq of the message it comes right after."""
 
 
 class CompactionRow(msgspec.Struct, kw_only=True):
-    """A fold: ``members`` are the exact messages and notes that the note stands for."""
+    """A fold. ``members`` are the seqs of the messages and notes that it hides."""
 
     session_id: str
     compact_seq: int
@@ -94,7 +97,7 @@ class CompactionRow(msgspec.Struct, kw_only=True):
 
 
 class PendingCall(msgspec.Struct, frozen=True):
-    """A tool call without a result, and the message that made it."""
+    """A tool call without a result. ``seq`` is the message with the call."""
 
     call_id: str
     name: str | None
@@ -111,7 +114,7 @@ class SessionStateRow(msgspec.Struct, kw_only=True):
 
 
 class UsageRow(msgspec.Struct, kw_only=True):
-    """What one model call used; buckets as the provider gave them."""
+    """The usage of one model call, with the provider's figures."""
 
     session_id: str
     send_index: int
@@ -126,7 +129,7 @@ class UsageRow(msgspec.Struct, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """The right to write to a session: every write may show its ``fence``; an old one fails."""
+    """The exclusive right to write to a session. Pass its ``fence`` to every write."""
 
     session_id: str
     owner: str
@@ -135,7 +138,7 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 class ResumePlan(msgspec.Struct, frozen=True):
-    """What a runtime does next: run ``calls``, then ask the model, or wait for the person."""
+    """What a runtime does next: ``run_tools`` (``calls``), ``ask_model`` or ``wait_for_user``."""
 
     session_id: str
     next: str

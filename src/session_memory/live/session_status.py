@@ -44,7 +44,7 @@ _ADOPT = """
 
 class StatusOperations(SessionOperations):
     def archive_session(self, session_id: str, *, fence: int | None = None) -> None:
-        """It stays readable and refuses appends."""
+        """Archive a session: it stays readable and refuses appends."""
         with self._writing():
             self._change(_SET_STATUS, session_id, fence, status=SessionStatus.ARCHIVED.value)
 
@@ -66,11 +66,10 @@ class StatusOperations(SessionOperations):
     def close_session(
         self, session_id: str, *, cascade: bool = True, fence: int | None = None
     ) -> int:
-        """Hide a session, with what lives as long as it does; how many were hidden.
+        """Hide a session and its subagents; return how many sessions were closed.
 
-        Its linked and ephemeral subagents go with it, at any depth; detached ones go on without a
-        parent. Without ``cascade`` all of them do. Nothing is erased: usage still counts, and
-        whoever knows the id can read it.
+        Detached subagents stay open and lose their parent; without ``cascade`` all subagents do.
+        Nothing is erased: the usage still counts, and the session can be read by its id.
         """
         with self._writing():
             if self._session(session_id) is None:
@@ -89,7 +88,7 @@ class StatusOperations(SessionOperations):
         return closed
 
     def reopen_session(self, session_id: str) -> None:
-        """Bring one closed session back, and to it those subagents that went on without it."""
+        """Reopen one closed session. Subagents that lost it as a parent get it back."""
         with self._writing():
             if self._session(session_id) is None:
                 raise UnknownLiveSession(session_id)
@@ -99,7 +98,7 @@ class StatusOperations(SessionOperations):
     def finish_subagent(
         self, session_id: str, *, completed: bool = True, fence: int | None = None
     ) -> bool:
-        """An ephemeral subagent that completed is closed; whether it was."""
+        """Close an ephemeral subagent that completed. Returns whether it was closed."""
         with self._writing():
             row = self._session(session_id)
             if row is None or row.status == SessionStatus.CLOSED:

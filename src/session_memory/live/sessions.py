@@ -1,4 +1,4 @@
-"""Sessions: create, draft, find, archive and close; subagents with their lifecycle."""
+"""Create sessions, draft them and find them."""
 
 import secrets
 from typing import Any
@@ -54,7 +54,7 @@ _BY_ID = f"{_SELECT} where session_id = :session"
 _CHILDREN = f"""
     {_SELECT} where parent_session_id = :session and status <> 'closed' order by created_at, s.id
 """
-# Whoever wants the next page names the last session of the one before: clocks tie, ids do not.
+# A page starts after the last session of the page before. The id breaks ties of equal times.
 _LIST = f"""
     {_SELECT} where status <> 'closed' and kind <> :without
     and (cast(:cwd as text) is null or cwd = :cwd)
@@ -114,7 +114,7 @@ _DRAFTABLE = frozenset(
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A session that is nothing yet: the first message makes it one."""
+    """A session that is not stored yet. Appending the first message creates it."""
 
     session_id: str
     fields: dict[str, Any]
@@ -138,8 +138,8 @@ class SessionOperations(LiveConnection):
         cwd: str | None = None,
         api_base: str | None = None,
     ) -> str:
-        """A new session; with a parent, a subagent one level deeper. Its id."""
-        wanted = check_id(session_id) if session_id is not None else new_session_id()
+        """Create a session and return its id. With a parent it is a subagent."""
+        new_id = check_id(session_id) if session_id is not None else new_session_id()
         fields = {
             "system_prompt": system_prompt,
             "model": model,
@@ -155,14 +155,14 @@ class SessionOperations(LiveConnection):
             "api_base": api_base,
         }
         with self._writing():
-            if not self._create_if_new(wanted, fields):
-                raise SessionExists(wanted)
-        return wanted
+            if not self._create_if_new(new_id, fields):
+                raise SessionExists(new_id)
+        return new_id
 
     def draft_session(self, *, session_id: str | None = None, **fields: Any) -> Draft:
-        """A session that is on no disk until its first message is appended, to the draft.
+        """Prepare a session without storing it. Appending the first message to it stores it.
 
-        Takes what `create_session` takes.
+        Takes the arguments of `create_session`.
         """
         unknown = sorted(fields.keys() - _DRAFTABLE)
         if unknown:
@@ -170,7 +170,7 @@ class SessionOperations(LiveConnection):
         return Draft(check_id(session_id) if session_id is not None else new_session_id(), fields)
 
     def _create_if_new(self, session_id: str, fields: dict[str, Any]) -> bool:
-        """Make a session; False when there is one of that name, which stays as it is."""
+        """Create a session. False if the id is taken; that session stays as it is."""
         depth, kind = 0, SessionKind(fields.get("kind") or SessionKind.ROOT)
         if fields.get("parent_session_id") is not None:
             depth, kind = self._depth_below(fields["parent_session_id"]), SessionKind.SUBAGENT
@@ -214,7 +214,7 @@ class SessionOperations(LiveConnection):
         return int(key)
 
     def _depth_below(self, parent: str) -> int:
-        # Held, so that nobody closes the parent while a child of it is made.
+        # The update locks the parent, so that nobody closes it while its child is created.
         found = self._db.value(_PARENT, {"session": parent}) if is_usable(parent) else None
         if found is None:
             raise UnknownLiveSession(parent)
@@ -223,7 +223,7 @@ class SessionOperations(LiveConnection):
         return int(found) + 1
 
     def get_session(self, session_id: str, *, with_closed: bool = False) -> SessionRow | None:
-        """None where there is no such session; a closed one only where asked for."""
+        """The session, or None if it does not exist. A closed one only with ``with_closed``."""
         with self._reading():
             found = self._session(session_id)
         if found is None or (found.status == SessionStatus.CLOSED and not with_closed):
@@ -245,11 +245,12 @@ class SessionOperations(LiveConnection):
         limit: int = PAGE,
         with_subagents: bool = False,
     ) -> list[SessionRow]:
-        """By the time of their last change, newest first; ``after`` is the last of a page before.
+        """Sessions that are not closed, the last changed first.
 
-        ``since`` and ``until`` bound that time, in milliseconds.
+        ``after`` is the last session of the previous page. ``since`` and ``until`` limit the time
+        of the last change, in milliseconds.
         """
-        wanted = {
+        params = {
             "cwd": stored_text(cwd),
             "status": None if status is None else SessionStatus(status).value,
             "since": since,
@@ -260,7 +261,7 @@ class SessionOperations(LiveConnection):
             "without": "" if with_subagents else SessionKind.SUBAGENT.value,
         }
         with self._reading():
-            return [to_session(row) for row in self._db.all(_LIST, wanted)]
+            return [to_session(row) for row in self._db.all(_LIST, params)]
 
     def latest_session(self, *, cwd: str | None = None) -> SessionRow | None:
         return next(iter(self.list_sessions(cwd=cwd, limit=1)), None)

@@ -1,19 +1,17 @@
-"""A message in the shape a caller wants, whichever it was appended in.
+"""Convert messages between blocks and flat chat.
 
-Blocks and flat chat say the same in other words: a call is a ``tool_use`` block or an entry of
-``tool_calls``, a result a ``tool_result`` block or a message of role ``tool``. One message of
-blocks may be several flat ones, since each result is a message there.
+A call is a ``tool_use`` block or an entry of ``tool_calls``. A result is a ``tool_result`` block or
+a message with role ``tool``. One message with several result blocks becomes several chat messages.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from session_memory.live.blocks import calls_in, text_of
+from session_memory.live.blocks import TEXT_TYPES, calls_in, text_of
 from session_memory.live.rows import MessageRow
 
 SHAPES = ("blocks", "chat")
-WORDS = ("text", "input_text", "output_text")
 
 Shaped = dict[str, Any]
 
@@ -61,12 +59,12 @@ def as_chat(message: MessageRow) -> Iterator[Shaped]:
 
 def _flat(message: MessageRow) -> Shaped:
     blocks = [b for b in message.content or () if isinstance(b, dict)]
-    said = [b for b in blocks if b.get("type") not in ("tool_use", "tool_result", "thinking")]
+    visible = [b for b in blocks if b.get("type") not in ("tool_use", "tool_result", "thinking")]
     thought = [str(b.get("text") or b.get("thinking") or "") for b in blocks if _is(b, "thinking")]
-    only_words = all(block.get("type") in WORDS for block in said)
+    is_text = all(block.get("type") in TEXT_TYPES for block in visible)
     flat: Shaped = {
         "role": message.role,
-        "content": (text_of(said) if said else None) if only_words else [_part(b) for b in said],
+        "content": (text_of(visible) or None) if is_text else [_part(b) for b in visible],
     }
     if thought:
         flat["reasoning_content"] = "\n".join(thought)
@@ -76,7 +74,7 @@ def _flat(message: MessageRow) -> Shaped:
 
 
 def _about(message: MessageRow) -> Shaped:
-    """What both shapes say in the same words."""
+    """The fields that are the same in both shapes."""
     about: Shaped = {"name": message.name} if message.name else {}
     return {**about, "meta": message.meta} if message.meta else about
 

@@ -1,7 +1,7 @@
 """The skill log: one JSONL file for each session, one line for each call of a skill.
 
-An entry is one ``write`` at the file's end and on disk when `SkillLog.append` returns. What a crash
-or a full disk tore off stays where it is, on a line of its own: it costs itself alone.
+An entry is appended with one ``write`` and is on disk when `SkillLog.append` returns. A line that a
+crash or a full disk cut short stays in the file; only that entry is lost.
 """
 
 import errno
@@ -27,13 +27,13 @@ from session_memory.core.text import short_repr
 from session_memory.store.private_files import make_private, sync_directory
 
 ENDING = ".jsonl"
-# One call of ``write`` takes no more than 2 GiB.
+# One ``write`` call accepts at most 2 GiB.
 LONGEST_LINE = 1 << 30
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class BadLine(NamedTuple):
-    """A line that is no entry of its session: where it stands and why."""
+    """A line that cannot be read as an entry, with its place in the file and the reason."""
 
     offset: int
     length: int
@@ -41,7 +41,7 @@ class BadLine(NamedTuple):
 
 
 class Entries(list[Entry]):
-    """The entries of a log in the order they were written, and beside them what was none."""
+    """The entries of a log in order. ``problems`` lists the lines that could not be read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,13 +49,13 @@ class Entries(list[Entry]):
 
 
 class SkillLog:
-    """The logs in one directory; any number of processes and threads may append to each."""
+    """The logs in one directory. Many processes and threads may append at once."""
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory).expanduser()
 
     def path_of(self, session_id: str) -> Path:
-        """Where a session's log is; an id is checked before anything is made of it."""
+        """The path of a session's log. Raises if the id is not valid."""
         return self.directory / f"{check_native_id('session_id', session_id)}{ENDING}"
 
     def append(self, entry: Entry | Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ class SkillLog:
                 tail.add(line)
 
     def read(self, session_id: str) -> Entries:
-        """The entries of a session, none where there is no log. Waits for nobody."""
+        """The entries of a session; empty without a log. Does not wait for writers."""
         found = Entries()
         path = self.path_of(session_id)
         with _explained(path, "read"):
@@ -98,11 +98,8 @@ def _is_log(entry: "os.DirEntry[str]") -> bool:
     return entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False)
 
 
-# ---------------------------------------------------------------- writing
-
-
 def _line_of(entry: Entry) -> bytes:
-    # In the order of the fields: whose line it is stands at its beginning.
+    # Fields keep their order, so that the session id is at the beginning of the line.
     line = json.dumps(entry.to_dict(), allow_nan=False).encode("ascii") + b"\n"
     if len(line) >= LONGEST_LINE:
         raise InvalidRecord(f"an entry of {len(line):,} bytes is too long", field="Entry")
@@ -110,7 +107,7 @@ def _line_of(entry: Entry) -> bytes:
 
 
 class _Tail:
-    """The end of a log, held under a lock so that nobody heals what another is writing."""
+    """The end of a log, locked so that two writers cannot mix their lines."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -119,7 +116,8 @@ class _Tail:
     def add(self, line: bytes) -> None:
         status = os.fstat(self._file)
         if not status.st_size:
-            # Before the first byte: whoever finds one may rely on the file's name being on disk.
+            # Sync the directory before the first byte, so that a file with data has its name on
+            # disk.
             sync_directory(self._path.parent)
         elif os.pread(self._file, 1, status.st_size - 1) != b"\n":
             line = b"\n" + line
@@ -133,7 +131,7 @@ class _Tail:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor of the file that ``path`` names, with its lock."""
+    """Open the file at ``path`` and lock it. Returns the descriptor."""
     while True:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(path, flags, 0o600)
@@ -150,7 +148,7 @@ def _locked(path: Path) -> int:
 
 
 def _still_names(path: Path, descriptor: int) -> bool:
-    """While we waited for the lock the file may have been moved away, and entries with it."""
+    """Whether ``path`` is still this file: it may have been moved while we waited for the lock."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
@@ -163,11 +161,8 @@ def _keep_private(descriptor: int) -> None:
         os.fchmod(descriptor, 0o600)
 
 
-# ---------------------------------------------------------------- reading
-
-
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:
-    """Offset, length and bytes of every line that is not blank; None for one that is too long."""
+    """Offset, length and bytes of every line that is not blank; bytes are None if too long."""
     offset = 0
     while line := file.readline(LONGEST_LINE):
         length = len(line)
@@ -188,7 +183,7 @@ def _read_line(
     reason = "line too long"
     if line is not None:
         try:
-            # A power cut may leave zeros where a line should be; the next line then follows them.
+            # A power cut may leave zero bytes before a line.
             entry = Entry.from_json(line.lstrip(b"\0"))
         except InvalidRecord as error:
             reason = str(error) if line.endswith(b"\n") else "unfinished last line"
@@ -200,17 +195,14 @@ def _read_line(
     found.problems.append(BadLine(offset, length, reason))
 
 
-# ---------------------------------------------------------------- refusals
-
-
 def _refuse_other_than_file(path: Path, descriptor: int) -> None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise UnsafePath(f"{path} is no file", "Move it out of the way, or name another directory.")
+        raise UnsafePath(f"{path} is not a file", "Move it away, or use another directory.")
 
 
 @contextmanager
 def _explained(path: Path, what: str) -> Iterator[None]:
-    """The errors of the operating system in our words; the path is always named."""
+    """Turn errors of the operating system into errors with the path and a hint."""
     try:
         yield
     except SessionMemoryError:
@@ -219,7 +211,7 @@ def _explained(path: Path, what: str) -> Iterator[None]:
         if error.errno in _FULL:
             raise StoreFull(str(path)) from error
         if error.errno == errno.ELOOP:
-            hint = "Look where it leads, and remove it yourself."
+            hint = "Check where the link points, and remove it."
             raise UnsafePath(f"{path} is a link", hint) from error
         hint = "Check the directory, its links and its permissions."
         raise StoreError(f"cannot {what} {path}: {error.strerror}", hint) from error

@@ -1,5 +1,6 @@
-"""How often skills succeed, asked of the store: no log is opened, and events of other agents are
-not looked at. Statuses are kept as they were written; they are normalized here.
+"""Pass rates of skills, computed from the store.
+
+The store keeps statuses as they were written; they are normalized here.
 """
 
 import re
@@ -20,8 +21,8 @@ FAST_FROM, THINKING_BELOW = 0.90, 0.70
 _WINDOW = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
 _UNIT_MS = {"min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
-# The sessions come first, and only those of the skill log: the events of all others, nearly all
-# there are, stay unread. SQLite keeps the order of a cross join.
+# The cross join makes SQLite start with the sessions of the skill log, which are few. It does not
+# read the events of other sessions.
 _COUNT = """
     select t.name, m.name, k.name, c.times, c.verified
     from (
@@ -42,10 +43,10 @@ _COUNT = """
 
 
 class PassRate(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the calls of a skill in a window, of one model or of all.
+    """The calls of a skill in a time window, with one model or with all.
 
-    ``other`` counts statuses that are neither of the three. ``attempts`` are the tries, each
-    counted for the model that made it, and ``verified`` those a run has proved.
+    ``other`` counts calls with an unknown status. ``attempts`` counts attempts for the model that
+    made them; ``verified`` counts those that a run confirmed.
     """
 
     skill: str
@@ -64,13 +65,13 @@ class PassRate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pass_rate(self) -> float | None:
-        """Of the calls that came to a verdict; None while there is none."""
-        judged = self.passed + self.failed
-        return self.passed / judged if judged else None
+        """``passed / (passed + failed)``, or None without such calls."""
+        finished = self.passed + self.failed
+        return self.passed / finished if finished else None
 
     @property
     def advice(self) -> str:
-        """Which model to use: what nearly always works needs no thinking."""
+        """Which model to use: ``fast`` for a high pass rate, ``thinking`` for a low one."""
         rate = self.pass_rate
         if rate is None:
             return SAMPLE
@@ -101,21 +102,21 @@ def pass_rate(
     model: str | None = None,
     now: int | None = None,
 ) -> PassRate:
-    """What became of the calls of ``skill`` within ``window`` before ``now``."""
-    wanted = label(skill)
+    """The pass rate of ``skill`` within ``window`` before ``now``."""
+    name = label(skill)
     by = None if model is None else label(model)
     found = pass_rates(store, window, now=now)
-    rates = [rate for rate in found if rate.skill == wanted and by in (None, rate.model)]
-    return together(rates, PassRate(skill=wanted, window=window, model=by))
+    rates = [rate for rate in found if rate.skill == name and by in (None, rate.model)]
+    return together(rates, PassRate(skill=name, window=window, model=by))
 
 
 def route(store: Store, skill: str, window: str = ALWAYS, *, now: int | None = None) -> str:
-    """``fast``, ``thinking`` or ``sample``: the model that the skill's record asks for."""
+    """``fast``, ``thinking`` or ``sample``: which kind of model to use for the skill."""
     return pass_rate(store, skill, window, now=now).advice
 
 
 def pass_rates(store: Store, window: str = ALWAYS, *, now: int | None = None) -> list[PassRate]:
-    """Every skill by every model that was used for it, in the order of their names."""
+    """The pass rate of every skill with every model, sorted by name."""
     found: dict[tuple[str, str], dict[str, int]] = {}
     params = {"flavor": FLAVOR, "attempt": ATTEMPT, "result": f"{RESULT}%"}
     since = {"always": MIN_MS, "since": _since(window, now)}
@@ -141,7 +142,7 @@ def _add(counts: dict[str, int], **more: int) -> None:
 
 
 def together(rates: Iterable[PassRate], named: PassRate) -> PassRate:
-    """The sum of ``rates``, under the name of ``named``."""
+    """The sum of ``rates``, with the skill, window and model of ``named``."""
     counts: dict[str, int] = {}
     for rate in rates:
         _add(counts, **{name: getattr(rate, name) for name in _SUMMED})
@@ -149,11 +150,11 @@ def together(rates: Iterable[PassRate], named: PassRate) -> PassRate:
 
 
 def _since(window: str, now: int | None) -> int:
-    """The first moment of a window: ``all``, or so many ``min``, ``h``, ``d`` or ``w`` ago."""
+    """The start of a window in milliseconds. A window is ``all``, ``30min``, ``12h``, ``7d``…"""
     if window == ALWAYS:
         return MIN_MS
-    given = _WINDOW.fullmatch(window.strip().lower())
-    if given is None:
+    match = _WINDOW.fullmatch(window.strip().lower())
+    if match is None:
         hint = "Write all, 30min, 12h, 7d or 2w."
-        raise InvalidTime(f"no window: {short_repr(window)}", hint, field="window")
-    return (now_ms() if now is None else now) - int(given[1]) * _UNIT_MS[given[2]]
+        raise InvalidTime(f"invalid window {short_repr(window)}", hint, field="window")
+    return (now_ms() if now is None else now) - int(match[1]) * _UNIT_MS[match[2]]

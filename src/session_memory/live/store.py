@@ -1,7 +1,7 @@
-"""The session store of agent runtimes: an append-only tree of messages with a head.
+"""The session store for agent runtimes: an append-only tree of messages with a head.
 
-Every operation is one transaction: once it returned it is on disk, and nothing in between is ever
-visible, whatever is killed. Nothing is overwritten, so rewinds, folds and closings can be undone.
+Every operation is one transaction. When it returns, it is on disk; a killed process leaves no
+partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone.
 """
 
 import os
@@ -42,18 +42,18 @@ class SessionStore(
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, durability: str = "full") -> "SessionStore":
-        """Open the store at a path or a ``postgresql://`` address, creating it if need be.
+        """Open the store at a path or a ``postgresql://`` address. Create it if it is missing.
 
-        Without one, the store of ``SESSION_MEMORY_STORE``, else the one below the home directory.
+        The default is the store in ``SESSION_MEMORY_STORE``, else the one in the home directory.
 
-        ``durability="full"``: what returned survives a power cut. ``"normal"``: a power cut may
-        take the last calls, never a part of one; a killed process takes nothing.
+        With ``durability="full"``, every operation that returned survives a power cut. With
+        ``"normal"``, a power cut may lose the last operations; a killed process loses nothing.
         """
         if durability not in DURABILITIES:
             hint = f"Choose one of: {', '.join(DURABILITIES)}"
             raise StoreError(f"unknown durability {short_repr(durability)}", hint)
-        given = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
-        db = connect(place_of(given), durability=durability)
+        where = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
+        db = connect(place_of(where), durability=durability)
         try:
             migrate(db, now_ms())
         except BaseException:

@@ -1,7 +1,7 @@
-"""Following a session: what was appended, by whichever process, and then what will be.
+"""Follow a session: get its messages as any process appends them.
 
-A subscriber is resumed by the last seq it saw. Nothing is pushed: the session's revision is looked
-at again and again, which costs one row however long the session is.
+A follower continues after the last seq it saw. It polls the session's revision, which reads one row
+regardless of the session's length.
 """
 
 import time
@@ -34,9 +34,9 @@ class FollowOperations(MessageOperations):
         quiet_for: float | None = None,
         poll: float = POLL_S,
     ) -> Iterator[MessageRow]:
-        """Messages with a higher seq than ``after``, in their order, as they are appended.
+        """Messages with a seq above ``after``, in order, as they are appended.
 
-        Ends when the session is closed, or when nothing came for ``quiet_for`` seconds.
+        Ends when the session is closed, or after ``quiet_for`` seconds without a message.
         """
         quiet_since, wait = time.monotonic(), poll
         seen: int | None = None
@@ -55,7 +55,7 @@ class FollowOperations(MessageOperations):
                 wait = min(wait * 1.5, max(poll, LONGEST_POLL_S))
 
     def messages_after(self, session_id: str, after: int) -> list[MessageRow]:
-        """Everything appended since, on the path or off it, notes included."""
+        """Every message with a seq above ``after``: rewound ones and notes too."""
         with self._reading():
             key = self._position(session_id)[0]
             rows = self._db.all(OF_SESSION, {"key": key, "after": after})
@@ -67,7 +67,7 @@ class FollowOperations(MessageOperations):
         return [found[seq] for seq in sorted(found)]
 
     def _shared(self, key: int) -> int:
-        """The last seq of what a fork shares; below it lies nothing of its own."""
+        """The last seq that a fork inherited; its own messages have higher seqs."""
         forked_from, next_seq = self._db.one(_FORKED, {"key": key}) or (None, 0)
         if forked_from is None:
             return 0

@@ -1,7 +1,7 @@
-"""Threads that work for an event loop: an operation goes in, and its outcome comes back.
+"""Threads that run operations for an event loop.
 
-Like an executor of the standard library, but with one hand-over each way instead of four: an append
-takes less time than those do. What was begun ends, whoever has stopped waiting for it.
+They are faster than the executors of the standard library, whose overhead is larger than an append.
+An operation that has started completes even if its caller was cancelled.
 """
 
 import asyncio
@@ -20,14 +20,15 @@ Queue = SimpleQueue[Work | None]
 
 
 class Threads:
-    """A few threads that take operations in turn, until they are closed."""
+    """Worker threads with one queue."""
 
     def __init__(self, count: int, name: str) -> None:
         self._queue: Queue = SimpleQueue()
-        # Of a store that is left to the garbage the threads end, too.
+        # The threads also end when the store is garbage collected without being closed.
         self._end = weakref.finalize(self, _end, self._queue, count)
         self._end.atexit = False
-        # Nobody has to close a store before the program ends; `_end_all` waits for what was begun.
+        # Daemon threads: a program may exit without closing its store. `_end_all` waits for
+        # operations that have started.
         self._threads = [
             threading.Thread(target=_work, args=(self._queue,), name=f"{name}-{n}", daemon=True)
             for n in range(count)
@@ -37,7 +38,7 @@ class Threads:
         _open.add(self)
 
     def run(self, operation: Callable[[], Any]) -> "asyncio.Future[Any]":
-        """The outcome, to be awaited; one that is cancelled before its turn is not begun."""
+        """Queue an operation and return its future. Cancelling it before it starts skips it."""
         if not self._end.alive:
             raise StoreError("the store is closed")
         loop = asyncio.get_running_loop()
@@ -46,7 +47,7 @@ class Threads:
         return outcome
 
     def close(self) -> None:
-        """After what was put in before has ended."""
+        """Wait for the queued operations, then end the threads."""
         self._end()
         for thread in self._threads:
             thread.join()
@@ -62,11 +63,11 @@ def _work(queue: Queue) -> None:
         loop, outcome, operation = work
         if not outcome.cancelled():
             result, error = _outcome(operation)
-            # A loop that is gone has nobody who waits.
+            # RuntimeError: the event loop is closed, so nobody waits for the outcome.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_tell, outcome, result, error)
+                loop.call_soon_threadsafe(_deliver, outcome, result, error)
             del result, error
-        # Nothing is kept alive while there is nothing to do.
+        # An idle thread must not keep objects alive.
         del work, loop, outcome, operation
 
 
@@ -77,7 +78,7 @@ def _outcome(operation: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def _tell(outcome: "asyncio.Future[Any]", result: Any, error: BaseException | None) -> None:
+def _deliver(outcome: "asyncio.Future[Any]", result: Any, error: BaseException | None) -> None:
     if outcome.cancelled():
         return
     if error is None:

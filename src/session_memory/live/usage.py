@@ -1,4 +1,4 @@
-"""Usage per send and round: every model call is a row, and totals are sums over them."""
+"""Record the usage of model calls: one row for each call; totals are sums over the rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _SEND = """
     where session_id = :session and status = 'active'{guard}
     returning send_index
 """
-# A late answer still counts, whatever became of the session.
+# No status check: the usage of a late answer counts even if the session was closed meanwhile.
 _HOLD = """
     update live_sessions set revision = revision + 1 where session_id = :session{guard}
     returning id, send_index
@@ -55,7 +55,7 @@ _NAMES = (
 
 class UsageOperations(LiveConnection):
     def begin_send(self, session_id: str, *, fence: int | None = None) -> int:
-        """A new send: its number, which usage from now on belongs to."""
+        """Start a new send and return its number. Later usage belongs to it."""
         with self._writing():
             [sent] = self._change(_SEND, session_id, fence)
             return int(sent)
@@ -73,9 +73,9 @@ class UsageOperations(LiveConnection):
         usage: Mapping[str, Any] | None = None,
         fence: int | None = None,
     ) -> None:
-        """What one model call used. Every call is a row: nothing is replaced.
+        """Add the usage of one model call. Nothing is replaced.
 
-        ``usage`` is the provider's own record; it fills in whatever is not said otherwise.
+        ``usage`` is the provider's own record; it supplies the figures that are not passed.
         """
         read, written = cache_tokens(usage)
         prompt = input_tokens(usage) if prompt_tokens is None else prompt_tokens
@@ -105,7 +105,7 @@ class UsageOperations(LiveConnection):
         ]
 
     def usage_totals(self, session_id: str) -> dict[str, int]:
-        """Sums over every send of the session, with the number of calls."""
+        """The sums over all sends of the session, with the number of model calls."""
         with self._reading():
             key, sent = self._used(session_id)
             sums = self._db.one(_TOTALS, {"key": key}) or ()

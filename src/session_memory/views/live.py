@@ -1,4 +1,4 @@
-"""Live sessions as the surfaces show them: which there are, one of them whole, what was said."""
+"""Live sessions as the surfaces show them: a list, one session, or a message on one line."""
 
 import json
 import math
@@ -37,8 +37,8 @@ class LiveList(msgspec.Struct, frozen=True):
         return {"sessions": [jsonable(row) for row in self.sessions]}
 
 
-class LiveView(msgspec.Struct, frozen=True):
-    """One session: where it stands, its messages, and what is open."""
+class LiveSessionView(msgspec.Struct, frozen=True):
+    """One live session with its head, messages, folds, pending calls, usage and subagents."""
 
     session: SessionRow
     head: int
@@ -49,12 +49,12 @@ class LiveView(msgspec.Struct, frozen=True):
     children: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = jsonable(self)
-        return told
+        values: dict[str, Any] = jsonable(self)
+        return values
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """What a compaction put behind its note; nothing where there was nothing to fold."""
+    """The result of a compaction. ``members`` is empty if there was nothing to fold."""
 
     session_id: str
     members: tuple[int, ...] = ()
@@ -62,25 +62,25 @@ class Compacted(msgspec.Struct, frozen=True):
     note_seq: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = jsonable(self)
-        return told
+        values: dict[str, Any] = jsonable(self)
+        return values
 
 
 def live_store(store: Store) -> SessionStore:
-    """The live sessions of a store that is open."""
+    """The live sessions of an open store."""
     return SessionStore(store.db)
 
 
 def find_live(live: SessionStore, text: str) -> str:
-    """The id of the session that ``text`` is, or is the beginning of."""
-    wanted = text.strip()
-    if SESSION_ID.fullmatch(wanted) and live.get_session(wanted) is not None:
-        return wanted
-    if len(wanted) < SHORTEST:
+    """The id of the one session whose id is ``text`` or starts with it."""
+    name = text.strip()
+    if SESSION_ID.fullmatch(name) and live.get_session(name) is not None:
+        return name
+    if len(name) < SHORTEST:
         hint = f"Give at least {SHORTEST} characters; session-memory live list shows them."
         raise AmbiguousSession(f"too short to name a session: {short_repr(text)}", hint)
     ids = [row.session_id for row in live.list_sessions(limit=EVERY, with_subagents=True)]
-    found = [one for one in ids if one.startswith((wanted, PREFIX + wanted))]
+    found = [one for one in ids if one.startswith((name, PREFIX + name))]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -107,11 +107,11 @@ def list_live(
     return LiveList(rows)
 
 
-def show_live(live: SessionStore, session_id: str, which: str = "context") -> LiveView:
+def show_live(live: SessionStore, session_id: str, which: str = "context") -> LiveSessionView:
     row = live.get_session(session_id)
     if row is None:
         raise UnknownLiveSession(session_id)
-    return LiveView(
+    return LiveSessionView(
         session=row,
         head=live.head(session_id),
         messages=messages_of(live, session_id, which),
@@ -123,7 +123,7 @@ def show_live(live: SessionStore, session_id: str, which: str = "context") -> Li
 
 
 def messages_of(live: SessionStore, session_id: str, which: str) -> list[MessageRow]:
-    """What the model is sent, the whole path, or everything that was ever appended."""
+    """The context, the whole path, or every message that was ever appended."""
     match which:
         case "context":
             return live.load_active_messages(session_id)
@@ -133,7 +133,7 @@ def messages_of(live: SessionStore, session_id: str, which: str) -> list[Message
 
 
 def exported(live: SessionStore, session_id: str, which: str, shape: str) -> list[Any]:
-    """The messages as dicts in one shape, ready to be written as JSON."""
+    """The messages in one shape (``blocks`` or ``chat``), as JSON values."""
     rows = messages_of(live, session_id, which)
     return [jsonable(one) for row in rows for one in shaped(row, shape)]
 
@@ -141,9 +141,9 @@ def exported(live: SessionStore, session_id: str, which: str, shape: str) -> lis
 def compact_live(
     live: SessionStore, session_id: str, *, keep: int, note: str | None = None
 ) -> Compacted:
-    """Fold all but the last ``keep`` exchanges, behind ``note`` or a summary made without a model.
+    """Fold all but the last ``keep`` exchanges behind ``note``, or behind a generated summary.
 
-    Refused when somebody moved the session meanwhile: the note would not say what it stands for.
+    Refused if the head moved meanwhile, because the summary would not match the messages.
     """
     head = live.head(session_id)
     context = live.load_active_messages(session_id)
@@ -164,20 +164,20 @@ def compact_live(
 
 
 def gist(message: MessageRow) -> str:
-    """A message in a few words: what it says, calls and answers."""
-    said = [text_of(message.content)]
-    said += [f"→ {call.name}({_arguments(call.arguments)})" for call in calls_in(message)]
-    said += [f"← {call_id} {_answer(message, call_id)}" for call_id in results_in(message)]
-    other = [] if any(said) or not isinstance(message.content, list) else message.content
-    said += [f"[{block.get('type')}]" for block in other if isinstance(block, dict)]
-    return " ".join(filter(None, said)) or f"({message.name or 'empty'})"
+    """A message on one line: its text, its calls and its results."""
+    parts = [text_of(message.content)]
+    parts += [f"→ {call.name}({_arguments(call.arguments)})" for call in calls_in(message)]
+    parts += [f"← {call_id} {_answer(message, call_id)}" for call_id in results_in(message)]
+    other = [] if any(parts) or not isinstance(message.content, list) else message.content
+    parts += [f"[{block.get('type')}]" for block in other if isinstance(block, dict)]
+    return " ".join(filter(None, parts)) or f"({message.name or 'empty'})"
 
 
 def _answer(message: MessageRow, call_id: str) -> str:
     for block in message.content if isinstance(message.content, list) else ():
         if isinstance(block, dict) and block.get("tool_use_id") == call_id:
-            told = block.get("model_text") or block.get("output") or block.get("content")
-            return told if isinstance(told, str) else text_of(told)
+            result = block.get("model_text") or block.get("output") or block.get("content")
+            return result if isinstance(result, str) else text_of(result)
     return ""
 
 
@@ -186,9 +186,9 @@ def _arguments(value: Any) -> str:
 
 
 def jsonable(value: Any, depth: int = 0) -> Any:
-    """Rows and what is in them as plain JSON; numbers that JSON lacks become null.
+    """Records as plain JSON values. NaN and infinities become null.
 
-    What lies deeper than anybody nests is named, not opened: printing it would not end well.
+    Values nested deeper than `DEEPEST` become "…", because encoding them would overflow the stack.
     """
     if depth > DEEPEST:
         return "…"

@@ -13,7 +13,7 @@ from session_memory.views.figures import local
 
 if TYPE_CHECKING:
     from session_memory.live.rows import MessageRow, SessionRow
-    from session_memory.views.live import LiveView
+    from session_memory.views.live import LiveSessionView
 
 SEQ, ROLE = 6, 10
 LONGEST = 200
@@ -48,7 +48,7 @@ def session_lines(rows: "list[SessionRow]", limit: int | None) -> Iterator[str]:
     return table(columns, list(cells), limit) if rows else iter(())
 
 
-def view_lines(view: "LiveView", limit: int | None, *, full: bool) -> Iterator[str]:
+def view_lines(view: "LiveSessionView", limit: int | None, *, full: bool) -> Iterator[str]:
     yield from _header(view)
     yield ""
     for message in view.messages:
@@ -58,7 +58,7 @@ def view_lines(view: "LiveView", limit: int | None, *, full: bool) -> Iterator[s
         yield click.style(safe(told), fg="yellow")
 
 
-def _header(view: "LiveView") -> Iterator[str]:
+def _header(view: "LiveSessionView") -> Iterator[str]:
     row, usage = view.session, view.usage
     calls = f"{usage['llm_calls']} calls in {usage['sends']} sends"
     tokens = f"{usage['prompt_tokens']:,} in, {usage['completion_tokens']:,} out"
