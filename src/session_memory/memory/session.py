@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Cost, Session, SessionEvent, Usage
-from session_memory.memory.arguments import MICRODOLLARS, Names, names, one_of
+from session_memory.memory.arguments import Names, names, one_of
 
 if TYPE_CHECKING:
     from session_memory.derive.bodies import Bodies
@@ -32,19 +32,22 @@ class CostOfSession(msgspec.Struct, frozen=True):
     is counted for them."""
 
     tokens: Cost
-    microdollars: int
-    unpriced_tokens: int
+    amount: "Amount"
 
     @property
     def dollars(self) -> Decimal:
-        return Decimal(self.microdollars) / MICRODOLLARS
+        return self.amount.dollars
+
+    @property
+    def microdollars(self) -> int:
+        return self.amount.microdollars
+
+    @property
+    def unpriced_tokens(self) -> int:
+        return self.amount.unpriced_tokens
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.tokens.to_dict(),
-            "microdollars": self.microdollars,
-            "unpriced_tokens": self.unpriced_tokens,
-        }
+        return {**self.tokens.to_dict(), **msgspec.to_builtins(self.amount)}
 
 
 class SessionEvents:
@@ -189,7 +192,7 @@ class StoredSession:
             amount = session_amounts(self._store, [self.uid])[self.uid]
         else:
             amount = self._amounts()[self.uid]
-        return CostOfSession(self.record.cost, amount.microdollars, amount.unpriced_tokens)
+        return CostOfSession(self.record.cost, amount)
 
     @property
     def cost_with_subagents(self) -> CostOfSession:
@@ -201,7 +204,7 @@ class StoredSession:
         uids = with_subagents(self._store, self.uid)
         records = (self._store.sessions.get(uid) for uid in uids)
         tokens = sum((record.cost for record in records if record is not None), Cost())
-        return CostOfSession(tokens, amount.microdollars, amount.unpriced_tokens)
+        return CostOfSession(tokens, amount)
 
     def audit(self) -> "CostAudit":
         """Every response with its price and the rule that chose it: as ``cost --audit``."""

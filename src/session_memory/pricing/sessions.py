@@ -1,6 +1,7 @@
 """What sessions cost: by themselves, and with the subagents below them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
 import msgspec
 
@@ -8,6 +9,8 @@ from session_memory.pricing.amounts import Asked, charges
 from session_memory.pricing.rates import OwnPrices
 from session_memory.store import Store
 
+# In a dollar.
+MICRODOLLARS = 1_000_000
 # More sessions than this are not named one by one: all are added up, and those picked out.
 NAMED_AT_ONCE = 500
 _SUBAGENTS = """
@@ -24,6 +27,10 @@ class Amount(msgspec.Struct, frozen=True):
 
     microdollars: int = 0
     unpriced_tokens: int = 0
+
+    @property
+    def dollars(self) -> Decimal:
+        return Decimal(self.microdollars) / MICRODOLLARS
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(

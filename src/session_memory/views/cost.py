@@ -6,6 +6,7 @@ grouping the same usage has the same total.
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, tzinfo
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -91,6 +92,10 @@ class Tally:
         return Amount(self.microdollars, self.unpriced_tokens)
 
     @property
+    def dollars(self) -> Decimal:
+        return self.amount.dollars
+
+    @property
     def tokens(self) -> int:
         return sum(self.buckets[:4])
 
@@ -110,6 +115,10 @@ class CostRow(msgspec.Struct, frozen=True):
     tally: Tally
     models: list[str]
     about: dict[str, Any] = {}
+
+    @property
+    def dollars(self) -> Decimal:
+        return self.tally.dollars
 
     def to_dict(self) -> dict[str, Any]:
         return {"key": self.key, **self.tally.to_dict(), "models": self.models, **self.about}
