@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from session_memory.cli.kit.output import Column, table
 from session_memory.cli.lines.json_outline import outline
 from session_memory.render.json_text import to_json
-from session_memory.render.text import cut, safe, safe_lines, width
+from session_memory.render.text import cut, cut_middle, safe, safe_lines, width
 from session_memory.views.figures import count, duration, local, size
 
 ANSI = re.compile(r"\x1b\[")
@@ -50,6 +50,31 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
 @given(st.text(), st.integers(min_value=1, max_value=30))
 def test_a_cut_text_fits(text: str, columns: int) -> None:
     assert width(cut(safe(text), columns)) <= columns
+    assert width(cut_middle(safe(text), columns)) <= columns
+
+
+def test_of_a_path_the_end_is_kept() -> None:
+    path = "frontend/src/components/RemediationHistoryCard.tsx"
+    assert cut_middle(path, 30) == "frontend/…ationHistoryCard.tsx"
+    assert cut_middle(path, len(path)) == path
+
+
+def test_columns_that_matter_less_go_before_a_title_is_cut_short() -> None:
+    columns = (
+        Column("id", flexible=True, middle=True, least=8),
+        Column("turns", right=True, spare=2),
+        Column("cost", right=True, spare=1),
+        Column("title", flexible=True, least=20),
+    )
+    rows = [("0123456789abcdef", "12", "$1.25", "a title of more than twenty columns")]
+    lines = {limit: list(table(columns, rows, limit))[-1] for limit in (50, 40, 36, 28, 24)}
+    assert lines == {
+        50: "0123…789abcdef     12  $1.25  a title of more tha…",
+        40: "012…9abcdef  $1.25  a title of more tha…",
+        36: "0123…789abcdef  a title of more tha…",
+        28: "01…bcdef  a title of more t…",
+        24: "01…bcdef  a title of mo…",
+    }
 
 
 @settings(deadline=None)

@@ -65,6 +65,13 @@ def test_a_subagent_is_named_by_both_beginnings(database, text) -> None:
     assert find_session(holding(PARENT, CHILD, OTHER), text) == CHILD
 
 
+@pytest.mark.parametrize("text", ["7ac31…:a5d20", "7ac31…0c71"])
+def test_an_id_without_its_middle_is_found_as_a_table_shows_it(database, text) -> None:
+    assert find_session(holding(PARENT, CHILD, OTHER), text) == CHILD
+    with pytest.raises(UnknownSession):
+        find_session(holding(PARENT, CHILD, OTHER), "7ac31…zzz")
+
+
 def test_a_beginning_of_several_is_refused_with_their_names(database) -> None:
     with pytest.raises(StoreError) as refused:
         find_session(holding(PARENT, CHILD, OTHER), "7ac3")

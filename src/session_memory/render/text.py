@@ -47,3 +47,20 @@ def cut(text: str, columns: int) -> str:
             break
         kept.append(character)
     return "".join(kept) + "…" if columns > 0 else ""
+
+
+def cut_middle(text: str, columns: int) -> str:
+    """``text`` in at most ``columns`` columns, the middle replaced by an ellipsis: of a path, the
+    end says most, and of an id, the beginning finds it."""
+    if width(text) <= columns:
+        return text
+    if columns < 3:
+        return cut(text, columns)
+    head = (columns - 1) // 3
+    tail, used = "", 0
+    for character in reversed(text):
+        used += _width(character)
+        if used > columns - 1 - head:
+            break
+        tail = character + tail
+    return cut(text, head + 1) + tail

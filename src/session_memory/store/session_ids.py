@@ -65,8 +65,12 @@ class SessionIds:
 
     def beginning(self, parent: str, own: str) -> list[str]:
         """Subagents whose uid begins with ``parent`` and whose own part begins with ``own``."""
-        pattern = f"{like_literal(parent)}%:{like_literal(own)}%"
-        given = {"low": parent, "high": parent + LAST, "pattern": pattern}
+        return self.split(parent, f":{own}")
+
+    def split(self, start: str, later: str) -> list[str]:
+        """The uids that begin with ``start`` and have ``later`` somewhere behind it."""
+        pattern = f"{like_literal(start)}%{like_literal(later)}%"
+        given = {"low": start, "high": start + LAST, "pattern": pattern}
         return [row[0] for row in self._db.all(_LIKE, given)]
 
     def around(self, place: str, most: int) -> list[str]:

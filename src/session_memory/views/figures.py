@@ -49,6 +49,13 @@ def local(time: str | None, style: str = "%Y-%m-%d %H:%M", tz: tzinfo | None = N
         return time
 
 
+def brief_time(time: str | None, tz: tzinfo | None = None) -> str:
+    """A stored time in few columns: ``07-12 06:32`` of this year, ``2025-07-12`` of another."""
+    year = local(time, "%Y", tz)
+    this_year = datetime.now(tz).strftime("%Y")
+    return local(time, "%m-%d %H:%M" if year == this_year else "%Y-%m-%d", tz)
+
+
 def plural(number: int, noun: str, several: str | None = None) -> str:
     """``1 session``, ``2 sessions``, ``3 retries`` of a retry."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"

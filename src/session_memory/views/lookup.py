@@ -16,6 +16,7 @@ from session_memory.views.short_names import short_names
 SHORTEST = 4
 MOST_NAMED = 5
 MOST_COMPARED = 200
+ELLIPSIS = "…"
 
 
 def find_session(store: Store, text: str) -> str:
@@ -64,7 +65,8 @@ class _Lookup:
         return found[0] if found else None
 
     def by_id(self) -> str | None:
-        exact = self.ids.known(self._starts)
+        head, ellipsis, tail = self._text.partition(ELLIPSIS)
+        exact = self._around_ellipsis(head, tail) if ellipsis else self.ids.known(self._starts)
         if len(exact) == 1:
             return exact[0]
         if len(self._text) < SHORTEST:
@@ -75,6 +77,13 @@ class _Lookup:
             number = len(exact) or max(self._count(), len(found))
             raise self._ambiguous(f"{number:,} sessions begin with", found)
         return found[0] if found else None
+
+    def _around_ellipsis(self, head: str, tail: str) -> list[str]:
+        """Ids as a narrow table shows them: the beginning, and what follows the left-out middle."""
+        found = (
+            uid for flavor in self._flavors for uid in self.ids.split(f"{flavor}:{head}", tail)
+        )
+        return _root_of(list(found)) if len(head) >= SHORTEST else []
 
     def _beginning(self) -> list[str]:
         """The session that begins with the text, or several; a session stands for its subagents."""

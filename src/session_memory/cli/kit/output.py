@@ -11,7 +11,7 @@ import click
 
 from session_memory.cli.kit.calling import callable_text
 from session_memory.render.json_text import to_json
-from session_memory.render.text import cut, safe, width
+from session_memory.render.text import cut, cut_middle, safe, width
 
 GAP = "  "
 BATCH = 200
@@ -24,14 +24,19 @@ def print_json(value: Any) -> None:
 
 
 class Column(NamedTuple):
-    """A column of a table; ``flexible`` ones give way when the terminal is narrow. Where that is
-    not enough, when they are down to ``least``, ``spare`` ones are left out, the highest first."""
+    """A column of a table, and what becomes of it on a narrow terminal.
+
+    ``flexible`` columns are cut, at first to no less than ``least``; ``middle`` ones lose their
+    middle and not their end. If that is not enough, columns with the highest ``spare`` are left
+    out, one after the other. At last the flexible ones are cut further.
+    """
 
     title: str
     right: bool = False
     flexible: bool = False
     spare: int = 0
     least: int = NARROWEST
+    middle: bool = False
 
 
 class Cell(NamedTuple):
@@ -88,19 +93,23 @@ def _kept(columns: Sequence[Column], widths: list[int], limit: int | None) -> li
 
 
 def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> None:
+    """Cut the flexible columns, the widest first, until all fit; below ``least`` only when every
+    flexible column is down to it."""
     if limit is None:
         return
-    flexible = [place for place, column in enumerate(columns) if column.flexible]
     missing = sum(widths) + len(GAP) * (len(widths) - 1) - limit
     for _ in range(missing):
-        widest = max(flexible, key=lambda place: widths[place], default=None)
-        if widest is None or widths[widest] <= NARROWEST:
+        for least in ([column.least for column in columns], [NARROWEST] * len(columns)):
+            wide = [n for n, one in enumerate(columns) if one.flexible and widths[n] > least[n]]
+            if wide:
+                widths[max(wide, key=lambda place: widths[place])] -= 1
+                break
+        else:
             return
-        widths[widest] -= 1
 
 
 def _placed(cell: Cell, column: Column, size: int) -> str:
-    text = cut(cell.text, size)
+    text = cut_middle(cell.text, size) if column.middle else cut(cell.text, size)
     blank = " " * (size - width(text))
     styled = click.style(text, **cell.style) if cell.style and text else text
     return blank + styled if column.right else styled + blank

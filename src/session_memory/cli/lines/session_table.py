@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.derive.agents import short_model
 from session_memory.pricing import Amount, shown
-from session_memory.views.figures import count, duration, local
+from session_memory.views.figures import brief_time, count, duration, local
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
     from session_memory.views.sessions import SessionList
 
-NARROW, WIDE = 116, 150
+# From here on there is room for whole dates.
+ROOMY = 116
+# Left out where the output is no terminal.
+_RARE = ("branch", "time", "outcome")
+NOT_ANALYZED = "not analyzed"
 _OUTCOMES: dict[str, dict[str, Any]] = {
     "success": {"fg": "green"},
     "fail": {"fg": "red"},
@@ -28,60 +32,62 @@ def session_lines(
     if not listing.sessions:
         return iter(())
     left_out = _left_out(listing, limit)
-    columns = [column for column in COLUMNS if column.title not in left_out]
-    places = [COLUMNS.index(column) for column in columns]
-    cells = (_cells(session, listing, tz) for session in listing.sessions)
+    places = [n for n, column in enumerate(COLUMNS) if column.title not in left_out]
+    columns = [COLUMNS[place] for place in places]
+    # A title is what people look for: it has two fifths of a wide terminal to itself.
+    least = max(columns[-1].least, (limit or 0) * 2 // 5)
+    columns[-1] = columns[-1]._replace(least=least)
+    is_roomy = limit is None or limit >= ROOMY
+    cells = (_cells(session, listing, tz, is_roomy) for session in listing.sessions)
     return table(columns, [[row[place] for place in places] for row in cells], limit)
 
 
 COLUMNS = (
-    Column("session"),
-    Column("flavor", spare=6),
+    Column("session", flexible=True, middle=True, least=17),
+    Column("flavor", spare=5),
     Column("when", spare=1),
-    Column("host", flexible=True, spare=7),
-    Column("repo", flexible=True, spare=3),
-    Column("branch", flexible=True, spare=8),
-    Column("time", right=True, spare=8),
-    Column("outcome", spare=8),
-    Column("model", flexible=True, spare=8),
-    Column("turns", right=True, spare=5),
-    Column("in", right=True, spare=8),
+    Column("host", flexible=True, spare=9),
+    Column("repo", flexible=True, middle=True, least=12, spare=3),
+    Column("branch", flexible=True, spare=12),
+    Column("time", right=True, spare=11),
+    Column("outcome", spare=7),
+    Column("model", flexible=True, spare=6),
+    Column("turns", right=True, spare=8),
+    Column("in", right=True, spare=13),
     Column("out", right=True, spare=4),
-    Column("cache", right=True, spare=8),
+    Column("cache", right=True, spare=13),
     Column("cost", right=True, spare=2),
-    Column("child", right=True, spare=8),
-    Column("title", flexible=True),
+    Column("child", right=True, spare=10),
+    Column("title", flexible=True, least=36),
 )
 
 
 def _left_out(listing: "SessionList", limit: int | None) -> set[str]:
-    """Columns for which there is no room, or in which every line would say the same."""
+    """Columns in which every line would say the same, and those that few look for."""
     left_out = {"host"} if _is_same(one.host for one in listing.sessions) else set()
-    left_out |= set() if listing.amounts else {"cost"}
-    if limit is not None and limit >= WIDE:
-        return left_out
     left_out |= {"flavor"} if _is_same(one.flavor for one in listing.sessions) else set()
-    left_out |= {"branch", "time", "outcome"}
-    is_narrow = limit is not None and limit < NARROW
-    return left_out | {"host", "model", "in", "cache", "child"} if is_narrow else left_out
+    left_out |= set() if listing.amounts else {"cost"}
+    return left_out | set(_RARE) if limit is None else left_out
 
 
 def _is_same(values: Iterable[str | None]) -> bool:
     return len(set(values)) < 2
 
 
-def _cells(session: "Session", listing: "SessionList", tz: tzinfo | None) -> tuple[str | Cell, ...]:
+def _cells(
+    session: "Session", listing: "SessionList", tz: tzinfo | None, is_roomy: bool
+) -> tuple[str | Cell, ...]:
     """In the order of ``COLUMNS``."""
     cost = session.cost
     return (
         Cell(listing.names[session.session_uid], {"fg": "cyan"}),
         session.flavor,
-        local(session.ended_at, tz=tz),
+        local(session.ended_at, tz=tz) if is_roomy else brief_time(session.ended_at, tz),
         session.host or "-",
         session.repo or "-",
         session.git_branch or "-",
         duration(cost.wall_clock_s),
-        Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True})),
+        _outcome(session),
         short_model(session.model or "-"),
         count(cost.turns),
         count(cost.input_tokens),
@@ -91,6 +97,12 @@ def _cells(session: "Session", listing: "SessionList", tz: tzinfo | None) -> tup
         count(listing.children.get(session.session_uid, 0)),
         _title(session),
     )
+
+
+def _outcome(session: "Session") -> Cell:
+    if session.analyzed_at is None:
+        return Cell(NOT_ANALYZED, {"dim": True})
+    return Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True}))
 
 
 def _title(session: "Session") -> str:

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from session_memory.views.family import AbandonedBranch, FamilyNode, FamilyTree
 
 COLUMNS = (
-    # Whole: subagents of one session differ at the end of their names.
-    Column("session"),
+    # Subagents of one session differ at the end of their names.
+    Column("session", flexible=True, middle=True, least=26),
     Column("when", spare=2),
     Column("turns", right=True, spare=4),
     Column("out", right=True, spare=3),
     Column("cache", right=True, spare=5),
     Column("cost", right=True),
     Column("with subagents", right=True, spare=1),
-    Column("title", flexible=True),
+    Column("title", flexible=True, least=30),
 )
 _RELATIONS: dict[str, dict[str, Any]] = {
     "subagent": {"fg": "blue"},

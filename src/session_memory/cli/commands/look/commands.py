@@ -12,19 +12,15 @@ import click
 from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import (
-    Cell,
-    Column,
     print_json,
     print_lines,
     remark,
-    table,
     terminal_width,
 )
 from session_memory.cli.kit.session_choice import filter_options, refuse_both
 from session_memory.cli.kit.settings import Settings
 
 STATES = ("ok", "failed", "open")
-_STYLES: dict[str, dict[str, Any]] = {"failed": {"fg": "red"}, "ok": {"fg": "green"}}
 
 
 @make_command(
@@ -52,7 +48,7 @@ def command(
     tz: tzinfo | None,
     **filters: Any,
 ) -> None:
-    from session_memory.views.figures import duration, local
+    from session_memory.cli.lines.command_table import command_lines
     from session_memory.views.short_names import short_names
 
     refuse_both(session, filters)
@@ -62,29 +58,7 @@ def command(
     if settings.as_json:
         print_json(listing.to_dict())
         return
-    columns = (
-        Column("session"),
-        Column("seq", right=True),
-        Column("when", spare=1),
-        Column("state"),
-        Column("exit", right=True, spare=3),
-        Column("time", right=True, spare=2),
-        Column("command", flexible=True, least=24),
-    )
-    rows: list[list[str | Cell]] = [
-        [
-            Cell(names.get(ran.session_uid, ran.session_uid), {"fg": "cyan"}),
-            str(ran.seq),
-            local(ran.ts, tz=tz),
-            Cell(ran.state, _STYLES.get(ran.state, {"dim": True})),
-            "-" if ran.exit_code is None else str(ran.exit_code),
-            "-" if ran.duration_ms is None else duration(ran.duration_ms / 1000),
-            ran.command[:2000],
-        ]
-        for ran in listing.commands
-    ]
-    if rows:
-        print_lines(table(columns, rows, terminal_width()))
+    print_lines(command_lines(listing, names, terminal_width(), tz))
     if not listing.total:
         remark(settings, _nothing(state, text))
     elif len(listing.commands) < listing.total:

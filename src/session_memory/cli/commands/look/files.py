@@ -13,11 +13,9 @@ import click
 from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import (
-    Column,
     print_json,
     print_lines,
     remark,
-    table,
     terminal_width,
 )
 from session_memory.cli.kit.session_choice import filter_options, refuse_both
@@ -50,7 +48,7 @@ def command(
     tz: tzinfo | None,
     **filters: Any,
 ) -> None:
-    from session_memory.views.figures import count, local
+    from session_memory.cli.lines.file_table import file_lines
 
     refuse_both(session, filters)
     with settings.memory() as memory:
@@ -58,25 +56,7 @@ def command(
     if settings.as_json:
         print_json(listing.to_dict())
         return
-    # What goes first where there is no room.
-    names = {"read": 0, "edited": 0, "written": 0, "other": 5, "failed": 1, "sessions": 4}
-    columns = (
-        Column("repo", flexible=True, spare=2),
-        Column("file", flexible=True),
-        *(Column(name, right=True, spare=spare) for name, spare in names.items()),
-        Column("last", spare=3),
-    )
-    rows = [
-        [
-            row.repo or "-",
-            row.path,
-            *map(count, (row.reads, row.edits, row.writes, row.other, row.failed, row.sessions)),
-            local(row.last_at, tz=tz),
-        ]
-        for row in listing.files
-    ]
-    if rows:
-        print_lines(table(columns, rows, terminal_width()))
+    print_lines(file_lines(listing, terminal_width(), tz))
     if not listing.total:
         remark(settings, "No call of these sessions named a file.")
     elif len(listing.files) < listing.total:
