@@ -243,7 +243,7 @@ DAMAGES = [
     ("update live_folds set note_seq = 555", "note 555"),
     ("update live_folds set members = 'x'", "members of compaction"),
     ("delete from live_settings", "settings are missing"),
-    ("update live_bodies set length = length + 1", "is not what it was"),
+    ("update live_bodies set length = length + 1", "differs from its hash"),
     ("delete from live_bodies", "is missing"),
 ]
 

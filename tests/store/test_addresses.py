@@ -18,7 +18,7 @@ MISTAKEN = (
 @pytest.mark.parametrize("where", MISTAKEN)
 def test_what_looks_like_an_address_never_becomes_a_file(where, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StoreError, match="neither a file nor the address") as refused:
+    with pytest.raises(StoreError, match="neither a file nor a PostgreSQL address") as refused:
         open_store(where)
     assert SECRET not in f"{refused.value} {refused.value.hint}"
     assert list(tmp_path.iterdir()) == []

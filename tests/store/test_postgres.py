@@ -128,7 +128,7 @@ def test_a_database_that_does_not_exist_comes_with_the_command_to_make_it(server
 def test_a_server_that_does_not_run_says_how_to_look(server_url: str) -> None:
     error = refusal(elsewhere(server_url, port="1"))
     assert "cannot connect to postgresql://tester@127.0.0.1:1/postgres" in str(error)
-    assert error.hint == "See that the server runs: pg_isready -h 127.0.0.1 -p 1"
+    assert error.hint == "Check that the server runs: pg_isready -h 127.0.0.1 -p 1"
 
 
 def test_a_schema_that_does_not_exist_is_named_in_the_hint(server_url: str) -> None:

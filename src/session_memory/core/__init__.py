@@ -1,4 +1,4 @@
-"""Values only: records and their checks, ids, times, errors. Nothing here touches a file.
+"""Values only: records and their checks, ids, times, errors. Nothing here reads or writes files.
 
-Everything else imports this room; it imports no other.
+Every other room may import this one. This one imports no other room.
 """

@@ -1,7 +1,7 @@
-"""A conversation of another runtime, step by step, as a live session can take it over.
+"""A conversation of another runtime as a list of steps, so that a live session can continue it.
 
-Values only. Messages are numbered as their own runtime numbers them; later steps name them so.
-What their model calls used is not part of it: that counts for the session it comes from.
+Values only. Messages keep the numbers of their own runtime, and later steps refer to them by these
+numbers. Token usage is not included: it counts for the session that the conversation came from.
 """
 
 from typing import Any
@@ -10,14 +10,14 @@ import msgspec
 
 
 class MessageStep(msgspec.Struct, frozen=True):
-    """A message, with the fields that a live session appends."""
+    """Append a message. ``message`` has the fields that a live session stores."""
 
     number: int
     message: dict[str, Any]
 
 
 class FoldStep(msgspec.Struct, frozen=True):
-    """A summary in the place of messages: of all that were seen, unless ``members`` names them."""
+    """Replace messages by a summary: those in ``members``, or all earlier ones if it is None."""
 
     number: int
     note: str
@@ -27,7 +27,7 @@ class FoldStep(msgspec.Struct, frozen=True):
 
 
 class RewindStep(msgspec.Struct, frozen=True):
-    """Back to a message or a fold, or to the beginning. ``unfolds`` are taken back as well."""
+    """Go back to message or fold ``to`` (None: to the start), and undo the folds in ``unfolds``."""
 
     to: int | None
     unfolds: tuple[int, ...] = ()
@@ -37,7 +37,7 @@ HistoryStep = MessageStep | FoldStep | RewindStep
 
 
 class History(msgspec.Struct):
-    """``left_out``: how many messages its runtime itself did not send any more, and why."""
+    """``left_out`` counts messages that the runtime no longer sent to its model, by reason."""
 
     origin: str
     native_id: str

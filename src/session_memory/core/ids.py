@@ -1,6 +1,6 @@
-"""Ids: flavors, native ids and the session uid made of both.
+"""Ids: flavors, native ids, and the session uid made of both.
 
-An id is never a path: what passes here holds no separator, no NUL, and is not ``.`` or ``..``.
+An id is never a path. A valid id has no path separator and no NUL, and is not ``.`` or ``..``.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ _UID = re.compile(f"{FLAVOR.pattern}:{NATIVE_ID.pattern}")
 
 
 def make_uid(flavor: str, native_session_id: str) -> str:
-    """``claude`` and ``abc`` give ``claude:abc``; both parts are checked."""
+    """``claude`` and ``abc`` give ``claude:abc``. Raises if a part is not valid."""
     check_flavor("flavor", flavor)
     check_native_id("native_session_id", native_session_id)
     return f"{flavor}:{native_session_id}"
 
 
 def split_uid(uid: str) -> tuple[str, str]:
-    """The flavor and the native id of ``uid``. Native ids may hold colons, flavors never do."""
+    """The flavor and the native id of ``uid``. Only the native id may contain colons."""
     flavor, _, native_session_id = check_uid("session_uid", uid).partition(":")
     return flavor, native_session_id
 
@@ -32,10 +32,10 @@ def is_uid(value: object) -> bool:
 
 
 def fit_native_id(raw: str) -> tuple[str, bool]:
-    """A native id for ``raw``, and whether it had to be changed.
+    """A valid native id for ``raw``, and whether it differs from ``raw``.
 
-    What does not fit becomes ``x-<hash>``, the same for the same ``raw`` on every machine, so
-    that no session is dropped for its name; the caller keeps ``raw`` beside it.
+    A name that is not valid becomes ``x-<hash>``, the same on every machine. So no session is
+    lost because of its name. The caller stores ``raw`` too.
     """
     if NATIVE_ID.fullmatch(raw):
         return raw, False

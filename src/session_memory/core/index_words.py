@@ -1,15 +1,15 @@
-"""Text as words: the one rule by which texts are indexed and questions are read.
+"""How texts become the words of the search index. Indexed texts and queries use the same rule.
 
-A word is a run of ASCII letters and digits, or of letters of any other script, with case and
-accents folded. Scripts that put no blank between words give one word for each character, so that
-any part of a sentence can be found.
+A word is a run of ASCII letters and digits, or a run of letters of another script. Case and accents
+are ignored. In scripts without blanks between words every character is a word, so any part of a
+sentence can be found.
 """
 
 import re
 import unicodedata
 
 LONGEST = 200
-"""Longer words are known by their beginning; texts are compared in full where it matters."""
+"""Longer words are cut to this many characters. Where it matters, the full texts are compared."""
 
 PIECE = 1024 * 1024
 _GAP = re.compile(r"\s")
@@ -31,7 +31,7 @@ _ACCENTS = (0x0300, 0x036F)
 
 
 class _Folding(dict[int, str]):
-    """What each character becomes; filled as they are met. ASCII stays as it is."""
+    """A cache: code of a character → its replacement. ASCII characters stay unchanged."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -40,7 +40,10 @@ class _Folding(dict[int, str]):
 
 
 def _plain(char: str) -> str:
-    """Twice gives the same as ever after; some letters fold to capitals, hence the ``lower``."""
+    """``char`` without case and compatibility forms. A second call gives the final form.
+
+    Some letters fold to capitals, so the result is made lower-case.
+    """
     return unicodedata.normalize("NFKD", char.casefold()).lower()
 
 
@@ -54,7 +57,7 @@ def _folded(char: str) -> str:
     if kind[0] in "LNM":
         alone = any(first <= code <= last for first, last in _UNSPACED)
         return f" {char} " if alone else char
-    # A pictogram is a word of its own; anything else parts words.
+    # A pictogram is a word by itself. Everything else separates words.
     return f" {char} " if kind == "So" else " "
 
 
@@ -64,10 +67,11 @@ _FEW = 16
 
 
 def indexable(text: str) -> str:
-    """The text with nothing in it but words and what parts them; ASCII keeps its case."""
+    """The text with other characters folded or replaced by blanks. ASCII keeps its case."""
     if text.isascii():
         return text
-    # Far quicker than to look at every character: an output has an arrow or a dash in it.
+    # Most texts have few different non-ASCII characters, such as an arrow or a dash. Replacing
+    # each of them is far faster than translating every character.
     others = set(
         text.encode(errors="surrogatepass").translate(None, _ASCII).decode(errors="surrogatepass")
     )
@@ -84,20 +88,22 @@ def words_in(text: str) -> list[str]:
 
 
 def vocabulary(text: str) -> dict[str, None]:
-    """Every word of a text once. A long one is taken in pieces: its words, as a list, would take
-    many times its size."""
-    found: dict[str, None] = {}
+    """Every word of a text once, as keys in order of appearance.
+
+    A long text is split in pieces, because a list of all its words would need much memory.
+    """
+    words: dict[str, None] = {}
     start = 0
     while start < len(text):
         gap = _GAP.search(text, start + PIECE)
         end = gap.start() if gap else len(text)
-        found |= dict.fromkeys(words_in(text[start:end]))
+        words |= dict.fromkeys(words_in(text[start:end]))
         start = end
-    return found
+    return words
 
 
 def folded(text: str) -> str:
-    """For comparing texts as they stand: case and accents do not matter, all else does."""
+    """``text`` without case and accents, for comparing texts character by character."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold())

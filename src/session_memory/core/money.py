@@ -1,13 +1,13 @@
-"""What a user says about money: prices of their own, and limits. Values only."""
+"""Prices and spending limits that a user configures. Values only."""
 
 import msgspec
 
 
 class OwnPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A model's price in dollars for a million tokens (web searches: for a thousand).
+    """A model's price in dollars for a million tokens (web searches: for a thousand searches).
 
-    What is left out costs what it is a part of: reading from the cache and writing to it as much
-    as input, the 1-hour cache as much as the other one. ``fast`` is what fast mode multiplies by.
+    A missing cache price defaults to the input price. A missing 1-hour cache price defaults to the
+    price of the other cache. In fast mode all prices are multiplied by ``fast``.
     """
 
     input: float
@@ -26,7 +26,7 @@ class OwnPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What may be spent, in dollars; ``None`` sets no limit."""
+    """Spending limits in dollars. ``None`` means no limit."""
 
     day: float | None = None
     month: float | None = None
@@ -38,7 +38,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
                 raise ValueError(f"{name} must be more than 0 and at most {MOST_LIMIT:,} dollars")
 
 
-# With these, no product of prices and tokens of one response leaves 64 bits.
+# Within these limits, the price of one response always fits into 64 bits.
 MOST_DOLLARS = 10_000
 _MOST = {"web_searches": 1_000, "fast": 100}
 LEAST_LIMIT = 0.01

@@ -1,9 +1,9 @@
 """The schema: sessions, their events, their cost and usage, and the entries of the skill log.
 
-This is the stable contract. Names, order and defaults of the fields are fixed; a version adds
-fields and never changes one. Every record that can be constructed can be written and read back:
-``from_dict(to_dict(x)) == x``. `FLAVORS`, `KINDS` and `ROLES` are what is known today; a record
-with a word of tomorrow is kept as it is. `OUTCOMES` and `RELATIONS` admit no other word.
+This is the stable contract. Names, order and defaults of the fields are fixed. A new version adds
+fields and never changes one. Every record can be written and read back:
+``from_dict(to_dict(x)) == x``. `FLAVORS`, `KINDS` and `ROLES` list what is known today; other
+values are kept as they are. `OUTCOMES` and `RELATIONS` allow no other value.
 """
 
 import json
@@ -24,14 +24,14 @@ from session_memory.core.validation import (
     MaybeTime,
     MaybeUid,
     NativeId,
+    NonEmptyText,
     Positive,
     Seconds,
     Text,
+    TextList,
     Timestamp,
     Uid,
     ValidatedRecord,
-    Word,
-    Words,
     check_count,
     check_maybe_text,
     each,
@@ -93,7 +93,7 @@ RELATIONS = frozenset({"subagent", "fork", "resume", "handoff"})
 
 
 class _Buckets(ValidatedRecord):
-    """The tokens of `Cost` and of `Usage`: the sum of the cached ones follows its two parts."""
+    """The token counts of `Cost` and `Usage`. ``cache_tokens`` is the sum of its two parts."""
 
     cache_tokens: int
     cache_read_tokens: int
@@ -109,7 +109,7 @@ class _Buckets(ValidatedRecord):
         return self.cache_read_tokens + self.cache_write_tokens
 
     def _agree(self) -> None:
-        # Version 1 knew the sum alone, so a sum without parts is no contradiction.
+        # Version 1 had only the sum, so a sum without parts is allowed.
         if self._cache_parts and self._cache_parts != self.cache_tokens:
             raise InvalidRecord(
                 f"cache_tokens must be cache_read_tokens + cache_write_tokens,"
@@ -128,11 +128,11 @@ class _Buckets(ValidatedRecord):
 
 @dataclass(eq=False)
 class Cost(_Buckets):
-    """What a session used. The buckets are disjoint, so that each token is counted once.
+    """What a session used. The buckets are disjoint, so each token is counted once.
 
-    ``input_tokens`` are those not read from a cache; ``cache_tokens`` are read + written, of which
-    ``cache_write_1h_tokens`` went to the 1-hour cache; ``output_tokens`` include the reasoning.
-    ``cache_tokens`` may be left out where its parts are given.
+    ``input_tokens`` does not include cached tokens. ``cache_tokens`` is read + written tokens, and
+    may be omitted if both parts are given. ``cache_write_1h_tokens`` is the part of the written
+    tokens in the 1-hour cache. ``output_tokens`` includes reasoning tokens.
     """
 
     input_tokens: Count = 0
@@ -152,7 +152,7 @@ class Cost(_Buckets):
             return NotImplemented
         total = {name: getattr(self, name) + getattr(other, name) for name in self._checks}
         if any(cost.cache_tokens != cost._cache_parts for cost in (self, other)):
-            # One side is of version 1: how much of the total was read is not known any more.
+            # One side is of version 1, which does not say how many of the tokens were read.
             total |= {"cache_read_tokens": 0, "cache_write_tokens": 0, "cache_write_1h_tokens": 0}
         return Cost(**total)
 
@@ -186,7 +186,7 @@ class Session(ValidatedRecord):
     relation: Annotated[str | None, optional(one_of(RELATIONS))] = None
     spawn_call_id: MaybeText = None
     spawn_depth: Count = 0
-    outcome_evidence: Words = ()
+    outcome_evidence: TextList = ()
     agent_version: MaybeText = None
     host: MaybeText = None
     revision: Count = 0
@@ -198,7 +198,10 @@ class Session(ValidatedRecord):
 
     @property
     def is_evictable(self) -> bool:
-        """Analyzed at its present revision, and not evicted: a clock would tie and jump."""
+        """Analyzed at its current revision, and not evicted.
+
+        Revisions are compared, not times, because clocks can jump.
+        """
         analyzed = self.analyzed_at is not None and self.analyzed_revision == self.revision
         return analyzed and self.evicted_at is None
 
@@ -225,7 +228,7 @@ class SessionEvent(ValidatedRecord, required=("kind",)):
     session_uid: Uid
     seq: Count
     ts: MaybeTime = None
-    kind: Word = ""  # No default that passes: it stands behind one that may be absent.
+    kind: NonEmptyText = ""  # Required. The invalid default is needed because ``ts`` has a default.
     parent_seq: MaybeCount = None
     role: MaybeText = None
     tool: MaybeText = None
@@ -234,7 +237,7 @@ class SessionEvent(ValidatedRecord, required=("kind",)):
     tokens: Count = 0
     is_sidechain: Flag = False
     event_uid: MaybeText = None
-    marks: Words = ()
+    marks: TextList = ()
     call_id: MaybeText = None
     response_id: MaybeText = None
     is_error: Flag = False
@@ -260,10 +263,10 @@ class SessionEvent(ValidatedRecord, required=("kind",)):
 @quick
 @dataclass(eq=False)
 class Usage(_Buckets):
-    """What one response of a model used, in the buckets of `Cost`."""
+    """The tokens that one model response used, in the buckets of `Cost`."""
 
     session_uid: Uid
-    usage_id: Word
+    usage_id: NonEmptyText
     seq: MaybeCount = None
     ts: MaybeTime = None
     model: MaybeText = None
@@ -280,13 +283,13 @@ class Usage(_Buckets):
 
     @property
     def cost(self) -> Cost:
-        """The same buckets as a `Cost`; a session's is the sum over its usage."""
+        """The same buckets as a `Cost`. The cost of a session is the sum over its usage."""
         shared = Cost._checks.keys() & self._checks.keys()
         return Cost(**{name: getattr(self, name) for name in shared})
 
 
 def _check_some_text(name: str, value: Any) -> str | None:
-    # Written, an empty text and an absent one are the same, so they are the same here too.
+    # In the written form an empty text and a missing one are the same, so they are equal here.
     return check_maybe_text(name, value) or None
 
 
@@ -299,7 +302,7 @@ _SomeText = Annotated[str | None, _check_some_text]
 
 @dataclass(eq=False)
 class Attempt(ValidatedRecord):
-    """One try at a skill call. ``verified`` may come only from an exit code."""
+    """One attempt of a skill call. ``verified`` may be set only from an exit code."""
 
     attempt: Count = 0
     model: Text = ""
@@ -339,7 +342,7 @@ class Entry(ValidatedRecord):
     )
 
     def to_json(self) -> str:
-        """Its own keys are sorted, those inside ``input`` stay in the order they were given."""
+        """Sorted keys, except inside ``input``, where the given order is kept."""
         values = self.to_dict()
         values["attempts"] = [dict(sorted(attempt.items())) for attempt in values["attempts"]]
         return json.dumps(dict(sorted(values.items())), allow_nan=False)

@@ -1,15 +1,15 @@
-"""The words that the skill log's adapter and the questions to the store must agree on.
+"""Names and statuses that the skill log's adapter and the queries over skills share.
 
-A status is kept as the word it was; only a question asks what it comes to.
+The store keeps a status as it was written. Only queries map it to a verdict.
 """
 
 from session_memory.core.text import escaped, one_line
 
 FLAVOR = "skill"
 ATTEMPT = "attempt"
-"""The native kind of the event of one try."""
+"""The native kind of the event for one attempt."""
 RESULT = "result/"
-"""What the native kind of the event of a call's end begins with; its final status follows."""
+"""The start of the native kind of the event that ends a call. The final status follows it."""
 UNNAMED = "unnamed"
 _LONGEST_NAME = 200
 
@@ -24,10 +24,10 @@ _VERDICTS = {
 
 
 def verdict_of(status: str) -> str:
-    """``pass``, ``fail``, ``skip``, or ``other`` for a word that is none of ours."""
+    """``pass``, ``fail``, ``skip``, or ``other`` for an unknown status."""
     return _VERDICTS.get(status.strip().lower(), "other")
 
 
 def label(name: str) -> str:
-    """The name of a skill or a model as the store knows it: on one line, bounded, never empty."""
+    """The stored name of a skill or model: on one line, of limited length, never empty."""
     return one_line(escaped(name), _LONGEST_NAME) or UNNAMED

@@ -1,11 +1,11 @@
-"""Text that every database can hold, that one can see, and short texts out of long ones."""
+"""Text helpers: shorten texts, escape what a database cannot store or a reader cannot see."""
 
 import re
 import reprlib
 
 SUMMARY = 80
-# Control characters (ANSI escapes begin with one), invisible format characters, overrides of the
-# writing direction, "tags", lone surrogates. Joiners stay: scripts and emoji need them.
+# Control characters (ANSI escapes start with one), invisible format characters, overrides of the
+# writing direction, "tags", lone surrogates. Joiners are not listed: scripts and emoji need them.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -14,7 +14,7 @@ _UNSEEN = re.compile(
 
 
 def one_line(text: str, length: int = SUMMARY) -> str:
-    """The beginning of ``text`` on one line, blanks collapsed."""
+    """The start of ``text`` on one line, with runs of white space as one blank."""
     line = text[: length + 1]
     if not line.isprintable() or "  " in line:
         line = " ".join(text[: length * 2].split())
@@ -22,7 +22,7 @@ def one_line(text: str, length: int = SUMMARY) -> str:
 
 
 def escaped(text: str) -> str:
-    """NUL and lone surrogates, which PostgreSQL refuses, as escapes that one can see."""
+    """``text`` with NUL and lone surrogates, which PostgreSQL refuses, as visible escapes."""
     if text.isascii() and "\0" not in text:
         return text
     text = text.replace("\0", "\\u0000")
@@ -34,7 +34,7 @@ def escaped(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """``text`` with every character that one cannot see as an escape that one can."""
+    """``text`` with every invisible character as a visible escape."""
     return _UNSEEN.sub(_escape, text)
 
 

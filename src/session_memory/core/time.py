@@ -1,6 +1,6 @@
-"""Times: ISO-8601 text outside, milliseconds since the epoch inside, always UTC.
+"""Times: ISO-8601 text outside the store, milliseconds since the epoch inside it, always UTC.
 
-All arithmetic is on integers: a time that is read, stored and written again is the same time.
+All arithmetic uses integers, so a time that is read, stored and written again does not change.
 """
 
 import re
@@ -15,7 +15,7 @@ _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 MIN_MS = -62_135_596_800_000  # 0001-01-01T00:00:00.000Z
 MAX_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 
-# `datetime.fromisoformat` takes any character between date and time, even a digit; this does not.
+# `datetime.fromisoformat` accepts any character between date and time, even a digit.
 _ISO_8601 = re.compile(
     r"[0-9W-]{7,10}(?:[Tt ][0-9:]{2,8}(?:[.,][0-9]+)?(?:[Zz]|[+-][0-9:]{2,8})?)?"
 )
@@ -29,7 +29,7 @@ _RFC_3339 = re.compile(
 
 
 def parse_time(text: str, field: str = "time") -> int:
-    """Milliseconds since the epoch. Finer fractions are cut off; without an offset it is UTC."""
+    """Milliseconds since the epoch. Finer fractions are cut off. No offset means UTC."""
     if (
         isinstance(text, str)
         and len(text) == 24
@@ -37,7 +37,7 @@ def parse_time(text: str, field: str = "time") -> int:
         and text[19] == "."
         and text[16] == ":"
     ):
-        # Nearly every time in every log: the minute is known, "SSmmm" is its milliseconds.
+        # Nearly every time in a log has this form. The minute is cached, "SSmmm" is added to it.
         rest = text[17:19] + text[20:23]
         if rest.isdecimal() and rest.isascii() and rest < "60000":
             minute = _minutes.get(text[:17])
@@ -55,37 +55,37 @@ def _minute(text: str, field: str) -> int:
 
 
 def _parse_time(text: str, field: str) -> int:
-    moment = _moment(text, field)
+    moment = _parse_datetime(text, field)
     since = moment - EPOCH
     ms = since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
-    # An offset can push the first or the last day out of the years that can be written.
+    # An offset can move the first or the last day outside the years 1 to 9999.
     if not MIN_MS <= ms <= MAX_MS:
-        raise _no_time(text, field)
+        raise _invalid_time(text, field)
     return ms
 
 
 def format_time(ms: int) -> str:
-    """``2026-07-01T10:00:00.000Z``: as text it sorts as it does as a time."""
+    """``2026-07-01T10:00:00.000Z``. Such texts sort in the order of their times."""
     if not MIN_MS <= ms <= MAX_MS:
         raise InvalidTime(f"time {short_repr(ms)} ms is outside the years 1 to 9999", field="time")
     return (_NAIVE_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") + "Z"
 
 
 def normalize_time(text: str, field: str = "time") -> str:
-    """The same moment in the one form we store."""
+    """The same time in the form that the store uses."""
     if isinstance(text, str) and _NORMAL.fullmatch(text):
         try:
             datetime.fromisoformat(text)
         except ValueError:
-            raise _no_time(text, field) from None
+            raise _invalid_time(text, field) from None
         return text
     return format_time(parse_time(text, field))
 
 
 def check_rfc3339(field: str, value: object) -> str:
-    """``value`` as it is, nanoseconds and offset included, if it is an RFC 3339 time."""
+    """``value`` unchanged, with nanoseconds and offset. Raises if it is not an RFC 3339 time."""
     if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
-        raise _no_time(value, field)
+        raise _invalid_time(value, field)
     parse_time(value, field)
     return value
 
@@ -98,15 +98,15 @@ def now() -> str:
     return format_time(now_ms())
 
 
-def _moment(text: str, field: str) -> datetime:
+def _parse_datetime(text: str, field: str) -> datetime:
     try:
         if not _ISO_8601.fullmatch(text):
             raise ValueError
         moment = datetime.fromisoformat(text.upper())
     except (TypeError, ValueError):
-        raise _no_time(text, field) from None
+        raise _invalid_time(text, field) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _no_time(value: object, field: str) -> InvalidTime:
+def _invalid_time(value: object, field: str) -> InvalidTime:
     return InvalidTime(f"{field} must be an ISO-8601 time, not {short_repr(value)}", field=field)

@@ -1,4 +1,4 @@
-"""What makes a record a record: each field has a check, and nothing gets past it.
+"""The base class of records: every field has a check that no value can bypass.
 
 The annotation of a field holds its check (``seq: Count``). The check runs on construction, in
 `ValidatedRecord.from_dict` and on every assignment. So every record that exists can be written and
@@ -18,70 +18,70 @@ from session_memory.core.text import short_repr
 from session_memory.core.time import check_rfc3339, normalize_time
 
 Check = Callable[[str, Any], Any]
-"""Gives the value as the record keeps it, or raises an `InvalidRecord` that names the field."""
+"""Returns the value to store, or raises an `InvalidRecord` that names the field."""
 
-MAX_INT = 2**63 - 1  # What both databases can hold.
+MAX_INT = 2**63 - 1  # The largest integer that both databases can store.
 
 
-def refused(name: str, value: object, wanted: str) -> InvalidRecord:
-    return InvalidRecord(f"{name} must be {wanted}, not {short_repr(value)}", field=name)
+def rejected(name: str, value: object, expected: str) -> InvalidRecord:
+    return InvalidRecord(f"{name} must be {expected}, not {short_repr(value)}", field=name)
 
 
 def check_text(name: str, value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise refused(name, value, "text")
+    raise rejected(name, value, "text")
 
 
 def check_maybe_text(name: str, value: Any) -> str | None:
-    # Not `optional(check_text)`: half the fields of an event are of this kind.
+    # `optional(check_text)` would be slower, and half the fields of an event use this check.
     if value is None or isinstance(value, str):
         return value
-    raise refused(name, value, "text")
+    raise rejected(name, value, "text")
 
 
-def check_word(name: str, value: Any) -> str:
+def check_nonempty_text(name: str, value: Any) -> str:
     if isinstance(value, str) and value:
         return value
-    raise refused(name, value, "text that is not empty")
+    raise rejected(name, value, "text that is not empty")
 
 
-def check_words(name: str, value: Any) -> tuple[str, ...]:
+def check_text_list(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, tuple | list) and all(isinstance(word, str) and word for word in value):
         return tuple(value)
-    raise refused(name, value, "a list of texts")
+    raise rejected(name, value, "a list of texts")
 
 
 def check_flag(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise refused(name, value, "true or false")
+    raise rejected(name, value, "true or false")
 
 
 def check_count(name: str, value: Any) -> int:
-    # `type`, because a bool is an int to `isinstance`.
+    # `type`, because `isinstance` accepts a bool as an int.
     if type(value) is int and 0 <= value <= MAX_INT:
         return value
-    raise refused(name, value, "an integer of 0 or more")
+    raise rejected(name, value, "an integer of 0 or more")
 
 
 def check_positive(name: str, value: Any) -> int:
     if type(value) is int and 1 <= value <= MAX_INT:
         return value
-    raise refused(name, value, "an integer of 1 or more")
+    raise rejected(name, value, "an integer of 1 or more")
 
 
 def check_integer(name: str, value: Any) -> int:
     if type(value) is int and -MAX_INT - 1 <= value <= MAX_INT:
         return value
-    raise refused(name, value, "an integer")
+    raise rejected(name, value, "an integer")
 
 
 def check_seconds(name: str, value: Any) -> float:
-    # NaN compares false with everything, so the range refuses it together with infinity.
+    # Comparisons with NaN are false, so the range check rejects NaN and infinity.
     if type(value) in (int, float) and 0 <= value <= sys.float_info.max:
         return float(value)
-    raise refused(name, value, "a finite number of 0 or more")
+    raise rejected(name, value, "a finite number of 0 or more")
 
 
 def check_time(name: str, value: Any) -> str:
@@ -89,7 +89,7 @@ def check_time(name: str, value: Any) -> str:
 
 
 def check_json(name: str, value: Any) -> Any:
-    """A copy of ``value``, which must be what JSON can hold."""
+    """A copy of ``value``. Raises if JSON cannot represent it."""
     try:
         return _copied(name, value)
     except RecursionError:
@@ -106,29 +106,29 @@ def _copied(name: str, value: Any) -> Any:
             return [_copied(name, item) for item in value]
         case dict() if all(isinstance(key, str) for key in value):
             return {key: _copied(f"{name}.{key}", item) for key, item in value.items()}
-    raise refused(name, value, "a JSON value")
+    raise rejected(name, value, "a JSON value")
 
 
 def optional(check: Check) -> Check:
-    """`check`, or absent: None."""
+    """A check that accepts None, and otherwise applies ``check``."""
     return lambda name, value: None if value is None else check(name, value)
 
 
-def one_of(words: frozenset[str]) -> Check:
-    wanted = f"one of {', '.join(sorted(words))}"
+def one_of(values: frozenset[str]) -> Check:
+    expected = f"one of {', '.join(sorted(values))}"
 
     def check(name: str, value: Any) -> str:
-        if isinstance(value, str) and value in words:
+        if isinstance(value, str) and value in values:
             return value
-        raise refused(name, value, wanted)
+        raise rejected(name, value, expected)
 
     return check
 
 
 Text = Annotated[str, check_text]
 MaybeText = Annotated[str | None, check_maybe_text]
-Word = Annotated[str, check_word]
-Words = Annotated[tuple[str, ...], check_words]
+NonEmptyText = Annotated[str, check_nonempty_text]
+TextList = Annotated[tuple[str, ...], check_text_list]
 Flag = Annotated[bool, check_flag]
 Count = Annotated[int, check_count]
 MaybeCount = Annotated[int | None, optional(check_count)]
@@ -146,12 +146,12 @@ MaybeUid = Annotated[str | None, optional(check_uid)]
 
 @dataclass(eq=False)
 class ValidatedRecord:
-    """The base of all records: validated fields, and the unknown ones of a newer writer beside.
+    """The base of all records: validated fields, plus unknown fields that a newer release wrote.
 
-    Two records are equal when all their fields are, the unknown ones included.
+    Two records are equal when all their fields are equal, unknown ones included.
     """
 
-    # An `InitVar` is no field, yet `dataclasses.replace` hands it on: unknown fields survive that.
+    # `dataclasses.replace` passes an `InitVar` on, so unknown fields survive it.
     _extra: InitVar[Any] = field(default=None, kw_only=True)
 
     _checks: ClassVar[dict[str, Check]] = {}
@@ -159,14 +159,14 @@ class ValidatedRecord:
     _omitted_if_empty: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, required: Iterable[str] = ()) -> None:
-        """``required`` names fields that need a value although they have a default."""
+        """``required``: fields that must be given although they have a default."""
         annotations = cls.__annotations__.items()
         cls._checks = {n: t.__metadata__[0] for n, t in annotations if hasattr(t, "__metadata__")}
         cls._required = frozenset(cls._checks.keys() - vars(cls).keys()).union(required)
 
     def __post_init__(self, _extra: Any) -> None:
         self._agree()
-        # From here on the record is whole, and every assignment is checked against the rest.
+        # Once ``_extra`` is set the record is complete: assignments also check the other fields.
         self.__dict__["_extra"] = check_json(type(self).__name__, _extra) if _extra else {}
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -180,7 +180,7 @@ class ValidatedRecord:
             values[name] = check(name, value)
 
     def _amend(self, name: str, value: Any) -> None:
-        """Change one field of a whole record, or nothing at all."""
+        """Change one field of a complete record. If that fails, the record stays unchanged."""
         before = self.__dict__[name]
         self.__dict__[name] = value
         try:
@@ -190,13 +190,13 @@ class ValidatedRecord:
             raise
 
     def _agree(self) -> None:
-        """Raise if fields that are fine alone contradict each other."""
+        """Raise if fields that are valid alone contradict each other."""
 
     def __eq__(self, other: object) -> bool:
         return self.__dict__ == other.__dict__ if type(other) is type(self) else NotImplemented
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, fields in their order, then those of a newer writer."""
+        """Plain JSON values: the fields in their order, then the unknown fields."""
         values = {name: _plain(value) for name, value in self.__dict__.items() if name != "_extra"}
         for name in self._omitted_if_empty:
             if values[name] is None or values[name] is False:
@@ -208,9 +208,9 @@ class ValidatedRecord:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The record that `to_dict` wrote, by this version or another. A null is an absence."""
+        """The record that `to_dict` of any release wrote. A null counts as a missing field."""
         if not isinstance(data, Mapping):
-            raise refused(cls.__name__, data, "an object")
+            raise rejected(cls.__name__, data, "an object")
         known: dict[str, Any] = {}
         unknown: dict[str, Any] = {}
         for name, value in data.items():
@@ -236,10 +236,10 @@ R = TypeVar("R", bound=ValidatedRecord)
 
 
 def quick(cls: type[R]) -> type[R]:
-    """Let the constructor of a dataclass check only what it is given; its defaults are good.
+    """Make the constructor of a dataclass check only the given values, not the defaults.
 
-    For the records that come by the hundred thousand: half the time of the constructor that
-    `dataclass` wrote, which still explains wrong arguments and takes positional ones.
+    This halves the time of the constructor, for records that exist by the hundred thousand. The
+    generated constructor still handles positional and wrong arguments.
     """
     thorough = cls.__init__
     checks = cls._checks
@@ -262,13 +262,13 @@ def quick(cls: type[R]) -> type[R]:
 
 
 def nested(record: type[ValidatedRecord]) -> Check:
-    """A ``record``, or the mapping it was written as."""
+    """A check for a ``record``, or for the mapping that `to_dict` makes of it."""
 
     def check(name: str, value: Any) -> ValidatedRecord:
         if isinstance(value, record):
             return value
         if not isinstance(value, Mapping):
-            raise refused(name, value, "an object")
+            raise rejected(name, value, "an object")
         try:
             return record.from_dict(value)
         except InvalidRecord as error:
@@ -278,11 +278,11 @@ def nested(record: type[ValidatedRecord]) -> Check:
 
 
 def each(check: Check) -> Check:
-    """A list whose every item passes ``check``, kept as a tuple."""
+    """A check for a list whose items all pass ``check``. It is stored as a tuple."""
 
     def check_all(name: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, tuple | list):
-            raise refused(name, value, "a list")
+            raise rejected(name, value, "a list")
         return tuple(check(f"{name}[{place}]", item) for place, item in enumerate(value))
 
     return check_all

@@ -1,4 +1,4 @@
-"""Where a store is: a path, or the address of a PostgreSQL database, shown without its password."""
+"""The location of a store: a path, or a PostgreSQL address, displayed without its password."""
 
 import re
 from pathlib import Path
@@ -10,30 +10,34 @@ def is_postgres(where: str | Path) -> bool:
     return isinstance(where, str) and _SCHEME.match(where) is not None
 
 
-# What somebody meant for a server and wrote in a way that is none of ours.
-_MEANT = re.compile(r"[a-z][a-z0-9+.-]+:/|.*\b(?:host|dbname|password)\s*=", re.IGNORECASE)
+# A mistyped address, such as another scheme or connection settings.
+_LOOKS_LIKE_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]+:/|.*\b(?:host|dbname|password)\s*=", re.IGNORECASE
+)
 
 
-def is_no_path(where: str | Path) -> bool:
-    """Whether it looks like an address, or like the settings of a connection, and is no ours."""
-    return isinstance(where, str) and not is_postgres(where) and bool(_MEANT.match(where))
+def is_unknown_address(where: str | Path) -> bool:
+    """Whether it looks like an address or connection settings, but is not one that we support."""
+    if not isinstance(where, str) or is_postgres(where):
+        return False
+    return _LOOKS_LIKE_ADDRESS.match(where) is not None
 
 
 def has_bare_at(url: str) -> bool:
-    """A password with an ``@`` that is not written as %40 moves the host to a wrong place."""
+    """Whether the password contains an ``@`` not written as %40, so that the host is misread."""
     return "@" in _SCHEME.sub("", url, count=1).rpartition("@")[0]
 
 
-def spelled(url: str) -> str:
-    """The scheme as libpq knows it."""
+def with_libpq_scheme(url: str) -> str:
+    """The address with the scheme that libpq expects."""
     return _SCHEME.sub("postgresql://", url, count=1)
 
 
 def shown(where: str | Path) -> str:
-    """``postgresql://user@host:port/name``, or the path as it is.
+    """``postgresql://user@host:port/name``, or the path unchanged.
 
-    Whatever is wrong with the address, no part of a password is left in it: only what stands
-    before the first colon and behind the last ``@`` is, and no options.
+    Even for a malformed address, no part of a password is shown: only the text before the first
+    colon and after the last ``@`` is, without options.
     """
     if not is_postgres(where):
         return str(where)
@@ -46,5 +50,5 @@ def shown(where: str | Path) -> str:
 
 
 def expanded(where: str) -> str:
-    """``~`` of a path as the home directory."""
+    """The location with ``~`` replaced by the home directory."""
     return where if is_postgres(where) else str(Path(where).expanduser())

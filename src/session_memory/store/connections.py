@@ -1,7 +1,7 @@
-"""Connections to a PostgreSQL server: one for each thread that asks, used again, never inherited.
+"""Connections to a PostgreSQL server: one per thread, reused, never inherited over a fork.
 
-Not psycopg's own pool: that one retries in threads of its own, so a wrong password would be a
-timeout half a minute later, and a ``fork()`` would leave the threads behind.
+We do not use psycopg's own pool. It retries in background threads, so a wrong password would be
+reported as a timeout after half a minute, and its threads do not survive a ``fork()``.
 """
 
 import atexit
@@ -24,16 +24,16 @@ from session_memory.store.database import BUSY_S, forks
 from session_memory.store.postgres_errors import bad_address, to_store_error
 
 CONNECT_S = 10
-# A machine that went to sleep in the middle of its work must not keep all others out.
-FORGOTTEN_S = 300
+# A machine that went to sleep inside a transaction must not lock out all others.
+IDLE_TRANSACTION_S = 300
 IDLE_CONNECTIONS = 4
 _SETTINGS = f"""
     set lock_timeout = '{BUSY_S}s';
-    set idle_in_transaction_session_timeout = '{FORGOTTEN_S}s';
+    set idle_in_transaction_session_timeout = '{IDLE_TRANSACTION_S}s';
     set client_min_messages = warning;
     set jit = off;
 """
-# Stores in two schemas of one database know nothing of each other, their locks included.
+# Two stores in different schemas of one database must not share locks.
 _LOCK_KEY = """
     select hashtextextended('session-memory ' || coalesce(
         (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -43,20 +43,20 @@ _LOCK_KEY = """
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-class _WholeBinary(NumericBinaryLoader):
-    """A sum of integers is an integer."""
+class _IntegerBinaryLoader(NumericBinaryLoader):
+    """Load sums of integers, which PostgreSQL returns as numeric, as int."""
 
     def load(self, data: Any) -> int:  # type: ignore[override]
         return int(super().load(data))
 
 
-class _Whole(NumericLoader):
+class _IntegerLoader(NumericLoader):
     def load(self, data: Any) -> int:  # type: ignore[override]
         return int(super().load(data))
 
 
 class Channel:
-    """What one thread has of the database: a connection and where it stands in its transaction."""
+    """The connection of one thread, and the state of its transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -64,8 +64,8 @@ class Channel:
         self.lock_key = _lock_key(connection)
         self.depth = 0
         self.reading = 0
-        self.waiting = PendingRows()
-        self.turn: int | None = None
+        self.pending = PendingRows()
+        self.write_count: int | None = None
         self.others_wrote = True
 
     @property
@@ -74,12 +74,12 @@ class Channel:
 
     @property
     def is_active(self) -> bool:
-        """In the middle of a statement."""
+        """Whether a statement is running."""
         return self.connection.pgconn.transaction_status == TransactionStatus.ACTIVE
 
     @property
     def is_idle(self) -> bool:
-        """Not closed, nor left in the middle of something by a caller who was interrupted."""
+        """Whether it is open and not inside a transaction that an interrupt left behind."""
         return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
 
 
@@ -104,21 +104,21 @@ class Connections:
         self._channels: weakref.WeakSet[Channel] = weakref.WeakSet()
 
     def channel(self) -> Channel:
-        """The one of this thread and process."""
+        """The channel of this thread and process."""
         if self._forks != forks():
             self._begin()
-        found: Channel | None = getattr(self._local, "channel", None)
-        if found is None or not (found.in_transaction or found.is_idle):
-            if found is not None:
-                found.connection.close()
-            found = self._local.channel = Channel(self._idle_or_new())
-            self._channels.add(found)
-            ended = weakref.finalize(found, self._give_back, found.connection)
-            ended.atexit = False
-        return found
+        channel: Channel | None = getattr(self._local, "channel", None)
+        if channel is None or not (channel.in_transaction or channel.is_idle):
+            if channel is not None:
+                channel.connection.close()
+            channel = self._local.channel = Channel(self._idle_or_new())
+            self._channels.add(channel)
+            finalizer = weakref.finalize(channel, self._give_back, channel.connection)
+            finalizer.atexit = False
+        return channel
 
     def _give_back(self, connection: Connection) -> None:
-        """Of a thread that is gone."""
+        """Keep the connection of a finished thread for reuse."""
         if connection.closed or len(self._idle) >= IDLE_CONNECTIONS:
             connection.close()
         else:
@@ -133,21 +133,21 @@ class Connections:
                 connection.close()
             else:
                 return connection
-        return self._connected()
+        return self._connect()
 
     @contextmanager
     def borrowed(self) -> Iterator[Connection]:
-        """A connection for something besides the work of a thread; its locks end with this."""
+        """A separate connection. Its advisory locks are released at the end of the block."""
         if self._forks != forks():
             self._begin()
-        connection, of = self._idle_or_new(), self._forks
+        connection, forked = self._idle_or_new(), self._forks
         try:
             yield connection
         except BaseException:
-            # Closed, it lets go whatever state it was left in.
+            # Closing releases its locks, whatever state it is in.
             connection.close()
             raise
-        if of != forks():
+        if forked != forks():
             return
         try:
             connection.execute("select pg_advisory_unlock_all()")
@@ -156,36 +156,36 @@ class Connections:
         else:
             self._give_back(connection)
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         if has_bare_at(self._url):
             raise bad_address(self.name)
         try:
-            told: dict[str, Any] = dict(conninfo_to_dict(self._url))
+            options: dict[str, Any] = dict(conninfo_to_dict(self._url))
         except psycopg.Error:
             raise bad_address(self.name) from None
-        told = {"connect_timeout": CONNECT_S, **told, "client_encoding": "utf8"}
-        told.setdefault("fallback_application_name", "session-memory")
+        options = {"connect_timeout": CONNECT_S, **options, "client_encoding": "utf8"}
+        options.setdefault("fallback_application_name", "session-memory")
         try:
-            connection = psycopg.connect(**told, autocommit=True)
+            connection = psycopg.connect(**options, autocommit=True)
         except psycopg.Error as error:
-            # Without its cause: a driver's own words may hold what the address held.
-            raise to_store_error(error, self._url, told) from None
+            # `from None`: the driver's own message may quote the address with its password.
+            raise to_store_error(error, self._url, options) from None
         _open.add(connection)
         try:
-            return self._configured(connection)
+            return self._configure(connection)
         except psycopg.Error as error:
             connection.close()
             raise self.translated(error) from error
 
-    def _configured(self, connection: Connection) -> Connection:
+    def _configure(self, connection: Connection) -> Connection:
         level = "on" if self._durability == "full" else "off"
         connection.execute(f"{_SETTINGS} set synchronous_commit = {level}".encode())
         adapters = connection.adapters
-        # One type for all integers, or every mixture of them would be prepared by itself.
+        # One type for all integers. Otherwise psycopg prepares each mixture of sizes separately.
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(bool, Int8BinaryDumper)
-        adapters.register_loader("numeric", _Whole)
-        adapters.register_loader("numeric", _WholeBinary)
+        adapters.register_loader("numeric", _IntegerLoader)
+        adapters.register_loader("numeric", _IntegerBinaryLoader)
         return connection
 
     def translated(self, error: psycopg.Error) -> SessionMemoryError:
@@ -210,8 +210,11 @@ def _close_all() -> None:
         connection.close()
 
 
-def _let_go() -> None:
-    """Of what a fork has left us: a word on such a connection would end it for the parent too."""
+def _drop_inherited() -> None:
+    """Detach a forked child from its parent's connections.
+
+    Closing one in the usual way would send a message that ends the parent's session too.
+    """
     for connection in list(_open):
         if not connection.closed:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -220,4 +223,4 @@ def _let_go() -> None:
             connection.close()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_drop_inherited)

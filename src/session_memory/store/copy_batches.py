@@ -1,6 +1,6 @@
-"""Rows on their way into tables: gathered over many calls, sent together by ``COPY``.
+"""Rows that are collected over many inserts and then sent to PostgreSQL with one ``COPY``.
 
-Nobody notices that they wait: a statement that names their table sends them first.
+A statement that names a table first sends the pending rows of that table, so callers see no delay.
 """
 
 import re
@@ -25,7 +25,7 @@ class CopyBatch:
         self._blobs = [place for place, kind in enumerate(types) if kind == "bytea"]
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Refuses, like any database would at once, a text that is no Unicode."""
+        """Add rows. Raises `UnicodeEncodeError` at once for a text that cannot be stored."""
         new = list(rows)
         texts = self._texts
         "".join([row[place] or "" for row in new for place in texts]).encode()
@@ -39,10 +39,10 @@ class CopyBatch:
 
 
 class PendingRows(dict[tuple[str, tuple[str, ...]], CopyBatch]):
-    """Batches in the order in which their tables were first written to: parents come first."""
+    """Batches in the order of the first insert into each table, so parents come first."""
 
-    def asked_for(self, sql: str) -> bool:
-        """Whether a statement could see that rows are missing."""
+    def are_needed_by(self, sql: str) -> bool:
+        """Whether a statement could read a table with pending rows."""
         words = _words(sql)
         return any(table in words for table, _ in self) or "_view" in sql
 

@@ -1,6 +1,6 @@
-"""A store into an empty one, row for row: everything there is, whatever the two databases are.
+"""Copy a whole store into an empty one, row by row, between any two databases.
 
-What is copied commits as a whole: killed anywhere, the target is empty or complete.
+The copy is one transaction: if it is killed, the target is either empty or complete.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,15 +23,18 @@ Row = tuple[Any, ...]
 def copy_everything(
     source: "Store", target: "Store", on_bytes: Callable[[int], None] = lambda size: None
 ) -> int:
-    """Copy all rows as they stand at this moment; their number. ``on_bytes`` hears of raw ones."""
+    """Copy all rows as of this moment, and return their number.
+
+    ``on_bytes`` is called with the number of raw bytes copied.
+    """
     refuse_full(target)
     rows = 0
     with source.db.snapshot(), target.db.loading(), target.transaction():
-        # Again, now that nobody else can write.
+        # Checked again, because now no other process can write.
         refuse_full(target)
         for table in (table for table in TABLES if table != INDEX_STATE):
             columns = source.db.columns(table)
-            # Rows that name others of their table come after them.
+            # A row may refer to earlier rows of its table.
             order = " order by id" if "id" in columns else ""
             rows_of = source.db.each(f"select {', '.join(columns)} from {table}{order}")
             for batch in _batches(rows_of):
@@ -41,7 +44,7 @@ def copy_everything(
                     place = columns.index("length")
                     on_bytes(sum(row[place] for row in batch))
         target.db.continue_ids(TABLES)
-        # The index is the database's own and is built anew.
+        # The word index is specific to a database, so the target must build its own.
         target.index.declare(complete=False)
     return rows
 
@@ -50,12 +53,12 @@ def refuse_full(store: "Store") -> None:
     for table in (table for table in TABLES if table != INDEX_STATE):
         if store.db.one(f"select 1 from {table} limit 1") is not None:
             error = NotEmpty(store.db.name)
-            error.hint = "Name a place where there is no store yet, or one that is still empty."
+            error.hint = "Give a path or address without a store, or with an empty one."
             raise error
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """As many at once as pays and fits in memory: a row may hold a pack of raw."""
+    """Batches limited by rows and by bytes, because a row may hold a large pack."""
     batch: list[Row] = []
     size = 0
     for row in rows:

@@ -1,8 +1,7 @@
-"""What the store asks of a database, and which of the two a place means.
+"""The interface that both databases implement, and `connect`, which opens the right one.
 
-Each statement is written once, in SQL that SQLite and PostgreSQL both take, with ``:named``
-parameters. Everything in which the two differ stands in `session_memory.store.sqlite` and
-`session_memory.store.postgres`.
+Each statement is written once, in SQL that SQLite and PostgreSQL both accept, with ``:named``
+parameters. What differs is in `session_memory.store.sqlite` and `session_memory.store.postgres`.
 """
 
 import os
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from session_memory.core.errors import StoreError
 from session_memory.core.installation import install_hint
-from session_memory.store.address import is_no_path, is_postgres, spelled
+from session_memory.store.address import is_postgres, is_unknown_address, with_libpq_scheme
 from session_memory.store.word_query import WordEngine
 
 Row = tuple[Any, ...]
@@ -35,22 +34,22 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 def forks() -> int:
-    """How often this process has been forked off: a connection from before is its parent's."""
+    """How often this process was forked. A connection made before a fork belongs to the parent."""
     return _forks
 
 
 class Database(Protocol):
-    """One connection's worth of a database, for one thread at a time."""
+    """A database connection. On SQLite, one thread at a time may use it."""
 
     types: ClassVar[dict[str, str]]
-    """What stands for the ``{words}`` in the migrations."""
+    """The column types and other texts that replace ``{int}``, ``{text}``, … in migrations."""
 
     also: ClassVar[dict[int, str]]
-    """Statements that a step of the migrations needs on this database alone."""
+    """Extra statements for this database only, by number of the migration step."""
 
     @property
     def name(self) -> str:
-        """Where it is, as anybody may see it: without a password."""
+        """The path or address, without a password."""
 
     @property
     def is_read_only(self) -> bool: ...
@@ -60,7 +59,7 @@ class Database(Protocol):
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]: ...
 
     def each(self, sql: str, params: Params | None = None) -> Iterator[Row]:
-        """The rows of a query without a limit, one by one: more than should be held at once."""
+        """The rows one by one, for queries whose result may not fit in memory."""
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]: ...
 
@@ -69,75 +68,75 @@ class Database(Protocol):
     def value(self, sql: str, params: Params | None = None) -> Any: ...
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert many rows at once, values in the order of ``columns``."""
+        """Insert many rows. Their values are in the order of ``columns``."""
 
     def next_ids(self, table: str, count: int) -> int:
-        """The first of so many ids that nobody else will use; inside a transaction."""
+        """Reserve ``count`` ids and return the first. Call it inside a transaction."""
 
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
-        """Insert a row; its id."""
+        """Insert a row and return its id."""
 
     def update_many(self, sql: str, params: Iterable[Params]) -> None: ...
 
-    def matching(self, sql: str, wanted: Sequence[Key]) -> Iterator[Row]:
-        """Rows of ``sql``, which says ``in ({keys})``, for any number of keys of one type."""
+    def matching(self, sql: str, keys: Sequence[Key]) -> Iterator[Row]:
+        """Rows of ``sql``, which contains ``in ({keys})``, for any number of keys of one type."""
 
     # ------------------------------------------------------------ transactions
 
     def transaction(self, *, shared: bool = False) -> AbstractContextManager[None]:
-        """One write transaction, alone among all writers; inside another it joins it.
+        """A write transaction that excludes other writers. A nested one joins the outer one.
 
-        ``shared``: where the database can lock rows it runs beside others; whoever asks for that
-        locks what it relies on by writing it first.
+        ``shared=True`` allows other shared transactions at the same time, if the database can lock
+        rows. The caller must then lock the rows that it relies on, by writing them first.
         """
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
-        """A long operation on the whole store: alone, or ``shared`` with others that share it.
+        """Lock the store for a long operation, exclusively or ``shared`` with other shared ones.
 
-        Taken outside of any transaction. Inside another it joins it; whoever shares cannot have
-        the store alone. Waits for a minute, then `StoreBusy`.
+        Take it outside of transactions. A nested lock joins the outer one, but a shared lock cannot
+        become exclusive. Waits for a minute, then raises `StoreBusy`.
         """
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Reads that all see the same moment."""
+        """Within this block all reads see the same state of the database."""
 
     def loading(self) -> AbstractContextManager[None]:
-        """The first load of an empty store, with whatever makes that cheaper."""
+        """Settings that make the first load of an empty store faster."""
 
     def others_wrote(self) -> bool:
-        """Whether another connection committed since the last time this was asked.
+        """Whether another connection has committed since the previous call.
 
-        Yes may be wrong and then costs time; no must be right.
+        A wrong True only costs time. False is always right.
         """
 
     # ------------------------------------------------------------ tables
 
     def ready(self) -> None:
-        """Called once a database turned out to be ours: settings that stay with it."""
+        """Apply permanent settings. Called once it is known that the database is a store."""
 
     def is_foreign(self, tables: Sequence[str]) -> bool:
-        """Whether what is in it, where our ``tables`` would go, is another program's."""
+        """Whether another program's tables are where our ``tables`` would be created."""
 
     def has_table(self, name: str) -> bool: ...
 
     def columns(self, table: str) -> list[str]: ...
 
     def continue_ids(self, tables: Sequence[str]) -> None:
-        """After rows came in with their ids: the next ids follow the highest."""
+        """Make new ids follow the highest existing ones, after rows were inserted with ids."""
 
     def word_engine(self, table: str) -> WordEngine:
-        """The engine that finds words, over an index of this name."""
+        """The word engine for the index in ``table``."""
 
     # ------------------------------------------------------------ maintenance
 
     def check(self) -> list[str]:
-        """What the database itself finds wrong with its files."""
+        """The problems that the database's own integrity check reports."""
 
     def backup(self, target: Path) -> bool:
-        """A consistent copy made by the database itself; False where it has no file to copy."""
+        """Let the database write a consistent copy. False if it has no file to copy."""
 
     def backup_before(self, step: int, now: int) -> None:
-        """A copy beside it before a migration, where a migration could not be undone otherwise."""
+        """Copy the database before a migration, unless the server can undo a migration itself."""
 
     def vacuum(self) -> None: ...
 
@@ -148,12 +147,14 @@ class Database(Protocol):
 
 def connect(where: str | Path, *, durability: str = "full", create: bool = True) -> Database:
     """The database at a path or a ``postgresql://`` address."""
-    if is_no_path(where):
-        # Without its words: whatever it is, a password may stand in it.
+    if is_unknown_address(where):
+        # The message does not quote the text, because it may contain a password.
         hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
-        raise StoreError("that is neither a file nor the address of a PostgreSQL database", hint)
+        raise StoreError("the store is neither a file nor a PostgreSQL address", hint)
     is_server = is_postgres(where)
-    kind, place = ("Postgres", spelled(str(where))) if is_server else ("Sqlite", Path(where))
+    kind, place = (
+        ("Postgres", with_libpq_scheme(str(where))) if is_server else ("Sqlite", Path(where))
+    )
     try:
         driver = getattr(import_module(f"session_memory.store.{kind.lower()}"), kind)
     except ImportError as error:

@@ -1,4 +1,7 @@
-"""Equality of stores: one hash over everything but watermarks, row ids and pack boundaries."""
+"""The fingerprint of a store: a hash of its content, for comparing two stores.
+
+Watermarks, row ids and pack boundaries are not part of it.
+"""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -9,7 +12,7 @@ import msgspec
 if TYPE_CHECKING:
     from session_memory.store.store import Store
 
-# What depends on when and how often we looked, not on what there was to see.
+# These depend on when and how often a store was synced, not on what it holds.
 WATERMARKS = (
     "discovered_at",
     "ingested_at",
@@ -17,14 +20,14 @@ WATERMARKS = (
     "evicted_at",
     "revision",
     "analyzed_revision",
-    # What analysis made of the events, at the revision it looked at.
+    # These two are results of an analysis, which may not have run yet.
     "outcome",
     "outcome_evidence",
 )
 
 
 def fingerprint(store: "Store") -> str:
-    """The same for two stores that hold the same, however they came by it."""
+    """Equal for two stores with the same content, however it was collected."""
     digest = sha256()
     with store.db.snapshot():
         for part in _parts(store):
@@ -42,8 +45,8 @@ def _parts(store: "Store") -> Iterator[Any]:
     yield from _live(store)
 
 
-# Row ids differ between stores that hold the same; names and seqs do not. A lane is known by its
-# session and its number among the session's lanes.
+# Row ids differ between equal stores, so a lane is identified by its session and its number among
+# the lanes of that session.
 _NUMBERED = """
     with numbered as (
         select l.id, s.session_id as owner, l.base_lane, l.base_seq, l.base_at, l.base_limit,
@@ -116,7 +119,7 @@ def _live(store: "Store") -> Iterator[Any]:
 def _sources(store: "Store") -> Iterator[Any]:
     evicted = store.retention.evicted()
     for row in store.sources.every():
-        away = evicted.get(row.id)
+        eviction = evicted.get(row.id)
         yield [
             "source",
             row.host,
@@ -130,7 +133,7 @@ def _sources(store: "Store") -> Iterator[Any]:
             row.lines,
             row.bookkeeping,
             row.starts_at,
-            _hash(store.raw.pieces(row.id)) if away is None else away.digest,
+            _hash(store.raw.pieces(row.id)) if eviction is None else eviction.digest,
         ]
 
 
@@ -142,7 +145,7 @@ def _hash(pieces: Iterable[bytes]) -> str:
 
 
 def session_parts(store: "Store", uid: str) -> Iterator[Any]:
-    """Everything about one session, as plain values."""
+    """The content of one session as plain values."""
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None:
         return

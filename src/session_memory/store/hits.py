@@ -1,4 +1,4 @@
-"""Events by the numbers under which the index knows them, and events by what they are."""
+"""Events and sessions in the form that search needs, loaded by id."""
 
 from collections.abc import Iterator, Sequence
 
@@ -32,7 +32,7 @@ _SESSIONS = """
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
-    """An event as search needs it: what it is, and where its text lies."""
+    """An event as search needs it: its properties, and where its text is in the raw."""
 
     event_id: int
     session_id: int
@@ -77,19 +77,19 @@ class Hits:
         self._names = names
 
     def of(self, event_ids: Sequence[int]) -> dict[int, Hit]:
-        """The events there are of these numbers."""
+        """The events with these ids. Missing ones are left out."""
         return {row[0]: self._hit(row) for row in self._db.matching(_BY_ID, list(event_ids))}
 
     def sessions_at(self, event_ids: Sequence[int]) -> dict[int, int]:
-        """Number of each event to that of its session."""
+        """Event id → session id."""
         return {row[0]: row[1] for row in self._db.matching(_SESSION_OF, list(event_ids))}
 
     def files_of(self, session_id: int) -> set[str]:
-        """Every path that the session's calls named."""
+        """Every path in the tool calls of a session."""
         return {row[0] for row in self._db.all(_FILES_OF, {"session": session_id})}
 
     def newest(self, at_once: int = 2000) -> Iterator[Hit]:
-        """Every event, those that came last first; some at a time."""
+        """Every event, newest first, loaded in pages."""
         before = 1 << 62
         while rows := self._db.all(_NEWEST, {"before": before, "limit": at_once}):
             yield from map(self._hit, rows)

@@ -1,8 +1,8 @@
-"""The index of words: which events say what. Its rows commit with the events they are of.
+"""The word index: which event contains which words. Its rows commit together with the events.
 
-A *doc* is an event as the index knows it: the number of its row and its class in one, so that hits
-fall into classes without looking anything up, and the newest have the highest numbers. What
-sessions are called is an index of its own, by the numbers of the sessions.
+A *doc* is the number of an event in the index: the id of the event's row and its text class in one
+integer. So the class of a hit is known without a lookup, and newer events have higher numbers. The
+titles of sessions have a separate index, by session id.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,13 +13,13 @@ from session_memory.store.database import Database
 from session_memory.store.word_query import TABLE, TITLES, QueryWord, WordEngine, WordQuery
 
 VERSION = "1"
-"""Of the rule that makes words of texts; an index of another one is not asked."""
+"""The version of the rule in `core.index_words`. An index of another version is not used."""
 
 MESSAGE, SUMMARY, CALL, OUTPUT = range(4)
 CLASSES = ("message", "summary", "call", "output")
 
 NEXT = f"{TABLE}_next"
-GATHERED = 16 * 1024 * 1024
+WRITE_AT_BYTES = 16 * 1024 * 1024
 ALL = 1 << 62
 
 _STATE = "select name, value from search_state"
@@ -40,7 +40,7 @@ def text_class_in(doc: int) -> int:
 
 
 def text_class_of(kind: str, role: str, call_id: str | None) -> int:
-    """The class an event is found in: what was said, noted, called, or printed."""
+    """The text class of an event: message, summary, tool call or tool output."""
     if role == "tool":
         return OUTPUT
     if call_id is not None:
@@ -53,142 +53,142 @@ class WordIndex:
         self._db = db
         self._words = db.word_engine(TABLE)
         self._titles = db.word_engine(TITLES)
-        self._is_gathering = False
-        self._begin()
+        self._is_collecting = False
+        self._reset()
 
-    def _begin(self) -> None:
-        self._gathered: dict[int, str] = {}
+    def _reset(self) -> None:
+        self._new_docs: dict[int, str] = {}
         self._dropped: list[int] = []
         self._size = 0
-        self._called: dict[int, str | None] = {}
+        self._new_titles: dict[int, str | None] = {}
 
-    # ------------------------------------------------------------ gathering
+    # ------------------------------------------------------------ collecting
 
     @contextmanager
-    def gathering(self) -> Iterator[None]:
-        """Hold docs back until the end of a transaction, and give them over in order.
+    def collecting(self) -> Iterator[None]:
+        """Collect docs until the end of a transaction, then write them in order of their numbers.
 
-        Many at once and by number is what costs least: between other statements SQLite would
-        write down a piece of the index for every few docs, and merge the pieces again.
+        Writing many docs at once is cheapest. Between other statements SQLite would write a
+        segment of the index for every few docs, and later merge the segments.
         """
-        if self._is_gathering:
+        if self._is_collecting:
             yield
             return
-        self._is_gathering = True
+        self._is_collecting = True
         try:
             yield
-            self._give()
-            self._give_titles()
+            self._write_docs()
+            self._write_titles()
         finally:
-            self._is_gathering = False
-            self._begin()
+            self._is_collecting = False
+            self._reset()
 
-    def _give(self) -> None:
-        docs, dropped = self._gathered, self._dropped
-        self._gathered, self._dropped, self._size = {}, [], 0
+    def _write_docs(self) -> None:
+        docs, dropped = self._new_docs, self._dropped
+        self._new_docs, self._dropped, self._size = {}, [], 0
         if dropped:
             self._words.drop(dropped)
         if docs:
             self._words.add(sorted(docs.items()))
 
-    def _give_titles(self) -> None:
-        called, self._called = sorted(self._called.items()), {}
-        if called:
-            self._titles.drop([session_id for session_id, _ in called])
-            self._titles.add((session_id, title) for session_id, title in called if title)
+    def _write_titles(self) -> None:
+        titles, self._new_titles = sorted(self._new_titles.items()), {}
+        if titles:
+            self._titles.drop([session_id for session_id, _ in titles])
+            self._titles.add((session_id, title) for session_id, title in titles if title)
 
     # ------------------------------------------------------------ writing
 
     def add(self, docs: Sequence[tuple[int, str]]) -> None:
-        """Docs that are not in it yet, with their texts."""
+        """Add docs that are not in the index yet, with their texts."""
         for doc, text in docs:
             if text:
-                self._gathered[doc] = text
+                self._new_docs[doc] = text
                 self._size += len(text)
-        if not self._is_gathering or self._size > GATHERED:
-            self._give()
+        if not self._is_collecting or self._size > WRITE_AT_BYTES:
+            self._write_docs()
 
     def replace(self, doc: int, text: str) -> None:
         self.drop([doc])
         self.add([(doc, text)])
 
     def drop(self, docs: Sequence[int]) -> None:
-        if self._gathered:
-            # What was added a moment ago is not there yet to be taken out.
+        if self._new_docs:
+            # A doc that was added in this transaction is not in the engine yet.
             for doc in docs:
-                self._size -= len(self._gathered.pop(doc, ""))
+                self._size -= len(self._new_docs.pop(doc, ""))
         self._dropped += docs
-        if not self._is_gathering:
-            self._give()
+        if not self._is_collecting:
+            self._write_docs()
 
     def set_title(self, session_id: int, title: str | None) -> None:
-        """What a session is called from now on."""
-        self._called[session_id] = title
-        if not self._is_gathering:
-            self._give_titles()
+        """Set or remove the indexed title of a session."""
+        self._new_titles[session_id] = title
+        if not self._is_collecting:
+            self._write_titles()
 
     def clear(self) -> None:
-        """An index of nothing, which is whole for a store without events."""
-        self._begin()
+        """Empty the index. It is then complete for a store without events."""
+        self._reset()
         for words in (self._words, self._titles):
             words.destroy()
             words.create()
         self.declare(complete=True)
 
     def purge(self) -> None:
-        """Leave no trace of what was taken out."""
-        self._give()
-        self._give_titles()
+        """Remove the traces of deleted docs from the index files."""
+        self._write_docs()
+        self._write_titles()
         self._words.purge()
         self._titles.purge()
 
-    # ------------------------------------------------------------ asking
+    # ------------------------------------------------------------ searching
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Meanwhile a number that is found does not come to mean another event."""
+        """Within this block a doc that was found keeps meaning the same event."""
         return self._words.stable_docs()
 
     def find(
         self,
-        asked: WordQuery,
+        query: WordQuery,
         *,
         text_class: int | None = None,
         limit: int = ALL,
         before: int = ALL,
     ) -> list[int]:
-        """Docs below ``before``, the newest first."""
-        self._give()
-        return self._words.find(_cut(asked), text_class, limit, before)
+        """The matching docs below ``before``, newest first."""
+        self._write_docs()
+        return self._words.find(_cut(query), text_class, limit, before)
 
-    def count(self, asked: WordQuery, *, text_class: int | None = None) -> int:
-        self._give()
-        return self._words.count(_cut(asked), text_class)
+    def count(self, query: WordQuery, *, text_class: int | None = None) -> int:
+        self._write_docs()
+        return self._words.count(_cut(query), text_class)
 
-    def sessions_titled(self, asked: WordQuery) -> list[int]:
-        """Numbers of the sessions that are called so."""
-        self._give_titles()
-        return self._titles.find(_cut(asked), None, ALL, ALL)
+    def sessions_titled(self, query: WordQuery) -> list[int]:
+        """Ids of the sessions whose titles match."""
+        self._write_titles()
+        return self._titles.find(_cut(query), None, ALL, ALL)
 
     def terms_with(self, part: str) -> list[tuple[str, int]]:
-        """Words of the index that contain ``part``, with the number of docs. Reads all of it."""
-        self._give()
+        """Indexed words that contain ``part``, with their number of docs. Reads the whole index."""
+        self._write_docs()
         return self._words.terms(like=f"%{_literal(part)}%")
 
     def terms_from(self, beginning: str) -> list[tuple[str, int]]:
-        """Words that begin so, with the number of docs."""
-        self._give()
+        """Indexed words that start with ``beginning``, with their number of docs."""
+        self._write_docs()
         return self._words.terms(first=beginning, last=beginning + "\U0010ffff")
 
     def title_terms(self) -> list[tuple[str, int]]:
-        """Words that sessions are called by, with the number of sessions."""
-        self._give_titles()
+        """The words of all titles, with their number of sessions."""
+        self._write_titles()
         return self._titles.terms(last="\U0010ffff")
 
-    # ------------------------------------------------------------ whole or not
+    # ------------------------------------------------------------ completeness
 
     @property
     def is_complete(self) -> bool:
-        """Whether every event is in it; not so after an update, until it has been built."""
+        """Whether every event is in the index. False after an update until `reindex` has run."""
         state = self._state()
         return (state.get("complete"), state.get("version")) == ("yes", VERSION)
 
@@ -196,23 +196,23 @@ class WordIndex:
         return {row[0]: row[1] for row in self._db.all(_STATE)}
 
     def declare(self, *, complete: bool) -> None:
-        self._declare(complete="yes" if complete else "no", version=VERSION)
+        self._save_state(complete="yes" if complete else "no", version=VERSION)
 
-    def _declare(self, **said: str) -> None:
+    def _save_state(self, **values: str) -> None:
         known = self._state()
-        for name, value in said.items():
+        for name, value in values.items():
             self._db.execute(_SET if name in known else _NEW, {"name": name, "value": value})
 
     # ------------------------------------------------------------ building a new one
 
     def begin_next(self, builder: str) -> None:
-        """An empty index beside this one; one that was left unfinished goes, whoever began it."""
+        """Create an empty new index beside the current one, and delete any unfinished one."""
         self._next.destroy()
         self._next.create()
-        self._declare(builder=builder)
+        self._save_state(builder=builder)
 
     def is_built_by(self, builder: str) -> bool:
-        """Whether nobody else has begun to build one since."""
+        """Whether ``builder`` was the last to call `begin_next`."""
         return self._state().get("builder") == builder
 
     def add_next(self, docs: Iterable[tuple[int, str]]) -> None:
@@ -222,13 +222,13 @@ class WordIndex:
         self._next.drop(docs)
 
     def swap(self, titles: Iterable[tuple[int, str]]) -> None:
-        """The index that was built beside takes the place of this one; titles are few."""
+        """Replace the current index by the new one, and index the titles again."""
         self._next.replace_table(TABLE)
         self._words = self._db.word_engine(TABLE)
         self._titles.destroy()
         self._titles.create()
         self._titles.add(titles)
-        self._declare(builder="")
+        self._save_state(builder="")
         self.declare(complete=True)
 
     @property
@@ -236,10 +236,10 @@ class WordIndex:
         return self._db.word_engine(NEXT)
 
 
-def _cut(asked: WordQuery) -> WordQuery:
-    """A word that is longer than the index knows is looked for by its beginning."""
-    clauses = tuple(tuple(map(_short, clause)) for clause in asked.clauses)
-    return WordQuery(clauses, tuple(map(_short, asked.without)))
+def _cut(query: WordQuery) -> WordQuery:
+    """The query with words that are too long for the index replaced by prefixes."""
+    clauses = tuple(tuple(map(_short, clause)) for clause in query.clauses)
+    return WordQuery(clauses, tuple(map(_short, query.without)))
 
 
 def _short(word: QueryWord) -> QueryWord:

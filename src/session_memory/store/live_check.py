@@ -1,4 +1,4 @@
-"""Proof that live sessions are whole: every seq once, every way to the root, every body."""
+"""Check live sessions: every seq exists once, every path reaches the root, every body is intact."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -40,13 +40,13 @@ Lanes = dict[int, tuple[int, int | None, int, int]]
 
 
 def live_findings(db: Database) -> Iterator[str]:
-    """What is wrong with the live sessions, as sentences; nothing where all is well."""
+    """The faults of the live sessions, as sentences. Empty if there are none."""
     lanes: Lanes = {row[0]: row[1:] for row in db.all(_LANES)}
     for row in db.all(_SESSIONS):
         yield from _check_session(db, lanes, row)
     for lane, (key, base, seq, _) in lanes.items():
         if base is not None and not _is_on_way(db, lanes, base, seq):
-            yield f"live lane {lane} of session {key} begins behind message {seq}, which is missing"
+            yield f"live lane {lane} of session {key} starts after message {seq}, which is missing"
     yield from _check_folds(db)
     for row in db.all(_UNSETTLED):
         yield f"live session {row[0]}: its settings are missing"
@@ -56,11 +56,11 @@ def live_findings(db: Database) -> Iterator[str]:
 def _check_session(db: Database, lanes: Lanes, row: tuple[Any, ...]) -> Iterator[str]:
     key, name, forked_from, forked_at, lane, head, next_seq, count, distinct, first, last = row
     if count != distinct:
-        yield f"live session {name}: {count - distinct} seqs are taken twice"
+        yield f"live session {name}: {count - distinct} seqs exist twice"
     elif count and (last - first + 1 != count or last != next_seq - 1):
         yield f"live session {name}: seqs {first} to {last} have a gap"
     if count and (first <= forked_at if forked_from is not None else first != 1):
-        yield f"live session {name}: begins with message {first}"
+        yield f"live session {name}: its first message is {first}"
     if lane not in lanes or lanes[lane][0] != key:
         yield f"live session {name}: its lane is missing"
     elif head and not _is_on_way(db, lanes, lane, head):
@@ -68,7 +68,7 @@ def _check_session(db: Database, lanes: Lanes, row: tuple[Any, ...]) -> Iterator
 
 
 def _is_on_way(db: Database, lanes: Lanes, lane: int | None, seq: int) -> bool:
-    """Whether a message lies in a lane or in one of those it was begun from."""
+    """Whether a message is in a lane or in one of the lanes that it continues."""
     while lane is not None and lane in lanes:
         if db.one(_HELD, {"lane": lane, "seq": seq}) is not None:
             return True
@@ -96,4 +96,4 @@ def _check_bodies(db: Database) -> Iterator[str]:
             yield f"live body {digest.hex()[:12]} cannot be unpacked"
             continue
         if len(body) != length or sha256(body).digest() != digest:
-            yield f"live body {digest.hex()[:12]} is not what it was"
+            yield f"live body {digest.hex()[:12]} differs from its hash"

@@ -1,7 +1,7 @@
-"""The tables, as a numbered list of steps; forward only, each recorded with its change.
+"""Create and update the tables in numbered steps, forward only.
 
-Only ``packs``, ``dictionaries``, ``sources`` (their identity and cursor) and the watermarks of
-``sessions`` hold anything that cannot be derived; every other row is rebuilt from the raw.
+Each step and its record commit in one transaction. A new step is a module in ``steps`` and an
+entry in `STEPS`.
 """
 
 import re
@@ -40,19 +40,19 @@ _RECORD = "insert into schema_steps (step, applied_at) values (:step, :now)"
 
 
 def version(db: Database) -> int:
-    """The number of the last step applied; 0 for an empty database."""
+    """The number of the last applied step. 0 for an empty database."""
     return int(db.value(_APPLIED)) if db.has_table("schema_steps") else 0
 
 
 def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]:
-    """Bring the database up to date; refuses one that a newer release has written."""
+    """Apply the missing steps and return their numbers. Raises `NewerSchema` for a newer store."""
     have = version(db)
     if have > len(steps):
         raise NewerSchema(db.name, found=have, known=len(steps))
     if not have and db.is_foreign(TABLES):
-        hint = "Name another place in SESSION_MEMORY_STORE."
+        hint = "Set SESSION_MEMORY_STORE to another path or address."
         raise StoreError(f"{db.name} is a database of another program", hint)
-    # Only now: a file that is not for us stays as it is, to the byte.
+    # Not earlier, because another program's file must not change by a single byte.
     if not db.is_read_only:
         db.ready()
     if have == len(steps):
@@ -61,7 +61,7 @@ def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]
         db.backup_before(have + 1, now)
     applied = []
     with db.transaction():
-        # Another process may have migrated while this one waited for the lock.
+        # Another process may have migrated the database while this one waited for the lock.
         db.execute(_LEDGER.format(**db.types))
         for step in range(int(db.value(_APPLIED)) + 1, len(steps) + 1):
             for statement in (steps[step - 1] + db.also.get(step, "")).split(";\n"):

@@ -1,4 +1,4 @@
-"""Words that repeat on every row (kinds, tools, models), stored once and known by number."""
+"""Names that repeat on many rows (kinds, tools, models). Each is stored once and has a number."""
 
 from session_memory.core.text import escaped
 from session_memory.store.database import Database
@@ -9,43 +9,43 @@ _ADD = "insert into names (name) values (:name) returning id"
 
 
 class NameTable:
-    """A two-way map that only grows; ``numbers`` may be asked only inside a transaction."""
+    """A map between names and numbers. Use ``numbers`` only inside a transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self.numbers = _Numbers(db)
-        self._words: dict[int, str] = {}
+        self._names: dict[int, str] = {}
 
     def word(self, number: int | None) -> str | None:
         if number is None:
             return None
-        if number not in self._words:
-            self._words = {row[0]: row[1] for row in self._db.all(_LOAD)}
-        return self._words[number]
+        if number not in self._names:
+            self._names = {row[0]: row[1] for row in self._db.all(_LOAD)}
+        return self._names[number]
 
     def all(self) -> set[str]:
-        """Every word that is in use."""
+        """Every name in the table."""
         return {row[1] for row in self._db.all(_LOAD)}
 
     def forget(self) -> None:
-        """After a rollback the numbers given out in it mean nothing."""
+        """Clear the cache. After a rollback, numbers assigned in the transaction are not valid."""
         self.numbers.clear()
-        self._words.clear()
+        self._names.clear()
 
 
 class _Numbers(dict[str | None, int | None]):
-    """Word to number; a word nobody used yet gets the next one, no word none."""
+    """Name → number. A new name is inserted. None stays None."""
 
     def __init__(self, db: Database) -> None:
         super().__init__()
         self._db = db
 
-    def __missing__(self, word: str | None) -> int | None:
+    def __missing__(self, name: str | None) -> int | None:
         number = None
-        if word is not None:
-            storable = {"name": escaped(word)}
-            number = self._db.value(_FIND, storable)
+        if name is not None:
+            params = {"name": escaped(name)}
+            number = self._db.value(_FIND, params)
             if number is None:
-                number = self._db.value(_ADD, storable)
-        self[word] = number
+                number = self._db.value(_ADD, params)
+        self[name] = number
         return number

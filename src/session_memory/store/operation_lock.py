@@ -1,8 +1,8 @@
-"""Long operations on one store: some need it alone, the others share it.
+"""The lock for long operations on a store: exclusive, or shared with other shared operations.
 
-What evicts, forgets, restores or exports chooses first and changes later, outside of any one
-transaction; nobody may collect, derive or analyze in between. Appends of live sessions take no part
-in this. Whoever is killed lets go: the operating system or the server sees to it.
+Evicting, forgetting, restoring and exporting first select data and change it later, in several
+transactions. No other process may collect, derive or analyze in between. Appends to live sessions
+do not take this lock. If a process is killed, the operating system or the server releases its lock.
 """
 
 import fcntl
@@ -16,15 +16,15 @@ from pathlib import Path
 from session_memory.core.errors import StoreBusy, StoreError
 from session_memory.store.database import BUSY_S, forks
 
-ASKED_EVERY_S = 0.05
-_SHARING = "sync, watch, analyze, reindex, rebuild or import"
-_ALONE = "retain, forget, restore or lake export"
+RETRY_S = 0.05
+_SHARED_COMMANDS = "sync, watch, analyze, reindex, rebuild or import"
+_EXCLUSIVE_COMMANDS = "retain, forget, restore or lake export"
 
 Take = Callable[[bool], AbstractContextManager[None]]
 
 
 class OperationLock:
-    """What the threads of this process hold of one store: inside another, a hold joins it."""
+    """The lock of one store, per thread. A nested lock joins the outer one."""
 
     def __init__(self, take: Take) -> None:
         self._take = take
@@ -35,7 +35,7 @@ class OperationLock:
         held: tuple[bool, int] | None = getattr(self._held, "now", None)
         if held is not None and held[1] == forks():
             if held[0] and not shared:
-                raise RuntimeError("who shares a store cannot have it alone: let go of it first")
+                raise RuntimeError("a shared lock cannot become exclusive: release it first")
             yield
             return
         with self._take(shared):
@@ -48,7 +48,7 @@ class OperationLock:
 
 @contextmanager
 def locked_file(store: Path, shared: bool) -> Iterator[None]:
-    """The file beside a store that says who works on it; it holds nothing, and stays."""
+    """Lock the empty file ``<store>.lock`` beside the store. The file is never removed."""
     file = Path(f"{store.resolve()}.lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -56,11 +56,11 @@ def locked_file(store: Path, shared: bool) -> Iterator[None]:
     except OSError as error:
         hint = "Check the free space and the permissions of its directory."
         raise StoreError(f"{file} cannot be opened: {error.strerror}", hint) from error
-    how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
+    mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
 
     def take() -> bool:
         try:
-            fcntl.flock(opened, how)
+            fcntl.flock(opened, mode)
         except BlockingIOError:
             return False
         return True
@@ -69,18 +69,20 @@ def locked_file(store: Path, shared: bool) -> Iterator[None]:
         wait_for(take, str(store), shared=shared)
         yield
     finally:
-        # Said in so many words: a child that was forked off meanwhile has the file open too.
+        # Unlocked explicitly, because a forked child also has the file open.
         fcntl.flock(opened, fcntl.LOCK_UN)
         os.close(opened)
 
 
 def wait_for(take: Callable[[], bool], name: str, *, shared: bool) -> None:
-    """Try to take it until that works, or `StoreBusy` tells whom to wait for."""
+    """Call ``take`` until it succeeds. After a minute, raise `StoreBusy`."""
     until = time.monotonic() + BUSY_S
     while not take():
         if time.monotonic() >= until:
             error = StoreBusy(name)
-            others = _ALONE if shared else f"{_SHARING}, or {_ALONE}"
-            error.hint = f"Another command is at work on it: {others}. Run it again afterwards."
+            others = (
+                _EXCLUSIVE_COMMANDS if shared else f"{_SHARED_COMMANDS}, or {_EXCLUSIVE_COMMANDS}"
+            )
+            error.hint = f"Another command is running: {others}. Run this one again afterwards."
             raise error
-        time.sleep(ASKED_EVERY_S)
+        time.sleep(RETRY_S)

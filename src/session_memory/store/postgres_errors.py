@@ -1,7 +1,7 @@
-"""What psycopg raises as exceptions of ours: a fact, and a hint with the command to run.
+"""Turn psycopg's exceptions into ours: a fact, and a hint with a command to run.
 
-No password gets into a message. What libpq says about an address that it cannot read may quote a
-part of one, so that is never passed on.
+No message contains a password. libpq's message about an address that it cannot parse may quote a
+part of the password, so that message is never shown.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ from session_memory.core.errors import (
 )
 from session_memory.store.address import shown
 
-# SQLSTATEs, by what they mean to us: docs of PostgreSQL, appendix A.
 SHORTEST_MASKED = 4
+# SQLSTATE codes by their meaning for us. See appendix A of the PostgreSQL documentation.
 _FULL = {"53100", "53400"}
 _BUSY = {"55P03", "40001", "40P01", "53300"}
 _LOST = {"57P01", "57P02", "57P03", "25P03", "08000", "08003", "08006"}
@@ -33,67 +33,70 @@ def bad_address(name: str) -> StoreError:
         "Write it as postgresql://user@host:5432/database; in a password, @ is %40, : is %3A,"
         " / is %2F, # is %23 and % is %25."
     )
-    return StoreError(f"{name} is no address of a PostgreSQL database", hint)
+    return StoreError(f"{name} is not the address of a PostgreSQL database", hint)
 
 
 def to_store_error(
-    error: psycopg.Error, url: str, told: dict[str, Any] | None = None
+    error: psycopg.Error, url: str, options: dict[str, Any] | None = None
 ) -> SessionMemoryError:
-    """The driver's exception as ours. ``told`` is what the address said, when connecting."""
+    """Our exception for a psycopg error.
+
+    ``options`` are the connection options, given only if the error happened while connecting.
+    """
     name, state = shown(url), error.sqlstate or ""
     if state in _FULL:
         return StoreFull(name)
     if state in _BUSY:
         return StoreBusy(name)
     if state in _NO_SCHEMA:
-        hint = "Create the schema that search_path names: create schema …"
-        return StoreError(f"{name} has no schema to put tables in", hint)
+        hint = "Create the schema that is named in search_path: create schema …"
+        return StoreError(f"{name} has no schema for the tables", hint)
     if state in _NOT_ALLOWED or state in _READ_ONLY:
-        hint = "Its owner can allow it: grant all on schema … to …, and on all tables in it."
-        return StoreError(f"{name} refuses: {_words(error, url)}", hint)
-    if told is not None:
-        return _no_connection(error, url, told)
+        hint = "Let its owner run: grant all on schema … to …, and the same for all tables in it."
+        return StoreError(f"{name} refuses: {_message(error, url)}", hint)
+    if options is not None:
+        return _no_connection(error, url, options)
     if state in _LOST or (isinstance(error, psycopg.OperationalError) and not state):
-        hint = "What was not finished was not kept. See that the server runs, then try again."
-        return StoreError(f"the connection to {name} was lost: {_words(error, url)}", hint)
-    return StoreError(f"{name}: {_words(error, url)}")
+        hint = "The unfinished operation was rolled back. Check that the server runs, then retry."
+        return StoreError(f"the connection to {name} was lost: {_message(error, url)}", hint)
+    return StoreError(f"{name}: {_message(error, url)}")
 
 
-def _no_connection(error: psycopg.Error, url: str, told: dict[str, Any]) -> StoreError:
-    name, words = shown(url), _words(error, url)
-    if "connection option" in words:
+def _no_connection(error: psycopg.Error, url: str, options: dict[str, Any]) -> StoreError:
+    name, message = shown(url), _message(error, url)
+    if "connection option" in message:
         return bad_address(name)
-    if "does not exist" in words and "database" in words:
+    if "does not exist" in message and "database" in message:
         missing = StoreNotFound(name)
         where = "".join(
-            f" {flag} {told[key]}"
+            f" {flag} {options[key]}"
             for flag, key in (("-h", "host"), ("-p", "port"), ("-U", "user"))
-            if told.get(key)
+            if options.get(key)
         )
-        missing.hint = f"Create it with: createdb{where} {told.get('dbname', 'session_memory')}"
+        missing.hint = f"Create it with: createdb{where} {options.get('dbname', 'session_memory')}"
         return missing
-    if "password" in words or "authentication" in words or "pg_hba" in words:
+    if "password" in message or "authentication" in message or "pg_hba" in message:
         hint = "Check the user and the password, in the address or in ~/.pgpass (mode 600)."
-    elif "role" in words and "does not exist" in words:
-        hint = f"Create the user with: createuser {told.get('user', 'NAME')}"
-    elif "SSL" in words:
-        hint = "The server and sslmode disagree: leave it out, or set it to what the server has."
-    elif "translate host name" in words or "resolve" in words:
+    elif "role" in message and "does not exist" in message:
+        hint = f"Create the user with: createuser {options.get('user', 'NAME')}"
+    elif "SSL" in message:
+        hint = "sslmode does not fit the server: omit it, or set it to what the server supports."
+    elif "translate host name" in message or "resolve" in message:
         hint = "Check the name of the host."
     else:
-        hint = f"See that the server runs: pg_isready -h {told.get('host', 'localhost')}"
-        hint += f" -p {told.get('port', '5432')}"
-    return StoreError(f"cannot connect to {name}: {words}", hint)
+        hint = f"Check that the server runs: pg_isready -h {options.get('host', 'localhost')}"
+        hint += f" -p {options.get('port', '5432')}"
+    return StoreError(f"cannot connect to {name}: {message}", hint)
 
 
-def _words(error: psycopg.Error, url: str) -> str:
-    """The first lines of what the server said, the password taken out wherever it stands."""
+def _message(error: psycopg.Error, url: str) -> str:
+    """The start of the server's message, with the password removed."""
     text = " ".join(str(error).split())[:500] or type(error).__name__
     try:
         password = conninfo_to_dict(url).get("password")
     except psycopg.Error:
         return type(error).__name__
     if password and len(str(password)) < SHORTEST_MASKED:
-        # Taken out letter by letter, nothing would be left that one can read.
+        # Removing a very short password would make the message unreadable.
         return type(error).__name__
     return text.replace(str(password), "…") if password else text

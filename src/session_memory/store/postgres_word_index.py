@@ -1,6 +1,6 @@
-"""The words of a store in PostgreSQL: the words of a doc in a ``tsvector``, made by our own rule.
+"""The word engine for PostgreSQL: the words of each doc in a ``tsvector``, split by our own rule.
 
-A ``tsvector`` holds a megabyte; a text with more words than that is several rows.
+A ``tsvector`` holds at most a megabyte, so a text with more words becomes several rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,18 +68,23 @@ class PostgresWordEngine:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"
         self._db.execute(sql, {"docs": _array(docs)})
 
-    def find(self, asked: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
-        found, params = self._found(asked, text_class)
-        sql = f"select doc from ({found}) found where doc < :before order by doc desc limit :limit"
+    def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
+        matching, params = self._matching(query, text_class)
+        sql = (
+            f"select doc from ({matching}) docs where doc < :before order by doc desc limit :limit"
+        )
         rows = self._db.all(sql, params | {"limit": limit, "before": before})
         return [row[0] for row in rows]
 
-    def count(self, asked: WordQuery, text_class: int | None) -> int:
-        found, params = self._found(asked, text_class)
-        return int(self._db.value(f"select count(*) from ({found}) found", params))
+    def count(self, query: WordQuery, text_class: int | None) -> int:
+        matching, params = self._matching(query, text_class)
+        return int(self._db.value(f"select count(*) from ({matching}) docs", params))
 
-    def _found(self, asked: WordQuery, text_class: int | None) -> tuple[str, dict[str, object]]:
-        """The parts of a text are rows, so clauses meet where they name the same doc."""
+    def _matching(self, query: WordQuery, text_class: int | None) -> tuple[str, dict[str, object]]:
+        """The SQL that selects the matching docs, and its parameters.
+
+        A long doc has several rows, so clauses are combined by doc and not by row.
+        """
         params: dict[str, object] = {}
         of_class = ""
         if text_class is not None:
@@ -87,20 +92,22 @@ class PostgresWordEngine:
         table = f"{self._table} where lexemes @@ cast(:{{name}} as tsquery){of_class}"
         with_one_of = f"select doc from {table}"
         selects = []
-        for place, clause in enumerate(asked.clauses):
+        for place, clause in enumerate(query.clauses):
             params[f"clause_{place}"] = " | ".join(map(_word, clause))
             selects.append(with_one_of.format(name=f"clause_{place}"))
         sql = " intersect ".join(selects)
         if len(selects) == 1:
             sql = sql.replace("select doc", "select distinct doc", 1)
-        if asked.without:
-            params["without"] = " | ".join(map(_word, asked.without))
+        if query.without:
+            params["without"] = " | ".join(map(_word, query.without))
             sql = f"({sql}) except {with_one_of.format(name='without')}"
         return sql, params
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Numbers are never used again; and an index that was swapped in would look empty to
-        whoever sees the moment before."""
+        """Nothing to do: ids are never reused here.
+
+        A snapshot would be harmful, because an index that was swapped in later would look empty.
+        """
         return nullcontext()
 
     def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
@@ -113,11 +120,11 @@ class PostgresWordEngine:
         return [(row[0], int(row[1])) for row in rows]
 
     def purge(self) -> None:
-        """Dead rows go with the next vacuum, which a transaction cannot run."""
+        """Nothing to do: the next vacuum removes deleted rows."""
 
 
 def _array(numbers: Sequence[int]) -> str:
-    """As text: psycopg takes the narrowest type the first ones fit, and later ones may not."""
+    """An array as text. psycopg would choose an integer type too small for later values."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 

@@ -1,4 +1,4 @@
-"""Files that only their owner may read."""
+"""Create files and directories that only their owner can read, and that survive a power cut."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ from session_memory.core.errors import StoreError, UnsafePath
 
 
 def create_private(path: Path, *, exclusive: bool = True) -> None:
-    """An empty file that only its owner may read, in a directory that only its owner may enter."""
+    """Create an empty file with mode 0600, and missing directories with mode 0700."""
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | (os.O_EXCL if exclusive else 0)
     try:
         make_private(path.parent)
@@ -23,10 +23,10 @@ def create_private(path: Path, *, exclusive: bool = True) -> None:
 
 
 def make_private(directory: Path) -> None:
-    """The directory, with those above it, unless they are there; each stays after a power cut."""
+    """Create a directory and its missing parents with mode 0700, durably."""
     if directory.is_dir():
         return
-    # Path.mkdir would give the directories between the permissions of the umask.
+    # `Path.mkdir(parents=True)` would create the parents with the permissions of the umask.
     for place in reversed((directory, *directory.parents)):
         if not place.is_dir():
             place.mkdir(mode=0o700, exist_ok=True)
@@ -34,17 +34,17 @@ def make_private(directory: Path) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """What is synced in a file is lost with its name: a power cut may take names not synced."""
+    """Write the names in a directory to disk. Otherwise a power cut may lose new files."""
     try:
         opened = os.open(directory, os.O_RDONLY)
     except PermissionError:
-        # We may add names here without being allowed to list them, and syncing takes listing.
+        # A directory may allow adding files but not reading, and syncing needs to read it.
         return
     try:
         os.fsync(opened)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
-        # A file system that cannot sync a directory keeps its names by itself.
+        # Some file systems cannot sync a directory and do not need it.
     finally:
         os.close(opened)

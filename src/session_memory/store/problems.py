@@ -1,4 +1,4 @@
-"""Problems: bad input, kept as values with their place and reason, never swallowed."""
+"""Problems: bad input that is recorded with its place and reason instead of being ignored."""
 
 from typing import NamedTuple
 
@@ -42,20 +42,20 @@ def _storable(value: object) -> object:
 
 
 class Problems:
-    """A problem of length 0 concerns no single line: a file that cannot be read, until it can."""
+    """The table of problems. A problem of length 0 is about a whole file, not about one line."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self.added = 0
-        """How many were noted through this object."""
+        """How many problems were added through this object."""
 
-    def add(self, source_id: int, found: list[tuple[int, int, str, str]], now: int) -> int:
-        """Note ``(place, length, reason, detail)`` once each; says how many were new."""
-        if not found:
+    def add(self, source_id: int, problems: list[tuple[int, int, str, str]], now: int) -> int:
+        """Store each ``(place, length, reason, detail)`` once, and return how many were new."""
+        if not problems:
             return 0
-        window = {"source": source_id, "first": min(place for place, *_ in found)}
+        window = {"source": source_id, "first": min(place for place, *_ in problems)}
         known = {tuple(row) for row in self._db.all(_KNOWN, window)}
-        new = [problem for problem in found if (problem[0], problem[2]) not in known]
+        new = [problem for problem in problems if (problem[0], problem[2]) not in known]
         self._db.insert(
             "problems", _COLUMNS, [(source_id, *map(_storable, problem), now) for problem in new]
         )
@@ -63,14 +63,15 @@ class Problems:
         return len(new)
 
     def clear_unreadable(self, source_id: int) -> None:
+        """The file can be read again: remove the problem that said it could not."""
         self._db.execute(_CLEAR_FILE, {"source": source_id, "reason": UNREADABLE})
 
     def forget(self, source_id: int) -> None:
-        """Of a source that is read anew as a whole, nothing said before counts."""
+        """Remove all problems of a source that is read again from its start."""
         self._db.execute(_FORGET, {"source": source_id})
 
     def clear_records(self) -> None:
-        """Forget what was wrong with single records: reading the raw again will tell."""
+        """Remove the problems of single records. Reading the raw again adds them again."""
         self._db.execute(_CLEAR_RECORDS)
 
     def count(self) -> int:

@@ -1,10 +1,9 @@
 """The raw: every byte of every source, in order, in compressed packs.
 
-A pack holds whole records where it can (one larger than a pack spans several) and is unpacked
-alone. Its stored bytes are hashed, and the frame inside carries a checksum of the raw ones. What
-follows the last whole record, a torn tail, is a pack of its own until its line is complete. Small
-packs share their vocabulary through a dictionary: the head of an earlier log, which new logs of
-the same agent resemble closely.
+A pack holds whole records, unless a record is larger than a pack. Each pack can be unpacked alone.
+It has a hash of its stored bytes, and its zstd frame has a checksum of the raw bytes. An incomplete
+last line is a separate pack until the line is complete. Packs of similar logs are compressed with
+a dictionary: the start of an earlier log of the same agent.
 """
 
 import io
@@ -27,7 +26,8 @@ _OPTIONS: dict[int, int] = {
 SMALL_PACK = 16 * 1024
 SMALL_PACKS = 16
 DICTIONARY_BYTES = 128 * 1024
-# Using it costs time: it must save at least this share, tried on the head of every so many logs.
+# A dictionary costs time, so it must save at least this share. That is tested on the start of one
+# log out of every TRIED_EVERY.
 DICTIONARY_SAVES = 0.3
 TRIED_EVERY = 64
 DICTIONARY_EVERY = 64 * 1024 * 1024
@@ -44,7 +44,7 @@ class Pack(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A pack on its way into the store."""
+    """A pack that is not stored yet."""
 
     start: int
     length: int
@@ -74,11 +74,11 @@ _NEWEST_DICTIONARY = """
 _FLAVOR = "select flavor from sources where id = :source"
 _STORED = "select coalesce(sum(length), 0), coalesce(sum(length(body)), 0) from packs"
 
-END_OF_TIME = 1 << 62
+WHOLE_SOURCE = 1 << 62
 
 
 class Raw:
-    """Packs of one store."""
+    """The packs of one store."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -91,9 +91,9 @@ class Raw:
     def replace_from(
         self, source_id: int, start: int, packs: list[Packed], is_known: bool = True
     ) -> None:
-        """Put ``packs`` where the source's bytes from ``start`` on were; merge small ones."""
+        """Replace the source's bytes from ``start`` on by ``packs``, then merge small packs."""
         if is_known:
-            packs = [*self._cut_short(source_id, start), *packs]
+            packs = [*self._kept_part(source_id, start), *packs]
             first = packs[0].start if packs else start
             self._db.execute(_DROP_FROM, {"source": source_id, "start": first})
         self._insert(source_id, packs)
@@ -116,8 +116,8 @@ class Raw:
         values = (flavor, zstd.compress(head, 9))
         return self._db.insert_one("dictionaries", ("flavor", "body"), values)
 
-    def _cut_short(self, source_id: int, place: int) -> list[Packed]:
-        """The part before ``place`` of a pack that was merged across it, over a blank line say."""
+    def _kept_part(self, source_id: int, place: int) -> list[Packed]:
+        """The part before ``place`` of a pack that extends over ``place`` since it was merged."""
         row = self._db.one(_CONTAINING, {"source": source_id, "place": place})
         if row is None or row[0] == place:
             return []
@@ -131,7 +131,7 @@ class Raw:
             return
         start = last[-1][0]
         merged = b"".join(self.pieces(source_id, start))
-        # The torn tail, if there is one, must stay apart: it will be replaced.
+        # An incomplete last line stays a separate pack, because it will be replaced.
         whole = merged.rfind(b"\n") + 1
         parts = [part for part in (merged[:whole], merged[whole:]) if part]
         self._db.execute(_DROP_FROM, {"source": source_id, "start": start})
@@ -139,8 +139,8 @@ class Raw:
             self._insert(source_id, [packed(part, start, compressor())])
             start += len(part)
 
-    def pieces(self, source_id: int, first: int = 0, end: int = END_OF_TIME) -> Iterator[bytes]:
-        """The bytes of ``first`` to ``end``, pack by pack, each checked against its hash."""
+    def pieces(self, source_id: int, first: int = 0, end: int = WHOLE_SOURCE) -> Iterator[bytes]:
+        """The bytes from ``first`` to ``end``, pack by pack. Each pack is checked by its hash."""
         window = {"source": source_id, "first": first, "end": end}
         for start, length, digest, dictionary, body in self._db.each(_ALL, window):
             data = self.unpacked(source_id, Pack(start, length, digest, dictionary, body))
@@ -148,7 +148,7 @@ class Raw:
 
     def packs(self, source_id: int) -> Iterator[Pack]:
         """Every pack of a source, in order, as stored."""
-        window = {"source": source_id, "first": 0, "end": END_OF_TIME}
+        window = {"source": source_id, "first": 0, "end": WHOLE_SOURCE}
         for row in self._db.each(_ALL, window):
             yield Pack(*row)
 
@@ -167,7 +167,7 @@ class Raw:
         return data
 
     def from_place(self, source_id: int, place: int) -> bytes:
-        """The rest of the pack that holds ``place``; nothing past the end."""
+        """The pack that contains ``place``, from ``place`` on. Empty past the end."""
         row = self._db.one(_CONTAINING, {"source": source_id, "place": place})
         if row is None:
             return b""
@@ -178,7 +178,7 @@ class Raw:
         return b"".join(self.pieces(source_id, place, place + length))
 
     def open(self, source_id: int, offset: int = 0) -> BinaryIO:
-        """The source as a binary stream from ``offset`` on, without holding it in memory."""
+        """A binary stream of the source from ``offset`` on. It holds one pack in memory."""
         return io.BufferedReader(_PackStream(self, source_id, offset), PACK_BYTES)
 
     def stored_bytes(self) -> tuple[int, int]:
@@ -192,7 +192,7 @@ class Raw:
 
 
 class Dictionary:
-    """The head of a log that later logs resemble; stored with the first pack that uses it."""
+    """The start of a log, used to compress similar logs. Stored with the first pack using it."""
 
     def __init__(self, body: bytes, stored_id: int | None = None) -> None:
         self.body = body
@@ -201,23 +201,23 @@ class Dictionary:
 
 
 class Packer:
-    """Compresses segments of the sources of one flavor.
+    """Compresses the sources of one flavor.
 
-    The head of a log becomes the dictionary of later ones where that saves a good share: agents
-    write the same long boilerplate into every log until the next release changes it.
+    The start of a log becomes the dictionary for later logs if that saves enough: an agent writes
+    the same long text at the start of every log, until its next release changes it.
     """
 
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         self._dictionary = dictionary
         self._plain = compressor()
-        self._pays = False
+        self._saves_enough = False
         self._heads = 0
         self._since_renewed = 0
 
     def packs(self, data: bytes, start: int, cut_at: int | None = None) -> list[Packed]:
-        """``data`` in packs cut at record ends, and at ``cut_at`` where a torn line begins."""
+        """``data`` as packs cut at record ends, and at ``cut_at``, the start of a torn line."""
         if start == 0 and len(data) >= SMALL_PACK:
-            self._try_out(data[:DICTIONARY_BYTES])
+            self._test_dictionary(data[:DICTIONARY_BYTES])
         self._since_renewed += len(data)
         whole = len(data) if cut_at is None else cut_at
         packs = []
@@ -228,30 +228,30 @@ class Packer:
 
     def _pack(self, piece: bytes, start: int) -> Packed:
         dictionary = self._dictionary
-        if dictionary is None or not (self._pays or self._is_scrap(piece)):
+        if dictionary is None or not (self._saves_enough or self._is_short(piece)):
             return packed(piece, start, self._plain)
         return packed(piece, start, dictionary.compressor, dictionary)
 
-    def _is_scrap(self, piece: bytes) -> bool:
-        """A few lines have no vocabulary of their own to learn from."""
+    def _is_short(self, piece: bytes) -> bool:
+        """Whether the piece is too short to compress well without a dictionary."""
         known = self._dictionary is not None and self._dictionary.id is not None
         return known and len(piece) <= SMALL_PACK
 
-    def _try_out(self, head: bytes) -> None:
-        """Now and then see whether the dictionary is worth its time; if not, try another."""
+    def _test_dictionary(self, head: bytes) -> None:
+        """Test from time to time whether the dictionary saves enough; if not, replace it."""
         if self._dictionary is not None and self._heads % TRIED_EVERY == 0:
             without = len(_frame(self._plain, head))
             with_it = len(_frame(self._dictionary.compressor, head))
-            self._pays = with_it < without * (1 - DICTIONARY_SAVES)
+            self._saves_enough = with_it < without * (1 - DICTIONARY_SAVES)
         self._heads += 1
         stale = self._dictionary is None or self._since_renewed >= DICTIONARY_EVERY
-        if stale and not self._pays and len(head) >= DICTIONARY_BYTES // 2:
+        if stale and not self._saves_enough and len(head) >= DICTIONARY_BYTES // 2:
             self._dictionary = Dictionary(head)
             self._heads = self._since_renewed = 0
 
 
 def compressor(dictionary: zstd.ZstdDict | None = None) -> zstd.ZstdCompressor:
-    """One that is used again and again: making its tables anew for each pack costs a fifth."""
+    """A reusable compressor. Creating one for each pack would take a fifth more time."""
     digested = None if dictionary is None else dictionary.as_digested_dict
     return zstd.ZstdCompressor(options=_OPTIONS, zstd_dict=digested)
 
@@ -264,14 +264,14 @@ def packed(
 
 
 def _frame(using: zstd.ZstdCompressor, data: bytes) -> bytes:
-    # Knowing the size in advance, zstd picks a smaller window and the frame says how much to
-    # unpack; a reader can then refuse what is larger than it should be.
+    # With the size known in advance, zstd picks a smaller window, and the frame contains the size.
+    # A reader can then reject a frame that is larger than it should be.
     using.set_pledged_input_size(len(data))
     return using.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def cut(data: bytes) -> Iterator[bytes]:
-    """``data`` in pieces of about ``PACK_BYTES``, cut after a newline unless none is near."""
+    """``data`` in pieces of about ``PACK_BYTES``, cut after a newline if there is one nearby."""
     start, size = 0, len(data)
     while start < size:
         end = start + PACK_BYTES
@@ -284,7 +284,7 @@ def cut(data: bytes) -> Iterator[bytes]:
 
 class _PackStream(io.RawIOBase):
     def __init__(self, raw: Raw, source_id: int, offset: int) -> None:
-        self._pieces = _lazily(raw, source_id, offset)
+        self._pieces = _each_pack(raw, source_id, offset)
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
@@ -302,8 +302,8 @@ class _PackStream(io.RawIOBase):
         return count
 
 
-def _lazily(raw: Raw, source_id: int, offset: int) -> Iterator[bytes]:
-    """Pack by pack, so that a large source is never held whole."""
+def _each_pack(raw: Raw, source_id: int, offset: int) -> Iterator[bytes]:
+    """The source pack by pack, so that a large one is never in memory as a whole."""
     while piece := raw.from_place(source_id, offset):
         yield piece
         offset += len(piece)

@@ -1,7 +1,7 @@
-"""Retention: what was evicted and where it is, pins, tombstones, and the runs so far.
+"""Retention tables: evicted sources, pins, tombstones, masks, and past runs.
 
-An evicted session keeps its row, its usage and its sources with their cursors; its events and the
-packs are gone from the store until they are brought back. What counts for it counts on.
+An evicted session keeps its row, its usage, and its sources with their cursors. Its events and
+packs are not in the store until the session is restored. Its cost still counts.
 """
 
 import re
@@ -16,14 +16,14 @@ from session_memory.store.steps import learn
 
 SESSION, SOURCE = "session", "source"
 DISTILLED = tuple(re.findall(r"^create table (\w+)", learn.SQL, re.MULTILINE))
-"""The tables of tier 2, which no pass ever touches."""
+"""The tables of tier 2. Retention never deletes from them."""
 DAY_MS = 86_400_000
 
 
 class EvictedSource(msgspec.Struct, frozen=True):
-    """A source whose packs are gone; ``file`` is the archive that holds them, if any does.
+    """A source whose packs were evicted. ``file`` is the archive file with them, or None.
 
-    ``digest`` is the hash of the raw and ``bytes`` what its packs took.
+    ``digest`` is the hash of the raw, ``bytes`` the compressed size of the packs.
     """
 
     source_id: int
@@ -34,7 +34,7 @@ class EvictedSource(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """What decides about a session: its state, and what it must go and stay with."""
+    """The columns of a session that decide whether it can be evicted, and with which others."""
 
     id: int
     uid: str
@@ -67,12 +67,12 @@ _PACK_BYTES = "select source_id, sum(length(body)) from packs group by source_id
 _USED = "select coalesce(sum(length(body)), 0) from packs"
 _PAIRS = "select session_id, source_id from session_sources"
 _SPILLS = "select id, flavor, session from sources where role = 'spill'"
-_ROWS_OF_OURS = "select id from sources where role = 'table' or (flavor = 'live' and host = '')"
+_OWN_ROWS = "select id from sources where role = 'table' or (flavor = 'live' and host = '')"
 _PLACES = "select start, hash from packs where source_id = :source order by start"
 _FIRST_PLACE = "select min(start) from packs where source_id = :source"
 _DROP_PACKS = "delete from packs where source_id = :source"
 _DROP_COPIES = "delete from copies where session_id = :session"
-# What counts for it may have been logged, more fully, by a session that stays.
+# Usage that counts for this session may be stored with another session that logged it too.
 _TAKE_OVER = """
     update usage set session_id = :session where owner_id = :session and session_id <> :session
 """
@@ -80,8 +80,8 @@ _DROP_UNCOUNTED = """
     delete from usage where session_id = :session and (owner_id is null or owner_id <> :session)
 """
 _EVICT = "update sessions set evicted_at = :now, stale = 0 where id = :session"
-_WAKE = "update sessions set evicted_at = null, stale = 1 where id = :session"
-_NO_LONGER_WAITS = """
+_UNFREEZE = "update sessions set evicted_at = null, stale = 1 where id = :session"
+_CLEAR_EVICTED_PROBLEM = """
     delete from problems where reason = 'evicted' and length = 0
         and source_id in (select source_id from session_sources where session_id = :session)
 """
@@ -89,12 +89,12 @@ _FORGET_EVICTION = "delete from evicted_sources where source_id = :source"
 _PINS = "select session_uid, until from pins where until is null or until > :now"
 _PIN = "insert into pins (session_uid, pinned_at, until) values (:uid, :now, :until)"
 _UNPIN = "delete from pins where session_uid = :uid"
-_BURY = """
+_ADD_TOMBSTONE = """
     insert into tombstones (key, kind, with_key, forgotten_at) values (:key, :kind, :with, :now)
     on conflict do nothing
 """
-_LIFT = "delete from tombstones where with_key = :key"
-_BURIED = "select kind, key from tombstones"
+_REMOVE_TOMBSTONES = "delete from tombstones where with_key = :key"
+_TOMBSTONES = "select kind, key from tombstones"
 _MASKS = "select start, length from masks where source_id = :source order by start"
 _RECORD_RUN = "insert into retention_runs (ran_at, report) values (:now, :report)"
 _LAST_RUN = "select ran_at, report from retention_runs order by id desc limit 1"
@@ -105,17 +105,17 @@ _DICTIONARIES = "select id, flavor, body from dictionaries order by id"
 
 
 def _size_of(column: str) -> str:
-    told = column if f" {column} {{blob}}" in learn.SQL else f"cast({column} as text)"
-    return f"coalesce(octet_length({told}), 0)"
+    value = column if f" {column} {{blob}}" in learn.SQL else f"cast({column} as text)"
+    return f"coalesce(octet_length({value}), 0)"
 
 
 def session_key(uid: str) -> str:
-    """A session's identity without its words."""
+    """A hash of the session's uid, which does not reveal it."""
     return sha256(f"session\0{uid}".encode()).hexdigest()[:40]
 
 
 def source_key(host: str, path: str) -> str:
-    """A source's identity without its words; the same for every generation."""
+    """A hash of the source's host and path, which does not reveal them."""
     return sha256(f"source\0{host}\0{path}".encode()).hexdigest()[:40]
 
 
@@ -123,32 +123,32 @@ class Retention:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    # ------------------------------------------------------------ what there is
+    # ------------------------------------------------------------ sizes and candidates
 
     def used_bytes(self) -> int:
-        """What the caps are about: all packs, compressed."""
+        """The compressed size of all packs, which the caps limit."""
         return int(self._db.value(_USED))
 
     def candidates(self) -> list[Candidate]:
         return [Candidate(*row) for row in self._db.all(_CANDIDATES)]
 
     def pack_bytes(self) -> dict[int, int]:
-        """Compressed bytes by source; a source without packs is not among them."""
+        """Source id → compressed bytes. Sources without packs are left out."""
         return {source: int(size) for source, size in self._db.all(_PACK_BYTES)}
 
     def session_sources(self) -> list[tuple[int, int]]:
         return [(session, source) for session, source in self._db.all(_PAIRS)]
 
     def spills(self) -> list[tuple[int, str, str]]:
-        """``(source, flavor, native id)`` of bodies that lie beside a session's log."""
+        """``(source, flavor, native id)`` of the sources that hold spilled bodies."""
         return [(source, flavor, native) for source, flavor, native in self._db.all(_SPILLS)]
 
     def row_sources(self) -> set[int]:
-        """Sources that are rows of this store: their raw is no pack, and nothing to evict."""
-        return {source for (source,) in self._db.all(_ROWS_OF_OURS)}
+        """Sources that are rows of this store. They have no packs, so nothing can be evicted."""
+        return {source for (source,) in self._db.all(_OWN_ROWS)}
 
     def distilled_bytes(self) -> int:
-        """About what tier 2 takes: the texts and bodies of its tables."""
+        """The approximate size of tier 2: all values in its tables."""
         total = 0
         for table in DISTILLED:
             if self._db.has_table(table):
@@ -156,7 +156,7 @@ class Retention:
                 total += int(self._db.value(f"select coalesce(sum({sizes}), 0) from {table}"))
         return total
 
-    # ------------------------------------------------------------ evicting and waking
+    # ------------------------------------------------------------ evicting and restoring
 
     def evicted(self) -> dict[int, EvictedSource]:
         return {row[0]: EvictedSource(*row) for row in self._db.all(_EVICTED)}
@@ -166,14 +166,14 @@ class Retention:
         return None if row is None else EvictedSource(*row)
 
     def evicted_of(self, session_id: int) -> list[EvictedSource]:
-        """The evicted sources of a session, spilled bodies included."""
+        """The evicted sources of a session, including spilled bodies."""
         return [EvictedSource(*row) for row in self._db.all(_EVICTED_OF, {"session": session_id})]
 
     def evicted_sessions(self) -> set[int]:
         return {session for (session,) in self._db.all(_EVICTED_SESSIONS)}
 
     def evicted_up_to(self, source_id: int, kept: int) -> int:
-        """How much of an evicted source is away: what is here came since, and waits for it."""
+        """The byte up to which a source is evicted. Bytes after it were collected later."""
         first = self._db.value(_FIRST_PLACE, {"source": source_id})
         return kept if first is None else int(first)
 
@@ -181,7 +181,7 @@ class Retention:
         return int(self._db.value(_COUNT_EVICTED))
 
     def places(self, source_id: int) -> list[tuple[int, bytes]]:
-        """``(start, hash)`` of every pack: what says that an archive still holds the same."""
+        """``(start, hash)`` of every pack, to compare with an archive."""
         return [
             (start, bytes(digest)) for start, digest in self._db.all(_PLACES, {"source": source_id})
         ]
@@ -192,7 +192,7 @@ class Retention:
         self._db.insert("evicted_sources", EvictedSource.__struct_fields__, [values])
 
     def freeze(self, session_ids: Collection[int], now: int) -> None:
-        """Leave of sessions what stays: their rows, and the usage that counts for them."""
+        """Mark sessions as evicted. Their rows and the usage that counts for them are kept."""
         for statement in (_TAKE_OVER, _DROP_UNCOUNTED, _DROP_COPIES, _EVICT):
             for session in session_ids:
                 params = {"session": session}
@@ -201,16 +201,16 @@ class Retention:
                 )
 
     def put_back(self, source_id: int, packs: Iterable[Pack]) -> None:
-        """Packs as they were, where an evicted source has none."""
+        """Insert the packs of an evicted source again."""
         columns = ("source_id", "start", "length", "hash", "dictionary_id", "body")
         for pack in packs:
             self._db.insert("packs", columns, [(source_id, *pack)])
         self._db.execute(_FORGET_EVICTION, {"source": source_id})
 
     def unfreeze(self, session_id: int) -> None:
-        """No longer evicted; its events are to be derived from the raw that is back."""
-        self._db.execute(_WAKE, {"session": session_id})
-        self._db.execute(_NO_LONGER_WAITS, {"session": session_id})
+        """Mark a session as no longer evicted, and as stale: its events must be derived again."""
+        self._db.execute(_UNFREEZE, {"session": session_id})
+        self._db.execute(_CLEAR_EVICTED_PROBLEM, {"session": session_id})
 
     def dictionaries(self) -> list[tuple[int, str, bytes]]:
         """``(id, flavor, body as stored)``."""
@@ -219,7 +219,7 @@ class Retention:
         ]
 
     def dictionary(self, flavor: str, body: bytes) -> int:
-        """The number of a dictionary that an archive brought along."""
+        """The id of a dictionary from an archive, inserted if it is not in the store yet."""
         for number, of, known in self.dictionaries():
             if of == flavor and known == body:
                 return number
@@ -228,7 +228,7 @@ class Retention:
     # ------------------------------------------------------------ pins
 
     def pins(self, now: int) -> dict[str, int | None]:
-        """The sessions that stay, with until when; None is for good."""
+        """Pinned session uid → end of the pin. None means no end."""
         return dict(self._db.all(_PINS, {"now": now}))
 
     def pin(self, uid: str, now: int, until: int | None = None) -> None:
@@ -241,24 +241,27 @@ class Retention:
     # ------------------------------------------------------------ tombstones
 
     def tombstones(self) -> dict[str, set[str]]:
-        """The keys of what was forgotten, by kind."""
-        found: dict[str, set[str]] = {}
-        for kind, key in self._db.all(_BURIED):
-            found.setdefault(kind, set()).add(key)
-        return found
+        """The keys of forgotten sessions and sources, by kind."""
+        keys: dict[str, set[str]] = {}
+        for kind, key in self._db.all(_TOMBSTONES):
+            keys.setdefault(kind, set()).add(key)
+        return keys
 
     def add_tombstone(
         self, kind: str, key: str, now: int, together_with: str | None = None
     ) -> None:
-        """Keep something out; it is let in again together with what it went with."""
-        told = {"key": key, "kind": kind, "with": together_with or key, "now": now}
-        self._db.execute(_BURY, told)
+        """Stop a session or source from being collected again.
+
+        `remove_tombstones` of the key ``together_with`` also removes this one.
+        """
+        params = {"key": key, "kind": kind, "with": together_with or key, "now": now}
+        self._db.execute(_ADD_TOMBSTONE, params)
 
     def remove_tombstones(self, key: str) -> None:
-        self._db.execute(_LIFT, {"key": key})
+        self._db.execute(_REMOVE_TOMBSTONES, {"key": key})
 
     def masks(self, source_id: int) -> list[tuple[int, int]]:
-        """``(start, length)`` of stretches of a source that were forgotten, in order."""
+        """``(start, length)`` of the forgotten ranges of a source, in order."""
         return [(start, length) for start, length in self._db.all(_MASKS, {"source": source_id})]
 
     def add_masks(self, source_id: int, masks: Iterable[tuple[int, int]]) -> None:
@@ -276,7 +279,7 @@ class Retention:
         return None if row is None else (int(row[0]), str(row[1]))
 
     def is_due(self, now: int) -> bool:
-        """Whether a day has passed since the last run, or since anything was first collected."""
+        """Whether a day has passed since the last run, or since the first sync."""
         last = self.last_run()
         since = self._db.value(_FIRST_SEEN) if last is None else last[0]
         return since is not None and now - since >= DAY_MS

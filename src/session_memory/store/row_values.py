@@ -1,4 +1,4 @@
-"""Rows as every database can hold them."""
+"""Values of rows in a form that both databases can store."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from session_memory.core.text import escaped
 
 
 def storable(row: msgspec.Struct) -> dict[str, Any]:
-    """A row's values by column, its texts escaped."""
+    """The values of a row by column, with texts escaped."""
     return {
         name: escaped(value) if isinstance(value, str) else value
         for name, value in msgspec.structs.asdict(row).items()

@@ -1,6 +1,7 @@
-"""The words of a store in SQLite: an FTS5 table that keeps docs for words and no texts.
+"""The word engine for SQLite: an FTS5 table that stores no texts and no positions of words.
 
-Without places of words it takes a third of the room; whoever needs a phrase looks at the texts.
+Without positions the index takes a third of the space. To match a phrase, the caller compares the
+texts themselves.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,17 +14,17 @@ from session_memory.store.word_query import QueryWord, WordQuery
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
 
-# As much as is gathered in memory before a piece of the index is written.
-GATHERED = 16 * 1024 * 1024
+# Bytes that FTS5 collects in memory before it writes a segment of the index.
+HASH_BYTES = 16 * 1024 * 1024
 
 CREATE = """
 create virtual table {table} using fts5 (
     text, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
 )
 """
-# Pieces are merged late: a first load then writes each word once or twice, and a word is found as
-# fast in sixteen pieces as in four. Merging all at once, which takes long, is left for never.
-_SETTINGS = {"hashsize": GATHERED, "automerge": 16, "crisismerge": 64}
+# Segments are merged late, so a first load writes each word only once or twice. Searching sixteen
+# segments is as fast as searching four.
+_SETTINGS = {"hashsize": HASH_BYTES, "automerge": 16, "crisismerge": 64}
 CONFIGURE = ";\n".join(
     f"insert into {{table}} ({{table}}, rank) values ('{name}', {value})"
     for name, value in _SETTINGS.items()
@@ -55,18 +56,18 @@ class SqliteWordEngine:
         sql = f"delete from {self._table} where rowid = :doc"
         self._db.update_many(sql, ({"doc": doc} for doc in docs))
 
-    def find(self, asked: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
+    def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
         sql = f"select rowid from {self._table} where {self._where(text_class)} and rowid < :before"
-        params = _params(asked, text_class) | {"limit": limit, "before": before}
+        params = _params(query, text_class) | {"limit": limit, "before": before}
         return [row[0] for row in self._db.all(f"{sql} order by rowid desc limit :limit", params)]
 
-    def count(self, asked: WordQuery, text_class: int | None) -> int:
+    def count(self, query: WordQuery, text_class: int | None) -> int:
         sql = f"select count(*) from {self._table} where {self._where(text_class)}"
-        return int(self._db.value(sql, _params(asked, text_class)))
+        return int(self._db.value(sql, _params(query, text_class)))
 
     def _where(self, text_class: int | None) -> str:
         of_class = "" if text_class is None else " and (rowid & 3) = :text_class"
-        return f"{self._table} match :asked{of_class}"
+        return f"{self._table} match :query{of_class}"
 
     def stable_docs(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
@@ -77,7 +78,7 @@ class SqliteWordEngine:
             f"create virtual table if not exists {view} using fts5vocab"
             f" ('main', '{self._table}', 'row')"
         )
-        # A word of many thousand bytes is cut anywhere, in the middle of a character too.
+        # FTS5 cuts very long words at any byte, so the words are cut again at a character.
         known = f"select substr(term, 1, {LONGEST}) as word, doc from {view}"
         if like:
             return self._db.all(f"{known} where word like :like escape '!'", {"like": like})
@@ -85,21 +86,21 @@ class SqliteWordEngine:
         return self._db.all(sql, {"first": first, "last": last})
 
     def purge(self) -> None:
-        """Pieces of the index are written anew without what was taken out of them."""
+        """Rewrite the segments of the index without deleted docs."""
         self._db.execute(f"insert into {self._table} ({self._table}) values ('optimize')")
 
 
-def _params(asked: WordQuery, text_class: int | None) -> dict[str, object]:
-    params: dict[str, object] = {"asked": _match(asked)}
+def _params(query: WordQuery, text_class: int | None) -> dict[str, object]:
+    params: dict[str, object] = {"query": _match(query)}
     return params if text_class is None else params | {"text_class": text_class}
 
 
-def _match(asked: WordQuery) -> str:
-    clauses = (f"({' OR '.join(map(_word, clause))})" for clause in asked.clauses)
+def _match(query: WordQuery) -> str:
+    clauses = (f"({' OR '.join(map(_word, clause))})" for clause in query.clauses)
     match = " AND ".join(clauses)
-    return f"({match}) NOT ({' OR '.join(map(_word, asked.without))})" if asked.without else match
+    return f"({match}) NOT ({' OR '.join(map(_word, query.without))})" if query.without else match
 
 
 def _word(word: QueryWord) -> str:
-    """In quotes: nothing a person types is an operator here."""
+    """The word in quotes, so that FTS5 never reads it as an operator."""
     return f'"{word.text}" *' if word.is_prefix else f'"{word.text}"'

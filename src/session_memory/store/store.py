@@ -47,7 +47,7 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """All or nothing; what a rolled-back transaction had learned is unlearned."""
         try:
-            with self.db.transaction(), self.index.gathering():
+            with self.db.transaction(), self.index.collecting():
                 yield
         except BaseException:
             self.names.forget()

@@ -11,53 +11,53 @@ from typing import Protocol
 import msgspec
 
 TABLE = "words"
-"""The index of what events say."""
+"""The name of the index of event texts."""
 TITLES = "title_words"
-"""The index of what sessions are called."""
+"""The name of the index of session titles."""
 
 
 class QueryWord(msgspec.Struct, frozen=True):
-    """``is_prefix``: any word that begins so."""
+    """A word to find. With ``is_prefix``, any word that starts with ``text`` matches."""
 
     text: str
     is_prefix: bool = False
 
 
 class WordQuery(msgspec.Struct, frozen=True):
-    """Docs that have a word of each clause, and none of ``without``."""
+    """Matches docs that contain a word of each clause, and no word of ``without``."""
 
     clauses: tuple[tuple[QueryWord, ...], ...]
     without: tuple[QueryWord, ...] = ()
 
 
 class WordEngine(Protocol):
-    """One index: which docs hold which words."""
+    """One index: which docs contain which words."""
 
     def create(self) -> None: ...
 
     def destroy(self) -> None: ...
 
     def replace_table(self, table: str) -> None:
-        """Become ``table``, whose index goes."""
+        """Replace the index ``table`` by this one."""
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
-        """Docs that are not in it yet, with their texts."""
+        """Add docs that are not in the index yet, with their texts."""
 
     def drop(self, docs: Sequence[int]) -> None: ...
 
-    def find(self, asked: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
-        """The docs with the highest numbers below ``before``, of one class if one is given."""
+    def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
+        """The matching docs below ``before``, highest first, optionally of one text class."""
 
-    def count(self, asked: WordQuery, text_class: int | None) -> int: ...
+    def count(self, query: WordQuery, text_class: int | None) -> int: ...
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Meanwhile a number that is found does not come to mean another doc."""
+        """Within this block a doc that was found keeps meaning the same event."""
 
     def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
-        """Words in the index with the number of docs: those like a pattern, or in a range.
+        """Indexed words with their number of docs: those ``like`` a pattern, or in a range.
 
-        Of a longer word the first `LONGEST` characters are told.
+        Longer words are cut to `LONGEST` characters.
         """
 
     def purge(self) -> None:
-        """Leave no trace of what was taken out."""
+        """Remove the traces of deleted docs from the index files."""

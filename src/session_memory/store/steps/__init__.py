@@ -1,1 +1,1 @@
-"""The steps of the schema, one module each; `session_memory.store.migrations` lists them."""
+"""The migration steps, one module each. `session_memory.store.migrations` lists them in order."""

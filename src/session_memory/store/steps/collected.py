@@ -1,7 +1,7 @@
-"""Step 1: what was collected.
+"""Step 1: the tables for collected sessions.
 
-Kinds, roles, tools, models and native kinds repeat on every event: they are stored once in
-``names`` and as small integers elsewhere. Times are milliseconds since 1970, UTC.
+Kinds, roles, tools, models and native kinds repeat on every event. Each is stored once in
+``names``, and other tables refer to it by number. Times are milliseconds since 1970, UTC.
 """
 
 SQL = """

@@ -1,10 +1,10 @@
-"""Step 5: what was learned from sessions.
+"""Step 5: the tables for digests, error fingerprints and signals.
 
-Tier 2: kept when a session's raw is evicted and when everything derived is built anew, so it names
-sessions by their uid. A digest's ``body`` is JSON, packed with zstd; beside it stand the figures
-that questions over many sessions need.
+They are tier 2: they are kept when a session's raw is evicted and when events are rebuilt. So they
+refer to sessions by uid. A digest's ``body`` is JSON compressed with zstd; the other columns are
+for queries over many sessions.
 
-``redacted_from`` is the byte from which on a source was masked when it was collected, if it was.
+``sources.redacted_from`` is the first byte from which secrets were masked while collecting.
 """
 
 SQL = """

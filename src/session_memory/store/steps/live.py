@@ -1,8 +1,8 @@
-"""Step 3: live sessions.
+"""Step 3: the tables for live sessions.
 
-Messages lie in lanes that only grow at their end; a session's path is its lane and those it was
-begun from, each up to a place. An append rewrites the session's row, so what is long about it lies
-beside it. Nothing here can be derived from anything else.
+Messages are in lanes, and a lane only grows at its end. The path of a session is its lane plus the
+lanes that it continues, each up to some message. An append updates the session's row, so long
+values are in the separate table ``live_settings``. These tables cannot be rebuilt from others.
 """
 
 SQL = """

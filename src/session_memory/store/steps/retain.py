@@ -1,6 +1,6 @@
-"""Step 6: what was evicted, what may not be, and what must never come back.
+"""Step 6: the tables for evicted sources, pins, tombstones and masks.
 
-Nothing here says anything about what a session held: a tombstone is a hash of an identity.
+They hold no content of sessions. A tombstone is the hash of a session's or source's identity.
 """
 
 SQL = """

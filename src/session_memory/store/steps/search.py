@@ -1,7 +1,7 @@
-"""Step 4: the index of words.
+"""Step 4: the state of the word index.
 
-It is derived and can be built anew at any time; ``search_state`` says whether it holds everything.
-The index itself differs between the databases and stands in their modules.
+The index can be rebuilt at any time. ``search_state`` says whether it is complete. The tables of
+the index differ between the databases, so they are created in `sqlite` and `postgres`.
 """
 
 SQL = """

@@ -1,8 +1,8 @@
-"""Step 2: turns that count their subagents in, and facts by who tells them.
+"""Step 2: logged totals of turns, and the facts of a session by their source.
 
-Agents that log usage per turn count a turn's subagents in; what each turn was logged with is kept
-beside what it used itself. Facts used to be those of one document; now everybody who speaks of a
-session is named.
+Some agents log usage per turn and include the turn's subagents. ``turn_totals`` keeps the logged
+figures; ``usage`` holds what the turn used itself. Facts came from one document before; now they
+are stored by the source that stated them.
 """
 
 SQL = """
