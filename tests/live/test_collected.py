@@ -14,7 +14,7 @@ from session_memory.core.roles import TABLE
 from session_memory.derive.reindex import ensure_index
 from session_memory.live.store import SessionStore
 from session_memory.retain.native_files import restore_native
-from session_memory.store.live_rows import FOLD, MESSAGE, MOVE, USAGE, LiveItem, in_order
+from session_memory.store.live_order import FOLD, MESSAGE, MOVE, USAGE, LiveItem, in_order
 from session_memory.store.store import open_store
 from session_memory.testing.collecting import (
     check_same,

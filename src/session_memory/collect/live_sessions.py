@@ -17,7 +17,8 @@ from session_memory.derive.facts import base_of
 from session_memory.derive.ingest import DomainOf, Ingest
 from session_memory.derive.line_counts import LineCounts
 from session_memory.derive.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
-from session_memory.store.live_rows import LiveHead, LiveItem, LiveRows, digest_of
+from session_memory.store.live_order import LiveItem, digest_of
+from session_memory.store.live_rows import LiveHead, LiveRows
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 

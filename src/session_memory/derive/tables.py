@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 
 from session_memory.adapters.base import SourceRef
 from session_memory.core.roles import DOCUMENT, TABLE
-from session_memory.store.live_rows import LiveItem, LiveRows, digest_of
+from session_memory.store.live_order import LiveItem, digest_of
+from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
