@@ -259,7 +259,7 @@ class Killed(BaseException):
     """In place of a signal: nothing in the package may catch it."""
 
 
-@pytest.mark.parametrize("name", ["begin_next", "add_next", "swap", "_declare"])
+@pytest.mark.parametrize("name", ["begin_next", "add_next", "swap", "_save_state"])
 @pytest.mark.parametrize("at", [1, 2])
 def test_killed_inside_any_step_of_building(
     demo: Store, monkeypatch: pytest.MonkeyPatch, name: str, at: int

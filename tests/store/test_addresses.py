@@ -26,7 +26,7 @@ def test_what_looks_like_an_address_never_becomes_a_file(where, tmp_path, monkey
 
 @pytest.mark.parametrize("password", ["p@ss", "wo#rd@x", "a/b@c"])
 def test_a_password_with_an_at_sign_is_told_how_to_be_written(password: str) -> None:
-    with pytest.raises(StoreError, match="no address") as refused:
+    with pytest.raises(StoreError, match="is not the address") as refused:
         open_store(f"postgresql://tester:{password}@127.0.0.1:1/team")
     assert "%40" in str(refused.value.hint)
     assert password not in str(refused.value)

@@ -26,7 +26,7 @@ from session_memory.demo import demo_home
 from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
 from session_memory.store.migrations import NEWEST, TABLES
-from session_memory.store.postgres import Postgres, _styled
+from session_memory.store.postgres import Postgres, _to_psycopg
 from session_memory.store.postgres_errors import to_store_error
 from session_memory.testing.collecting import check_sound, collect
 from session_memory.testing.postgres import Server
@@ -201,7 +201,7 @@ def test_what_the_driver_raises_becomes_an_error_of_ours(error: psycopg.Error, k
 
 def test_named_parameters_are_written_as_the_driver_wants_them() -> None:
     sql = "select ':no', '%s', 'it''s :no', a::text, b % 2 from t where c = :yes and d = :also_1"
-    assert _styled(sql) == (
+    assert _to_psycopg(sql) == (
         b"select ':no', '%%s', 'it''s :no', a::text, b %% 2 from t"
         b" where c = %(yes)s and d = %(also_1)s"
     )
@@ -240,7 +240,7 @@ def test_many_rows_are_read_one_by_one_while_others_are_asked_for(store: Store) 
 
 
 def test_what_a_swallowed_error_has_spoilt_is_not_said_to_be_kept(store: Store) -> None:
-    with pytest.raises(StoreError, match="nothing of it was kept"), store.transaction():
+    with pytest.raises(StoreError, match="the transaction was rolled back"), store.transaction():
         store.db.execute("insert into names (name) values ('one')")
         with pytest.raises(StoreError):
             store.db.execute("insert into nowhere values (1)")

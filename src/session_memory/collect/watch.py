@@ -40,7 +40,7 @@ from session_memory.core.errors import (
 )
 from session_memory.core.time import now_ms
 from session_memory.derive.tables import LIVE
-from session_memory.store.sqlite import filesystem_of
+from session_memory.store.filesystems import filesystem_of
 from session_memory.store.store import Store
 
 WHOLE_LOOK_S = 600.0

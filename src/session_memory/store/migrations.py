@@ -1,34 +1,15 @@
 """Create and update the tables in numbered steps, forward only.
 
-Each step and its record commit in one transaction. A new step is a module in ``steps`` and an
-entry in `STEPS`.
+Each step and its record commit in one transaction. To add a step, add a module to ``steps``.
 """
 
 import re
 
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
-from session_memory.store.steps import (
-    analysis,
-    collected,
-    learn,
-    listing,
-    live,
-    retain,
-    search,
-    turns,
-)
+from session_memory.store.steps import load_steps
 
-STEPS = (
-    collected.SQL,
-    turns.SQL,
-    live.SQL,
-    search.SQL,
-    learn.SQL,
-    retain.SQL,
-    analysis.SQL,
-    listing.SQL,
-)
+STEPS = load_steps()
 NEWEST = len(STEPS)
 TABLES = tuple(re.findall(r"^create table (\w+)", "".join(STEPS), re.MULTILINE))
 

@@ -57,7 +57,7 @@ def to_store_error(
     if options is not None:
         return _no_connection(error, url, options)
     if state in _LOST or (isinstance(error, psycopg.OperationalError) and not state):
-        hint = "The unfinished operation was rolled back. Check that the server runs, then retry."
+        hint = "The operation was rolled back. Check that the server runs, then try again."
         return StoreError(f"the connection to {name} was lost: {_message(error, url)}", hint)
     return StoreError(f"{name}: {_message(error, url)}")
 

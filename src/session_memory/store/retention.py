@@ -12,10 +12,10 @@ import msgspec
 
 from session_memory.store.database import Database
 from session_memory.store.raw import Pack
-from session_memory.store.steps import learn
+from session_memory.store.steps import step5_learn
 
 SESSION, SOURCE = "session", "source"
-DISTILLED = tuple(re.findall(r"^create table (\w+)", learn.SQL, re.MULTILINE))
+DISTILLED = tuple(re.findall(r"^create table (\w+)", step5_learn.SQL, re.MULTILINE))
 """The tables of tier 2. Retention never deletes from them."""
 DAY_MS = 86_400_000
 
@@ -105,7 +105,7 @@ _DICTIONARIES = "select id, flavor, body from dictionaries order by id"
 
 
 def _size_of(column: str) -> str:
-    value = column if f" {column} {{blob}}" in learn.SQL else f"cast({column} as text)"
+    value = column if f" {column} {{blob}}" in step5_learn.SQL else f"cast({column} as text)"
     return f"coalesce(octet_length({value}), 0)"
 
 

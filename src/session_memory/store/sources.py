@@ -1,4 +1,4 @@
-"""Sources: the native files we know, how far each was read, and what its lines came to."""
+"""Sources: the known native files, how far each was read, and what became of its lines."""
 
 import json
 from collections import Counter
@@ -60,7 +60,7 @@ _READ_BY_SESSION = f"""
 _IDENTITY = ("id", "uid", "host", "flavor", "path", "generation", "discovered_at")
 _CHANGING = [name for name in COLUMNS if name not in _IDENTITY]
 _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where id = :id"
-# Only this: whoever has read on since we looked must keep what it wrote.
+# Only one column is set, because another process may have read the source further.
 _MARK_VANISHED = "update sources set vanished = 1 where id = :id"
 _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select uid, read_to, kept, superseded from sources where id = :id"
@@ -76,8 +76,8 @@ _COPY_LINES = """
 """
 _PROBLEM_LINES = "select source_id, count(*) from problems where length > 0 group by source_id"
 _EVICTED = "select source_id from evicted_sources"
-# What came while a session was evicted is derived when the rest of it is back.
-_WAITING = """
+# Lines that came after the eviction are derived when the session is restored.
+_NOT_DERIVED = """
     select l.source_id from session_sources l join sessions s on s.id = l.session_id
     where s.evicted_at is not null and s.stale = 1
 """
@@ -87,7 +87,7 @@ _RESET = f"""
 
 
 class Account(msgspec.Struct, kw_only=True):
-    """What became of every non-blank line; ``unaccounted`` must be 0."""
+    """The number of lines by what became of them, blank lines aside. ``unaccounted`` must be 0."""
 
     lines: int = 0
     events: int = 0
@@ -107,21 +107,21 @@ class Sources:
         return {row.path: row for row in self._rows(_KNOWN, {"host": host})}
 
     def known_at(self, host: str, paths: Collection[str]) -> dict[str, SourceRow]:
-        """The same for these paths alone, at a cost that the other sources do not add to.
+        """The newest generation for these paths only. The cost does not depend on other sources.
 
-        A path is found by its uid, which counts generations: twice as many are asked for each
-        time, for a document may have been rewritten hundreds of times.
+        A source is found by its uid, which depends on its generation. A document may have hundreds
+        of generations, so each query asks for twice as many as the one before.
         """
-        found: dict[str, SourceRow] = {}
-        first, some = 0, 1
+        newest: dict[str, SourceRow] = {}
+        first, count = 0, 1
         while paths:
-            asked = range(first, first + some)
-            uids = [source_uid(host, path, number) for path in paths for number in asked]
+            generations = range(first, first + count)
+            uids = [source_uid(host, path, number) for path in paths for number in generations]
             rows = [_row(values) for values in self._db.matching(_BY_UIDS, uids)]
-            found.update((row.path, row) for row in rows if not row.superseded)
-            paths = {row.path for row in rows if row.generation == asked[-1]} - found.keys()
-            first, some = first + some, some * 2
-        return found
+            newest.update((row.path, row) for row in rows if not row.superseded)
+            paths = {row.path for row in rows if row.generation == generations[-1]} - newest.keys()
+            first, count = first + count, count * 2
+        return newest
 
     def is_empty(self) -> bool:
         return self._db.one("select 1 from sources limit 1") is None
@@ -140,18 +140,18 @@ class Sources:
         return next(iter(self._rows(_BY_UID, {"uid": uid})), None)
 
     def named_for(self, flavor: str, native: str) -> list[SourceRow]:
-        """Sources whose path says they belong to the session, spilled bodies included."""
+        """Sources whose path names the session, including spilled bodies."""
         return self._rows(_OF_SESSION, {"flavor": flavor, "native": native})
 
     def read_by(self, session_id: int) -> list[SourceRow]:
-        """Sources that hold records of the session, in their order of reading."""
+        """Sources with records of the session, in reading order."""
         return sorted(self._rows(_READ_BY_SESSION, {"session": session_id}), key=reading_order)
 
     def _rows(self, sql: str, params: dict[str, Any]) -> list[SourceRow]:
         return [_row(values) for values in self._db.all(sql, params)]
 
     def save(self, row: SourceRow) -> None:
-        """Store the row, new or not."""
+        """Insert the row, or update it if it has an id."""
         if row.id:
             self._db.execute(_SAVE, storable(row))
         else:
@@ -169,19 +169,18 @@ class Sources:
         self._db.execute(_RESET)
 
     def was_read_by_others(self, row: SourceRow) -> bool:
-        """Whether another process has read the source since ``row`` was loaded, or forgot it and
-        gave its number to another."""
-        found = self._db.one(_CURSOR, {"id": row.id})
-        return found != (row.uid, row.read_to, row.kept, row.superseded)
+        """Whether another process has read or forgotten the source since ``row`` was loaded."""
+        cursor = self._db.one(_CURSOR, {"id": row.id})
+        return cursor != (row.uid, row.read_to, row.kept, row.superseded)
 
     def account(self) -> dict[int, Account]:
-        """Per source, where its lines went; counted from what is stored, not from a tally."""
+        """Source id → account of its lines, counted from the stored events and problems."""
         events, copies, problems = (
             {row[0]: row[1] for row in self._db.all(sql)}
             for sql in (_EVENT_LINES, _COPY_LINES, _PROBLEM_LINES)
         )
         accounts = {}
-        evicted = {row[0] for sql in (_EVICTED, _WAITING) for row in self._db.all(sql)}
+        evicted = {row[0] for sql in (_EVICTED, _NOT_DERIVED) for row in self._db.all(sql)}
         for source, lines, kinds in self._db.all(_LINES):
             counted = json.loads(kinds)
             account = Account(
@@ -193,7 +192,7 @@ class Sources:
                 bookkeeping_kinds=counted,
             )
             known = account.events + account.copies + account.problems + account.bookkeeping
-            # What the lines of an evicted source became is no longer here to be counted.
+            # The events of an evicted source are not here, so its lines cannot be counted.
             account.unaccounted = 0 if source in evicted else lines - known
             accounts[source] = account
         return accounts
@@ -215,15 +214,15 @@ def total(accounts: dict[int, Account]) -> Account:
 
 
 def reading_order(row: SourceRow) -> tuple[bool, bool, int, str, int, str]:
-    """By the start of the source, then path, generation and host; never by our clock.
+    """A sort key: timelines first, then by start of the source, path, generation and host.
 
-    What a timeline says about calls is known before the log that holds them.
+    A timeline is read before the log, because it has details of the calls in the log.
     """
     unknown, start = row.starts_at is None, row.starts_at or 0
     return (row.role != "timeline", unknown, start, row.path, row.generation, row.host)
 
 
 def source_uid(host: str, path: str, generation: int) -> str:
-    """The same on every store that ever holds this file of this host."""
+    """The uid of a generation of a file. It is the same in every store."""
     identity = "\0".join((host, path, str(generation)))
     return sha256(identity.encode()).hexdigest()[:16]

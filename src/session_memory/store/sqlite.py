@@ -1,4 +1,4 @@
-"""SQLite: one file, no server, and whoever writes waits for whoever is writing."""
+"""The SQLite database, through apsw: one file, no server, one writer at a time."""
 
 import os
 import time
@@ -10,34 +10,25 @@ from typing import Any, ClassVar
 
 import apsw
 
-from session_memory.core.errors import (
-    NetworkFilesystem,
-    NotAStore,
-    SessionMemoryError,
-    StoreBusy,
-    StoreDamaged,
-    StoreError,
-    StoreFull,
-    StoreNotFound,
-)
+from session_memory.core.errors import NotAStore, StoreNotFound
 from session_memory.store.database import BUSY_S, Key, Params, Row, forks
+from session_memory.store.filesystems import refuse_network
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private
+from session_memory.store.sqlite_errors import translated
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
-ASKED_EVERY_S = 0.002
+RETRY_S = 0.002
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
 KEYS_AT_ONCE = 400
-
-_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
 
 _inherited: list[apsw.Connection] = []
 
 
 class Sqlite:
-    """One SQLite file through apsw, which brings its own library: nothing else opens the file."""
+    """One SQLite file. apsw brings its own SQLite library, and no other library opens the file."""
 
     types: ClassVar[dict[str, str]] = {
         "blob": "blob",
@@ -62,16 +53,16 @@ class Sqlite:
         self.durability = durability
         self.in_memory = str(path) == ":memory:"
         if not self.in_memory:
-            _refuse_network(self.path)
-            self._made_sure_of(create=create)
+            refuse_network(self.path)
+            self._ensure_file(create=create)
         self._forks = forks()
         self._connection = self._connect()
         self._depth = 0
         self._data_version: int | None = None
         self._operation_lock = OperationLock(self._take_operation_lock)
 
-    def _made_sure_of(self, *, create: bool) -> None:
-        """The file is there, or is made; an empty one is no store to a reader."""
+    def _ensure_file(self, *, create: bool) -> None:
+        """Create a missing file. Without ``create``, raise if it is missing or empty."""
         if self.path.is_dir():
             raise NotAStore(self.name, "it is a directory")
         if not _is_unwritten(self.path):
@@ -79,7 +70,8 @@ class Sqlite:
         if not create:
             raise StoreNotFound(self.name)
         if self.path.exists():
-            # Never opened here: closing it again would drop the locks of others in this process.
+            # The file is not opened here, because closing it would drop the locks of other
+            # connections of this process.
             self.path.chmod(0o600)
         else:
             create_private(self.path, exclusive=False)
@@ -87,8 +79,8 @@ class Sqlite:
     def _connect(self) -> apsw.Connection:
         try:
             if self.is_read_only:
-                return self._read_only()
-            return self._configured(apsw.Connection(str(self.path)))
+                return self._open_read_only()
+            return self._configure(apsw.Connection(str(self.path)))
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
@@ -98,21 +90,21 @@ class Sqlite:
 
     @property
     def is_read_only(self) -> bool:
-        """A copy on a medium or in a directory that we may only look at."""
+        """Whether the file or its directory is not writable."""
         places = (self.path, self.path.parent)
         return not self.in_memory and not all(os.access(place, os.W_OK) for place in places)
 
-    def _read_only(self) -> apsw.Connection:
-        """Without a log beside it the file is all there is, and nobody can change it under us."""
+    def _open_read_only(self) -> apsw.Connection:
+        """Open the file for reading. Without a WAL file it cannot change and needs no locks."""
         quiet = not Path(f"{self.path}-wal").exists()
         uri = f"{self.path.absolute().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
         return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
-    def _configured(self, connection: apsw.Connection) -> apsw.Connection:
-        # Whoever closes last clears the log away. On a disk that fails while it is opened, SQLite
-        # was seen to do that with messages that were nowhere else.
+    def _configure(self, connection: apsw.Connection) -> apsw.Connection:
+        # The last connection to close removes the WAL file. When opening failed because of a disk
+        # error, SQLite has removed a WAL that held the only copy of some messages.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.set_busy_handler(_ask_again)
+        connection.set_busy_handler(_retry)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")
@@ -124,17 +116,17 @@ class Sqlite:
 
     @property
     def connection(self) -> apsw.Connection:
-        """The connection of this process: one carried over a ``fork()`` would corrupt the file."""
+        """The connection of this process. Using one from before a ``fork()`` corrupts the file."""
         if self._forks != forks():
             self._forks, self._depth = forks(), 0
-            # Closing the parent's connection here would drop the parent's locks.
+            # Closing the parent's connection in the child would drop the parent's locks.
             _inherited.append(self._connection)
             self._connection = self._connect()
         return self._connection
 
     @property
     def is_writing(self) -> bool:
-        """Whether a transaction of this process is open."""
+        """Whether this process has an open write transaction."""
         return bool(self._depth) and self._forks == forks()
 
     def execute(self, sql: str, params: Params | None = None) -> Iterator[Row]:
@@ -166,16 +158,16 @@ class Sqlite:
         return None if row is None else row[0]
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        self._many(_insertion(table, tuple(columns)), rows)
+        self._many(_insert_statement(table, tuple(columns)), rows)
 
     def next_ids(self, table: str, count: int) -> int:
-        """Whoever writes is alone, so the highest id stays the highest."""
+        """The highest id + 1. No other process can insert during a write transaction."""
         return int(self.value(f"select coalesce(max(id), 0) + 1 from {table}"))
 
     def insert_one(self, table: str, columns: Sequence[str], values: Sequence[Any]) -> int:
         try:
             connection = self.connection
-            connection.execute(_insertion(table, tuple(columns)), values)
+            connection.execute(_insert_statement(table, tuple(columns)), values)
             return int(connection.last_insert_rowid())
         except apsw.Error as error:
             raise translated(error, self.path) from error
@@ -189,9 +181,9 @@ class Sqlite:
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
-    def matching(self, sql: str, wanted: Sequence[Key]) -> Iterator[Row]:
-        for start in range(0, len(wanted), KEYS_AT_ONCE):
-            some = wanted[start : start + KEYS_AT_ONCE]
+    def matching(self, sql: str, keys: Sequence[Key]) -> Iterator[Row]:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[start : start + KEYS_AT_ONCE]
             marks = ",".join("?" * len(some))
             try:
                 yield from self.connection.execute(sql.replace("{keys}", marks), some)
@@ -215,7 +207,7 @@ class Sqlite:
         return self._operation_lock(shared)
 
     def _take_operation_lock(self, shared: bool) -> AbstractContextManager[None]:
-        """Nobody else has a store in memory, and nobody changes one that may only be read."""
+        """The lock file. A store in memory or a read-only store needs none."""
         if self.in_memory or self.is_read_only:
             return nullcontext()
         return locked_file(self.path, shared)
@@ -238,7 +230,7 @@ class Sqlite:
 
     def roll_back(self) -> None:
         self._depth = 0
-        # A full disk makes SQLite roll back on its own.
+        # On a full disk SQLite has already rolled back.
         if self._connection.in_transaction:
             with suppress(apsw.Error):
                 self._connection.execute("rollback")
@@ -249,23 +241,23 @@ class Sqlite:
             yield
             return
         try:
-            # Within: an interrupt right after it must not leave everybody this one moment to see.
+            # Inside the try block, so that an interrupt cannot leave the read transaction open.
             self.execute("begin")
             yield
         finally:
-            # What went wrong may have ended it; saying so must not hide what it was.
+            # An error inside the block may have ended the transaction. It must not be hidden.
             with suppress(apsw.Error):
                 self.connection.execute("commit")
 
     def ready(self) -> None:
-        """Readers and a writer side by side, from now on and for whoever opens the file."""
+        """Switch the file to WAL mode, in which readers and a writer do not block each other."""
         try:
             _use_wal(self.connection)
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
     def is_foreign(self, tables: Sequence[str]) -> bool:
-        """A file belongs to one program: any table that is not ours makes it another's."""
+        """Whether the file has tables but is not a store."""
         ours = "select 1 from sqlite_master where name = 'schema_steps'"
         return self.one(f"select 1 from sqlite_master where not exists ({ours})") is not None
 
@@ -277,18 +269,18 @@ class Sqlite:
         return [str(row[1]) for row in self.all(f"pragma table_info({table})")]
 
     def continue_ids(self, tables: Sequence[str]) -> None:
-        """SQLite counts on from the highest id by itself."""
+        """Nothing to do: SQLite always continues from the highest id."""
 
     def word_engine(self, table: str) -> SqliteWordEngine:
         return SqliteWordEngine(self, table)
 
     def check(self) -> list[str]:
-        found = [_with_remedy(str(row[0])) for row in self.all("pragma quick_check(20)")]
+        findings = [_with_remedy(str(row[0])) for row in self.all("pragma quick_check(20)")]
         broken = [f"broken reference {row}" for row in self.all("pragma foreign_key_check")]
-        return [line for line in found if line != "ok"] + broken
+        return [finding for finding in findings if finding != "ok"] + broken
 
     def backup(self, target: Path) -> bool:
-        """A consistent copy while others go on writing; never over an existing file."""
+        """Write a consistent copy while others go on writing. The file must not exist."""
         create_private(target)
         try:
             copy = apsw.Connection(str(target))
@@ -307,8 +299,10 @@ class Sqlite:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """The first load of an empty store: a rollback journal has nothing to journal there, so
-        every page is written once instead of twice. Falls back when others have the file open."""
+        """Use a rollback journal for the first load: it writes each page once instead of twice.
+
+        Without effect if another process has the file open.
+        """
         connection = self.connection
         connection.set_busy_timeout(0)
         try:
@@ -316,11 +310,11 @@ class Sqlite:
         except (apsw.BusyError, apsw.LockedError):
             pass
         finally:
-            connection.set_busy_handler(_ask_again)
+            connection.set_busy_handler(_retry)
         try:
             yield
         finally:
-            # What went wrong on a full disk must not be hidden by what goes wrong after it.
+            # An error here must not hide an earlier one, such as a full disk.
             with suppress(apsw.Error):
                 _use_wal(connection)
 
@@ -329,7 +323,7 @@ class Sqlite:
         self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Fold the write-ahead log into the file; a reader in the way only delays it."""
+        """Move the content of the WAL file into the database. A reader may delay that."""
         self.execute("pragma wal_checkpoint(truncate)")
 
     def others_wrote(self) -> bool:
@@ -339,7 +333,7 @@ class Sqlite:
         return changed
 
     def bytes_on_disk(self) -> int:
-        """What the file takes once the log beside it is cleared away, as closing it does."""
+        """The size of the file without its WAL."""
         return int(self.value("pragma page_count")) * int(self.value("pragma page_size"))
 
     def close(self) -> None:
@@ -348,26 +342,31 @@ class Sqlite:
 
 
 @lru_cache(maxsize=64)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
+def _insert_statement(table: str, columns: tuple[str, ...]) -> str:
     marks = ", ".join("?" * len(columns))
     return f"insert into {table} ({', '.join(columns)}) values ({marks})"
 
 
 def _with_remedy(finding: str) -> str:
-    """The index of words is checked along with the rest, and is the one part to be made anew."""
+    """The finding, with the command that repairs it if it is about the word index."""
     return f"{finding}; run: session-memory store reindex" if "fts5" in finding.lower() else finding
 
 
-def _ask_again(times: int) -> bool:
-    """Wait for whoever holds the lock, but not long: SQLite's own handler sleeps up to 100 ms at a
-    time and misses the moments between the transactions of a sync beside it."""
-    time.sleep(ASKED_EVERY_S)
-    return times * ASKED_EVERY_S < BUSY_S
+def _retry(times: int) -> bool:
+    """Sleep for a moment, then try again to get the lock, for up to a minute.
+
+    SQLite's own handler sleeps up to 100 ms at a time and misses the short gaps between the
+    transactions of a sync.
+    """
+    time.sleep(RETRY_S)
+    return times * RETRY_S < BUSY_S
 
 
 def _use_wal(connection: apsw.Connection) -> None:
-    """Readers and a writer side by side. While another process loads the file for the first time
-    it stays as it is, which works as well; whoever opens it next tries again."""
+    """Switch to WAL mode, unless another process is loading the file for the first time.
+
+    Then the mode stays as it is, which also works, and the next `open_store` tries again.
+    """
     if connection.pragma("journal_mode") in ("wal", "memory"):
         return
     connection.set_busy_timeout(0)
@@ -376,68 +375,12 @@ def _use_wal(connection: apsw.Connection) -> None:
     except (apsw.BusyError, apsw.LockedError):
         return
     finally:
-        connection.set_busy_handler(_ask_again)
-
-
-def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
-    """The library's exception as ours, with a hint."""
-    if isinstance(error, apsw.FullError):
-        return StoreFull(str(path))
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return StoreBusy(str(path))
-    if isinstance(error, apsw.CantOpenError) and not path.exists():
-        return StoreNotFound(str(path))
-    if isinstance(error, apsw.IOError) and _disk_is_full(path):
-        return StoreFull(str(path))
-    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) or _failed_to_write(error):
-        hint = "Check the free space, your quota and the permissions of its directory."
-        return StoreError(f"{path} cannot be written: {error}", hint)
-    if isinstance(error, apsw.NotADBError):
-        return NotAStore(str(path), "it is not an SQLite database")
-    if isinstance(error, apsw.CorruptError | apsw.IOError):
-        return StoreDamaged(str(path), str(error))
-    return StoreError(f"{path}: {error}")
-
-
-def _failed_to_write(error: apsw.Error) -> bool:
-    """A quota and a limit on the size of files come as an input/output error too."""
-    reading = (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
-    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) not in reading
-
-
-def _disk_is_full(path: Path) -> bool:
-    try:
-        return os.statvfs(path.parent).f_bavail == 0
-    except OSError:
-        return False
-
-
-def _refuse_network(path: Path) -> None:
-    if os.environ.get("SESSION_MEMORY_ALLOW_NETWORK_FS"):
-        return
-    kind = filesystem_of(path)
-    if kind in _NETWORK:
-        raise NetworkFilesystem(str(path), kind)
+        connection.set_busy_handler(_retry)
 
 
 def _is_unwritten(path: Path) -> bool:
-    """Not there, or empty: nobody has made a store of it yet."""
+    """Whether the file is missing or empty, so that it is not a store yet."""
     if not path.exists():
         return True
     beside = (Path(f"{path}{end}") for end in ("-wal", "-journal"))
     return path.stat().st_size == 0 and not any(one.exists() for one in beside)
-
-
-def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The type of the file system ``path`` is or will be on; empty where it cannot be told."""
-    try:
-        lines = mounts.read_text(errors="replace").splitlines()
-    except OSError:
-        return ""
-    target, best, kind = str(path.absolute()), -1, ""
-    for line in lines:
-        fields = line.split(" ")
-        place = fields[1].replace("\\040", " ").rstrip("/")
-        if (target == place or target.startswith(place + "/")) and len(place) > best:
-            best, kind = len(place), fields[2]
-    return kind

@@ -1,4 +1,4 @@
-"""The store: one database with everything that was collected."""
+"""`Store`: one database with everything that was collected, and `open_store`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from session_memory.store.usage import UsageTable
 
 
 class Store:
-    """Its parts, each with its SQL beside it, over one database."""
+    """One opened database. Each attribute is a table or group of tables with its operations."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -45,7 +45,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; what a rolled-back transaction had learned is unlearned."""
+        """A write transaction. After a rollback, cached numbers of new rows are dropped."""
         try:
             with self.db.transaction(), self.index.collecting():
                 yield
@@ -55,9 +55,9 @@ class Store:
             raise
 
     def drop_all_derived(self) -> None:
-        """Leave the raw, the sources with their cursors, and the sessions with their watermarks.
+        """Delete all derived rows. Raw, sources with cursors, and watermarks of sessions stay.
 
-        An evicted session has no raw here to be derived from: it stays as it is.
+        Evicted sessions stay unchanged, because their raw is not here to derive them again.
         """
         for table, session in (
             *((name, "session_id") for name in ("events", "copies", "usage", "session_sources")),
@@ -71,14 +71,14 @@ class Store:
         self.sessions.reset_derived()
 
     def _drop_index(self) -> None:
-        """What an evicted session is called stays to be found; its events are gone anyway."""
+        """Empty the word index, except for the titles of evicted sessions."""
         self.index.clear()
-        called = "select id, title from sessions where evicted_at is not null"
-        for session_id, title in self.db.all(called):
+        evicted = "select id, title from sessions where evicted_at is not null"
+        for session_id, title in self.db.all(evicted):
             self.index.set_title(session_id, title)
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
-        """Take over a source with its raw from another store, unless it is here already."""
+        """Copy a source with its raw from another store, unless it is here already."""
         row = other.sources.get(source_id)
         known = self.sources.by_uid(row.uid)
         if known is not None:
@@ -94,11 +94,11 @@ class Store:
         return row
 
     def fingerprint(self) -> str:
-        """Equal for stores that hold the same, whatever the order and number of syncs."""
+        """Equal for stores with the same content, whatever the order and number of syncs."""
         return fingerprint(self)
 
     def backup(self, target: Path) -> int:
-        """A consistent copy into a file that must not exist yet; its size."""
+        """Write a consistent copy to a file that must not exist yet, and return its size."""
         if not self.db.backup(target):
             self._copy_to(target)
         return target.stat().st_size
@@ -114,7 +114,7 @@ class Store:
             raise
 
     def compact(self) -> tuple[int, int]:
-        """Give free pages back to the disk: the sizes before and after."""
+        """Give free pages back to the disk, and return the sizes before and after."""
         before = self.db.bytes_on_disk()
         self.db.vacuum()
         return before, self.db.bytes_on_disk()
@@ -135,11 +135,10 @@ class Store:
 
 
 def open_store(where: str | Path, *, durability: str = "full", create: bool = True) -> Store:
-    """Open the store at a path (``:memory:`` for one that vanishes) or at a ``postgresql://``
-    address, creating its tables if need be.
+    """Open the store at a path or a ``postgresql://`` address, and create its tables if needed.
 
-    ``durability="full"`` survives a power cut after every call that returned; ``"normal"`` may
-    lose the last calls then, never the file.
+    The path ``:memory:`` gives a temporary store. With ``durability="full"`` every call that
+    returned survives a power cut. With ``"normal"`` a power cut may undo the last calls.
     """
     db = connect(where, durability=durability, create=create)
     try:

@@ -1,7 +1,7 @@
-"""Turns as their agent logged them, with what their subagents used counted in.
+"""Turns as their agent logged them: their usage includes their subagents.
 
-``usage`` holds what a turn used itself; what it was worked out from stands here, so that it can
-be worked out again when a subagent's session comes, goes, or turns out to be another's.
+The table ``usage`` holds what a turn used itself. It is computed from the rows here, and computed
+again when a subagent's session is added, removed, or gets another parent.
 """
 
 from session_memory.store.database import Database, Row
@@ -64,7 +64,7 @@ class LoggedTurns:
     def note(
         self, session_id: int, key: int, usage_id: str, figures: Row, children: list[str]
     ) -> None:
-        """Keep a turn as it was logged; logged again, the fuller account stays."""
+        """Store a logged turn. If it was logged before, the record with more output wins."""
         place = {"session": session_id, "key": key, "id": usage_id}
         known = self._db.value(_OUTPUT, place)
         if known is not None and known > figures[1]:
@@ -84,25 +84,25 @@ class LoggedTurns:
         return self._db.all(_OF_SESSION, {"session": session_id})
 
     def children(self, session_id: int, key: int, usage_id: str) -> list[str]:
-        """The subagents whose spend a turn's logged figures contain, in the order they ended."""
-        found = self._db.all(_CHILDREN_OF, {"session": session_id, "key": key, "id": usage_id})
-        return [uid for (uid,) in found]
+        """The subagents that a turn's logged figures include, in the order they ended."""
+        rows = self._db.all(_CHILDREN_OF, {"session": session_id, "key": key, "id": usage_id})
+        return [uid for (uid,) in rows]
 
     def spent(self, uid: str) -> dict[int, tuple[int, ...]]:
-        """What a session's own turns used with all below them, by model."""
+        """Model → what the session's turns used, subagents included."""
         rows = self._db.all(_SPENT, {"uid": uid})
         return {model: tuple(map(int, figures)) for model, *figures in rows}
 
     def containing(self, session_id: int) -> list[int]:
-        """The sessions with a turn whose figures contain this one's."""
-        return [found for (found,) in self._db.all(_CONTAINING, {"session": session_id})]
+        """The sessions with a turn whose logged figures include this session."""
+        return [other for (other,) in self._db.all(_CONTAINING, {"session": session_id})]
 
     def set_own(self, usage_row_id: int, figures: Row) -> None:
-        """What a turn used itself."""
+        """Set what a turn used itself."""
         values = dict(zip(BUCKETS, figures, strict=True))
         self._db.execute(_SET_OWN, {**values, "id": usage_row_id})
 
     def set_tokens(self, session_id: int, seq: int, usage_id: str, tokens: int) -> None:
-        """The same on the turn's last answer, where the session owns that."""
+        """Set the output tokens on the turn's last answer, if the session owns that event."""
         place = {"session": session_id, "seq": seq, "response": usage_id}
         self._db.execute(_SET_TOKENS, {**place, "tokens": tokens})

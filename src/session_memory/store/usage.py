@@ -1,4 +1,4 @@
-"""Usage: one row for each model response and session that logged it, counted for one owner."""
+"""Usage: one row per model response and session that logged it. It counts for one owner only."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ BUCKETS = (
 
 
 class ResponseUsage(msgspec.Struct, gc=False):
-    """A response's usage on its way into the store, with words where the table holds numbers."""
+    """The usage of a response, not stored yet: names are texts, not numbers of the name table."""
 
     usage_key: int
     usage_id: str
@@ -75,11 +75,11 @@ class UsageTable:
         self._names = names
 
     def stored(self, keys: list[int]) -> list[Row]:
-        """``(id, usage_key, usage_id, session_id, *buckets)`` of known responses."""
+        """``(id, usage_key, usage_id, session_id, *buckets)`` of the responses with these keys."""
         return list(self._db.matching(_BY_KEY, keys))
 
     def add(self, session_id: int, rows: list[ResponseUsage], owner: int | None) -> None:
-        """Store what a session logged; it counts for ``owner``, or elsewhere."""
+        """Store the responses that a session logged. They count for session ``owner``."""
         if not rows:
             return
         number = self._names.numbers
@@ -110,7 +110,7 @@ class UsageTable:
         self._db.execute(_REPLACE, {**values, "id": usage_row_id})
 
     def move(self, usage_row_id: int, seq: int) -> None:
-        """The response's last block stands at ``seq`` now; its figures stay."""
+        """Set ``seq``, the event of the response's last block."""
         self._db.execute(_SET_SEQ, {"id": usage_row_id, "seq": seq})
 
     def held(self, key: int, usage_id: str) -> list[Row]:
@@ -121,16 +121,16 @@ class UsageTable:
         self._db.execute(_SET_OWNER, {"id": usage_row_id, "owner": owner})
 
     def sums(self, session_id: int) -> tuple[int, ...]:
-        """The buckets of everything that counts for the session, in the order of ``BUCKETS``."""
+        """The sum of all usage that counts for the session, in the order of ``BUCKETS``."""
         row = self._db.one(_SUMS, {"session": session_id})
         return tuple(int(value) for value in row) if row else (0,) * len(BUCKETS)
 
     def of(self, session_id: int, uid: str) -> list[Usage]:
         word = self._names.word
-        found = []
+        usages = []
         for row in self._db.all(_OF_SESSION, {"session": session_id}):
             usage_id, seq, ts, model, speed, tier, *buckets = row
-            found.append(
+            usages.append(
                 Usage(
                     session_uid=uid,
                     usage_id=usage_id,
@@ -142,4 +142,4 @@ class UsageTable:
                     **dict(zip(BUCKETS, buckets, strict=True)),
                 )
             )
-        return found
+        return usages

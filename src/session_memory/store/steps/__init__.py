@@ -1,1 +1,16 @@
-"""The migration steps, one module each. `session_memory.store.migrations` lists them in order."""
+"""The migration steps: modules named ``step<number>_<name>``, each with its statements in ``SQL``.
+
+To change the tables, add a module with the next number. Nothing else lists the steps.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+
+def load_steps() -> tuple[str, ...]:
+    """The SQL of all steps in the order of their numbers, which must be 1, 2, 3, …"""
+    names = [file.stem for file in Path(__file__).parent.glob("step*_*.py")]
+    modules = {int(name.removeprefix("step").partition("_")[0]): name for name in names}
+    if sorted(modules) != list(range(1, len(names) + 1)):
+        raise RuntimeError(f"migration steps must be numbered 1, 2, 3, …, not {sorted(names)}")
+    return tuple(import_module(f"{__name__}.{modules[n]}").SQL for n in sorted(modules))
