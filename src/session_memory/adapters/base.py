@@ -9,7 +9,18 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
+from session_memory.adapters.token_counts import MOST_TOKENS, is_possible, short_number
 from session_memory.core.roles import LOG
+
+TOKEN_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "cache_write_1h_tokens",
+    "reasoning_tokens",
+    "web_searches",
+)
 
 
 class Cursor(msgspec.Struct, frozen=True):
@@ -82,9 +93,13 @@ class NativeEvent(msgspec.Struct, gc=False):
 class NativeUsage(msgspec.Struct, gc=False):
     """What one model response used, as the agent wrote it down; buckets are disjoint.
 
-    Some agents write down only what a whole turn used, and count its subagents in
-    (``includes_subagents``, with the sessions of those it was); ``collect`` takes them out again
-    where it has them.
+    This is the one place where token counts are bounded. Adapters pass the figures as they were
+    logged. A figure below 0 or above ``MOST_TOKENS`` becomes 0, and ``rejected`` says which one it
+    was: the sync stores a problem for it, and all other figures count.
+
+    Some agents log only what a whole turn used, including its subagents
+    (``includes_subagents``, with the sessions of those subagents). ``derive`` subtracts the
+    subagents that are in the store.
     """
 
     usage_id: str
@@ -100,6 +115,29 @@ class NativeUsage(msgspec.Struct, gc=False):
     service_tier: str | None = None
     includes_subagents: bool = False
     subagents: tuple[str, ...] = ()
+    rejected: str = ""
+
+    def __post_init__(self) -> None:
+        if (
+            0 <= self.input_tokens <= MOST_TOKENS
+            and 0 <= self.output_tokens <= MOST_TOKENS
+            and 0 <= self.cache_read_tokens <= MOST_TOKENS
+            and 0 <= self.cache_write_tokens <= MOST_TOKENS
+            and 0 <= self.cache_write_1h_tokens <= MOST_TOKENS
+            and 0 <= self.reasoning_tokens <= MOST_TOKENS
+            and 0 <= self.web_searches <= MOST_TOKENS
+        ):
+            return
+        rejected = []
+        for name in TOKEN_COUNTS:
+            count = getattr(self, name)
+            if not is_possible(count):
+                rejected.append(f"{name} is {short_number(count)}")
+                setattr(self, name, 0)
+        # These two are parts of others, so they cannot be larger.
+        self.cache_write_1h_tokens = min(self.cache_write_1h_tokens, self.cache_write_tokens)
+        self.reasoning_tokens = min(self.reasoning_tokens, self.output_tokens)
+        self.rejected = ", ".join(filter(None, (self.rejected, *rejected)))
 
 
 class CallOutcome(msgspec.Struct, gc=False):

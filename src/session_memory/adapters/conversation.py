@@ -19,6 +19,7 @@ from session_memory.adapters.detectors import (
     shell_text,
 )
 from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.token_counts import part_of, without
 from session_memory.core.text import escaped, one_line
 
 SPOKEN = frozenset({"text", "input_text", "output_text"})
@@ -26,7 +27,6 @@ CALLS = frozenset({"tool_use", "function_call"})
 RESULTS = frozenset({"tool_result", "function_call_output"})
 LONGEST_TEXT = 256 * 1024
 LONGEST_ID = 500
-MOST_TOKENS = 1 << 53
 _EXIT = re.compile(r"\[?exit (?:code|status):? (-?\d{1,9})\]?\s*\Z", re.IGNORECASE)
 _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
 _TELLING = ("description", "pattern", "query", "url", "prompt", "command", "name")
@@ -240,11 +240,11 @@ def usage_of(usage_id: str, model: str | None, told: Mapping[str, Any]) -> Nativ
     return NativeUsage(
         usage_id,
         model or "unknown",
-        input_tokens=sent if apart else max(sent - read - write, 0),
+        input_tokens=sent if apart else without(sent, read, write),
         output_tokens=given + beside,
         cache_read_tokens=read,
         cache_write_tokens=write,
-        reasoning_tokens=min(thought, given) + beside,
+        reasoning_tokens=part_of(thought, given) + beside,
     )
 
 
@@ -253,9 +253,7 @@ def _first(told: Mapping[str, Any], *names: str) -> Any:
 
 
 def tokens(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return 0
-    return value if 0 <= value < MOST_TOKENS else 0
+    return 0 if isinstance(value, bool) or not isinstance(value, int) else value
 
 
 def word(value: Any) -> str:

@@ -15,7 +15,7 @@ from session_memory.core.ids import make_uid
 from session_memory.core.roles import DOCUMENT
 from session_memory.derive.facts import base_of
 from session_memory.derive.ingest import DomainOf, Ingest
-from session_memory.derive.line_counts import LineCounts
+from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.tables import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
 from session_memory.store.live_order import LiveItem, digest_of
 from session_memory.store.live_rows import LiveHead, LiveRows
@@ -150,6 +150,7 @@ class LiveSync:
             row.size, row.mtime_ns = head.revision, head.last_usage
         row.ingested_at = self._now
         self._store.sources.save(row)
+        self._store.problems.add(row.id, problems_in(records), self._now)
         ingest = Ingest(self._store, self._now, self._domain_of)
         ingest.add(row, records)
         if row.role == DOCUMENT:

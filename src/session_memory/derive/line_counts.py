@@ -6,7 +6,11 @@ from collections.abc import Iterable
 import msgspec
 
 from session_memory.adapters.base import Record
+from session_memory.core.text import one_line
 from session_memory.store.sources import SourceRow
+
+# The reason of the problem that a record with such a count has.
+IMPOSSIBLE_COUNT = "impossible token count"
 
 
 class LineCounts:
@@ -36,9 +40,19 @@ class LineCounts:
 
 
 def problems_in(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
-    """``(offset, length, reason, detail)`` of every record that is a problem."""
-    return [
-        (record.offset, record.length, record.problem, record.problem_detail)
-        for record in records
-        if record.problem is not None
-    ]
+    """``(offset, length, reason, detail)`` of every record that is a problem, or has one.
+
+    A record with a count that cannot be true is stored without that count. Its problem has the
+    length 0, because the line itself is not lost.
+    """
+    problems = []
+    for record in records:
+        if record.problem is not None:
+            detail = record.problem_detail
+            problems.append((record.offset, record.length, record.problem, detail))
+        elif record.usage is not None:
+            rejected = [used.rejected for used in (record.usage, *record.more_usage)]
+            if any(rejected):
+                detail = one_line(", ".join(filter(None, rejected)), 200)
+                problems.append((record.offset, 0, IMPOSSIBLE_COUNT, detail))
+    return problems

@@ -34,6 +34,7 @@ from session_memory.adapters.detectors import (
     shell_text,
 )
 from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.token_counts import part_of, usable_count
 from session_memory.adapters.words import strings_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
@@ -41,7 +42,6 @@ from session_memory.core.time import parse_time
 
 SYNTHETIC = "<synthetic>"
 # What no response and no turn can come to: sums over such figures would fit no column.
-MOST_TOKENS = 1 << 40
 MOST_MS = 1e12
 # Every block becomes an event, all of a line at once; real messages have a few dozen.
 MOST_BLOCKS = 10_000
@@ -261,19 +261,18 @@ def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
     creation, written = usage.cache_creation, usage.cache_creation_input_tokens
     one_hour = (creation.ephemeral_1h_input_tokens or 0) if creation else 0
     if written is None:
-        written = one_hour + ((creation.ephemeral_5m_input_tokens or 0) if creation else 0)
+        five_minutes = (creation.ephemeral_5m_input_tokens or 0) if creation else 0
+        written = usable_count(one_hour) + five_minutes
     details, tools = usage.output_tokens_details, usage.server_tool_use
     buckets = (
         usage.input_tokens or 0,
         usage.output_tokens or 0,
         usage.cache_read_input_tokens or 0,
         written,
-        min(one_hour, written),
+        part_of(one_hour, written),
         (details.thinking_tokens or 0) if details else 0,
         (tools.web_search_requests or 0) if tools else 0,
     )
-    if min(buckets) < 0 or max(buckets) > MOST_TOKENS:
-        buckets = tuple(n if 0 <= n <= MOST_TOKENS else 0 for n in buckets)  # type: ignore[assignment]
     return NativeUsage(usage_id, model, *buckets, usage.speed, usage.service_tier)
 
 

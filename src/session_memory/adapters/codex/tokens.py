@@ -8,8 +8,8 @@ docs/formats/codex.md, "Usage".
 from session_memory.adapters.base import NativeUsage
 from session_memory.adapters.codex.lines import TokenCount, Tokens
 from session_memory.adapters.codex.state import State
+from session_memory.adapters.token_counts import is_possible, part_of, without
 
-MOST_TOKENS = 1 << 40
 UNKNOWN_MODEL = "unknown"
 
 Counts = tuple[int, int, int, int, int]
@@ -26,8 +26,6 @@ def counts(tokens: Tokens | None) -> Counts:
         tokens.output_tokens or 0,
         tokens.reasoning_output_tokens or 0,
     )
-    if min(found) < 0 or max(found) > MOST_TOKENS:
-        found = tuple(n if 0 <= n <= MOST_TOKENS else 0 for n in found)  # type: ignore[assignment]
     return found
 
 
@@ -38,11 +36,11 @@ def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) 
     return NativeUsage(
         usage_id,
         model or UNKNOWN_MODEL,
-        max(given - read - (0 if apart else written), 0),
+        without(given, read, 0 if apart else written),
         output,
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=min(reasoning, output),
+        reasoning_tokens=part_of(reasoning, output),
     )
 
 
@@ -57,7 +55,7 @@ def from_total(state: State, native: TokenCount) -> NativeUsage | None:
         return None
     total = counts(native.info.total_token_usage)
     last = counts(native.info.last_token_usage)
-    before, state.total = state.total, list(total)
+    before, state.total = state.total, _possible(total, state.total)
     if state.origin and state.knows_records:
         # A copy of the parent's totals, whose own log says it per response.
         return None
@@ -74,10 +72,18 @@ def from_total(state: State, native: TokenCount) -> NativeUsage | None:
     return to_usage(usage_id, state.model, used, None)
 
 
+def _possible(total: Counts, before: list[int] | None) -> list[int]:
+    """A running total, with the figure before in place of one that cannot be true."""
+    earlier = before or [0] * len(total)
+    return [now if is_possible(now) else then for now, then in zip(total, earlier, strict=True)]
+
+
 def _difference(total: Counts, before: list[int]) -> Counts | None:
-    if any(now < then for now, then in zip(total, before, strict=True)):
+    """What was used since the total before; a figure that cannot be true stays as logged."""
+    pairs = list(zip(total, before, strict=True))
+    if any(is_possible(now) and now < then for now, then in pairs):
         return None
     given, read, written, output, reasoning = (
-        now - then for now, then in zip(total, before, strict=True)
+        now - then if is_possible(now) else now for now, then in pairs
     )
     return given, read, written, output, reasoning

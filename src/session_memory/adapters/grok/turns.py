@@ -6,10 +6,10 @@ from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.grok.lines import Tokens, Update
 from session_memory.adapters.grok.names import MOST_MS
 from session_memory.adapters.grok.state import State
+from session_memory.adapters.token_counts import part_of, without
 from session_memory.core.text import escaped, one_line
 
 # What no turn can come to: sums over such figures would fit no column.
-MOST_TOKENS = 1 << 40
 MOST_MODELS = 64
 ENDED_BY_A_PERSON = frozenset({"cancelled", "interrupted"})
 CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permissionrejected"})
@@ -107,17 +107,17 @@ def _usage_id(turn: str, record: Record) -> str:
 def to_usage(usage_id: str, model: str, used: Tokens, children: tuple[str, ...]) -> NativeUsage:
     """Disjoint buckets: the agent's input contains what was cached, its output the reasoning."""
     whole, output, read, written, reasoning = (
-        count if count is not None and 0 <= count <= MOST_TOKENS else 0
+        count or 0
         for count in (used.input, used.output, used.cache_read, used.cache_write, used.reasoning)
     )
     return NativeUsage(
         usage_id,
         escaped(model) or "unknown",
-        max(whole - read - written, 0),
+        without(whole, read, written),
         output,
         read,
         written,
-        reasoning_tokens=min(reasoning, output),
+        reasoning_tokens=part_of(reasoning, output),
         includes_subagents=True,
         subagents=children,
     )

@@ -6,6 +6,7 @@ from session_memory.adapters.base import NativeEvent, NativeUsage, Record, Sourc
 from session_memory.adapters.conversation import Message, events_of, text_of, tokens
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.live.answer import Answer
+from session_memory.adapters.token_counts import without
 from session_memory.core.text import one_line
 
 _TAKEN_BACK = frozenset({"rewind", "clear"})
@@ -77,7 +78,7 @@ def _usage(row: dict[str, Any], record: Record, answer: Answer) -> None:
     record.usage = NativeUsage(
         f"live@{record.session}@{row['number']}",
         row.get("model") or "unknown",
-        input_tokens=max(sent - read - write, 0),
+        input_tokens=without(sent, read, write),
         output_tokens=tokens(row.get("completion_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=write,

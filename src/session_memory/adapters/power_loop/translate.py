@@ -6,6 +6,7 @@ from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.conversation import Message, events_of, tokens, word
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.parts import refuse_many_parts
+from session_memory.adapters.token_counts import usable_count
 from session_memory.adapters.words import strings_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
@@ -87,7 +88,7 @@ def _used(row: dict[str, Any], record: Record) -> None:
     record.usage = NativeUsage(
         f"power_loop@{record.session}@{place}",
         _text(row, "model") or "unknown",
-        input_tokens=sent - read if sent >= read else sent,
+        input_tokens=sent - usable_count(read) if sent >= read else sent,
         output_tokens=tokens(row.get("completion_tokens")),
         cache_read_tokens=read,
     )

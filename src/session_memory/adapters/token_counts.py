@@ -1,0 +1,35 @@
+"""Token counts as agents log them: which can be true, and arithmetic that keeps the others visible.
+
+`NativeUsage` is the one place that rejects a count. Adapters pass it the figures as logged. Where
+they must subtract or compare first, they use the functions here, so that a count that cannot be
+true reaches `NativeUsage` as it is and does not change other figures.
+"""
+
+# More than any response can use. Sums of millions of responses still fit into both databases.
+MOST_TOKENS = 1 << 40
+
+
+def is_possible(count: int) -> bool:
+    return 0 <= count <= MOST_TOKENS
+
+
+def usable_count(count: int) -> int:
+    """``count``, or 0 when no response can have used so many tokens."""
+    return count if 0 <= count <= MOST_TOKENS else 0
+
+
+def without(whole: int, *parts: int) -> int:
+    """``whole`` without its ``parts``, for agents that count cached tokens as input too."""
+    if not is_possible(whole):
+        return whole
+    return max(whole - sum(map(usable_count, parts)), 0)
+
+
+def part_of(part: int, whole: int) -> int:
+    """``part``, which is at most ``whole``."""
+    return min(part, whole) if is_possible(part) and is_possible(whole) else part
+
+
+def short_number(number: int) -> str:
+    """A number of any size, printable: a log may hold one with thousands of digits."""
+    return str(number) if abs(number) < 1 << 128 else f"a number of {number.bit_length():,} bits"
