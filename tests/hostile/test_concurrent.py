@@ -208,6 +208,49 @@ def test_both_have_looked_at_the_same_growth(two: Two) -> None:
     assert_as_fresh(memory)
 
 
+def assert_lines_counted_once(memory: Memory, path: Path) -> None:
+    """Every line of a log was taken in by one sync alone."""
+    with memory.opened() as store:
+        (row,) = store.sources.every()
+        account = store.sources.account()[row.id]
+    lines = path.read_bytes().count(b"\n")
+    assert (row.lines, row.read_to) == (lines, path.stat().st_size)
+    assert (account.copies, account.problems, account.unaccounted) == (0, 0, 0)
+
+
+def test_only_one_of_two_syncs_takes_the_same_growth(two: Two) -> None:
+    """The second one finds the cursor moved: it writes nothing and counts nothing."""
+    memory, one, other = two
+    path = log(memory.root, S, rounds(S, 2))
+    memory.sync()
+    append(path, rounds(S, 1, start=8))
+    first, second = looking(one, memory.root), looking(other, memory.root)
+    first.read()
+    second.read()
+    report = second.outcome.report
+    assert (report.events, report.bytes, second.outcome.touched) == (0, 0, {})
+    assert first.outcome.report.events > 0
+    assert_lines_counted_once(memory, path)
+    assert_as_fresh(memory)
+
+
+def test_a_sync_that_read_less_does_not_move_the_cursor_back(two: Two) -> None:
+    """It read the log before the other one did, and writes after it."""
+    memory, one, other = two
+    path = log(memory.root, S, rounds(S, 2))
+    memory.sync()
+    append(path, rounds(S, 1, start=8))
+    slow = looking(one, memory.root)
+    chunks = [chunk for task in slow.context.tasks for chunk in slow.reading.chunks(task)]
+    append(path, rounds(S, 1, start=12))
+    looking(other, memory.root).read()
+    with one.transaction():  # type: ignore[attr-defined]
+        slow.writing.write(chunks)
+    assert slow.outcome.touched == {}
+    assert_lines_counted_once(memory, path)
+    assert_as_fresh(memory)
+
+
 def test_a_fork_of_what_another_first_load_wrote_counts_once(two: Two) -> None:
     """Whoever thinks the store is empty must notice that it no longer is."""
     memory, one, other = two
