@@ -2,8 +2,9 @@
 
 from session_memory.core.text import escaped
 from session_memory.store import Store, open_store
-from session_memory.store.events import EventRow, place_key, record_key
+from session_memory.store.event_rows import EventRow
 from session_memory.store.migrations import TABLES
+from session_memory.store.record_keys import place_key, record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.usage import ResponseUsage
@@ -33,14 +34,58 @@ def filled(store: Store) -> tuple[SourceRow, SessionRow]:
         store.sessions.save(session)
         store.sessions.link_source(session.id, source.id)
         event = EventRow(
-            1, None, HOSTILE, HOSTILE, HOSTILE, LONG, HOSTILE, HOSTILE, None, "branch", LONG,
-            source.id, 0, 5, record_key(LONG), 0, LONG, LONG, LONG, 0, True, False, None, None,
-        )  # fmt: skip
+            seq=1,
+            ts=None,
+            kind=HOSTILE,
+            marks=HOSTILE,
+            role=HOSTILE,
+            tool=LONG,
+            native_kind=HOSTILE,
+            model=HOSTILE,
+            parent_seq=None,
+            branch="branch",
+            summary=LONG,
+            source_id=source.id,
+            place=0,
+            length=5,
+            record=record_key(LONG),
+            block=0,
+            call_id=LONG,
+            response_id=LONG,
+            path=LONG,
+            tokens=0,
+            is_sidechain=True,
+            is_error=False,
+            duration_ms=None,
+            exit_code=None,
+        )
         store.events.add(session.id, [event])
         other = EventRow(
-            2, None, "user_msg", "", "user", None, "user", None, None, None, "plain",
-            source.id, 5, 5, place_key(HOSTILE), 0, None, None, None, 0, True, False, None, None,
-        )  # fmt: skip
+            seq=2,
+            ts=None,
+            kind="user_msg",
+            marks="",
+            role="user",
+            tool=None,
+            native_kind="user",
+            model=None,
+            parent_seq=None,
+            branch=None,
+            summary="plain",
+            source_id=source.id,
+            place=5,
+            length=5,
+            record=place_key(HOSTILE),
+            block=0,
+            call_id=None,
+            response_id=None,
+            path=None,
+            tokens=0,
+            is_sidechain=True,
+            is_error=False,
+            duration_ms=None,
+            exit_code=None,
+        )
         store.events.add(session.id, [other])
         usage = ResponseUsage(7, LONG, 1, None, HOSTILE, HOSTILE, HOSTILE, 1, 2, 3, 4, 5, 6, 7)
         store.usage.add(session.id, [usage], session.id)

@@ -18,8 +18,8 @@ from session_memory.core.schema import SessionEvent
 from session_memory.derive.identity import key_in, stem_of
 from session_memory.derive.raw_source import RawSource, stored_records
 from session_memory.derive.tables import is_table
-from session_memory.store.events import event_uid
 from session_memory.store.live_rows import LiveRows
+from session_memory.store.record_keys import event_uid
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 

@@ -20,7 +20,7 @@ from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.settle import SettleState
 from session_memory.derive.writing import SessionWriting, key_of, usage_in
-from session_memory.store.events import record_key
+from session_memory.store.record_keys import record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store

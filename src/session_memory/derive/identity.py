@@ -1,7 +1,7 @@
 """What a record is known by for ever, wherever its copies stand."""
 
 from session_memory.adapters.base import Record
-from session_memory.store.events import place_key, record_key
+from session_memory.store.record_keys import place_key, record_key
 from session_memory.store.sources import SourceRow
 
 

@@ -2,7 +2,7 @@
 
 from session_memory.adapters.base import Record
 from session_memory.derive.settle import PathPrompt, StoredResult
-from session_memory.store.events import record_key
+from session_memory.store.record_keys import record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.store import Store
 

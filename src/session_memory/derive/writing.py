@@ -21,7 +21,7 @@ from session_memory.derive.settle import (
 from session_memory.derive.stored_events import StoredEvents
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.store.database import Row
-from session_memory.store.events import EventRow
+from session_memory.store.event_rows import CopyRow, EventRow
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -75,8 +75,7 @@ class SessionWriting:
         self.held_to: int | None = None
 
     def _begin(self) -> None:
-        self._copies: list[EventRow] = []
-        self._repeats: list[EventRow] = []
+        self._copies: list[CopyRow] = []
         self._usage: dict[str, tuple[NativeUsage, int | None, int]] = {}
         self._new_usage: list[ResponseUsage] = []
         self._shared_usage: list[ResponseUsage] = []
@@ -164,11 +163,11 @@ class SessionWriting:
                 self.links.append((record.link.child, record.link.call_id))
             if record.events and record.key in stored:
                 # Its usage is stored as well, at the place where it stood first.
-                self._repeats.extend(_places(record, source_id))
+                self._copies.extend(_repeated(record, source_id))
                 continue
             rows = settling.settle(record, source_id, mine)
             if not mine:
-                self._copies.extend(rows)
+                self._copies.extend(_inherited(rows))
             if rows:
                 stored.add(record.key)
                 if record.native_id:
@@ -218,9 +217,7 @@ class SessionWriting:
         store.events.amend(row.id, settled.amended)
         self._reword(settled.extended)
         if self._copies:
-            store.events.add_copies(row.id, self._copies, placed=True)
-        if self._repeats:
-            store.events.add_copies(row.id, self._repeats, placed=False)
+            store.events.add_copies(row.id, self._copies)
         store.usage.add(row.id, self._new_usage, row.id)
         store.usage.add(row.id, self._shared_usage, None)
         for row_id, better in self._better_usage:
@@ -284,34 +281,31 @@ class SessionWriting:
         self._store.events.set_branches(self._row.id, changed)
 
 
-def _places(record: Record, source_id: int) -> list[EventRow]:
-    """Rows for a record this session has already; only their place is kept."""
+def _inherited(rows: list[EventRow]) -> list[CopyRow]:
+    """Rows of a record that another session owns, as copies with a seq in this session."""
     return [
-        EventRow(
-            0,
-            None,
-            "",
-            "",
-            "",
-            None,
-            "",
-            None,
-            None,
-            None,
-            "",
-            source_id,
-            record.offset,
-            record.length,
-            record.key,
-            block,
-            None,
-            None,
-            None,
-            0,
-            False,
-            False,
-            None,
-            None,
+        CopyRow(
+            seq=row.seq,
+            record=row.record,
+            block=row.block,
+            source_id=row.source_id,
+            place=row.place,
+            length=row.length,
+        )
+        for row in rows
+    ]
+
+
+def _repeated(record: Record, source_id: int) -> list[CopyRow]:
+    """Where a record stands again that this session has stored already."""
+    return [
+        CopyRow(
+            seq=None,
+            record=record.key,
+            block=block,
+            source_id=source_id,
+            place=record.offset,
+            length=record.length,
         )
         for block in range(len(record.events))
     ]

@@ -10,8 +10,8 @@ import msgspec
 from session_memory.core.text import one_line
 from session_memory.core.time import format_time
 from session_memory.store.database import Database
-from session_memory.store.events import event_uid
 from session_memory.store.name_table import NameTable
+from session_memory.store.record_keys import event_uid
 
 PAGE = 1000
 _PAGE = f"""

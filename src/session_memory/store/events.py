@@ -1,52 +1,17 @@
-"""Events: what happened in a session, one row for each block, owned by one session."""
+"""Events: what happened in a session. Each event is one row, owned by one session."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 from session_memory.core.schema import SessionEvent
-from session_memory.core.text import escaped, one_line
+from session_memory.core.text import one_line
 from session_memory.core.time import format_time
-from session_memory.store.database import Database, Row
-from session_memory.store.index import WordIndex, doc_of, text_class_of
-from session_memory.store.name_table import NameTable
+from session_memory.store.database import Row
+from session_memory.store.event_lookups import EventLookups
+from session_memory.store.event_writing import EventWriting
+from session_memory.store.record_keys import event_uid, identity_of, is_place
 
-
-class EventRow(msgspec.Struct, gc=False):
-    """An event on its way into the store, with words where the table holds numbers.
-
-    An empty ``summary`` stands for the ``path``, which would say the same. ``words`` is all there
-    is to read, for the index.
-    """
-
-    seq: int
-    ts: int | None
-    kind: str
-    marks: str
-    role: str
-    tool: str | None
-    native_kind: str
-    model: str | None
-    parent_seq: int | None
-    branch: str | None
-    summary: str
-    source_id: int
-    place: int
-    length: int
-    record: bytes
-    block: int
-    call_id: str | None
-    response_id: str | None
-    path: str | None
-    tokens: int
-    is_sidechain: bool
-    is_error: bool
-    duration_ms: int | None
-    exit_code: int | None
-    words: str = ""
-
-
-_COLUMNS = ("id", "session_id", *(name for name in EventRow.__struct_fields__ if name != "words"))
 _OF_SESSION = """
     select e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.native_kind, e.model, e.parent_seq,
            e.branch, e.summary, o.uid, e.place, e.length, e.record, e.block, e.call_id,
@@ -89,93 +54,7 @@ _BRANCHES = """
     select branch, count(*), min(seq), sum(tokens) from events
     where session_id = :session and branch is not null group by branch order by min(seq)
 """
-_BY_RECORD = "select distinct record, session_id from events where record in ({keys})"
-_SEQ_OF = """
-    select max(seq) from (
-        select seq from events where record = :record and session_id = :session
-        union all
-        select seq from copies where record = :record and session_id = :session
-    ) held
-"""
-_CHAIN = """
-    select seq, parent_seq, kind, marks, record, block, branch from events
-    where session_id = :session order by seq
-"""
-_BRANCH_OF = "select branch from events where session_id = :session and seq = :seq"
-_SET_BRANCH = "update events set branch = :branch where session_id = :session and seq = :seq"
-_AMEND = "update events set {column} = :value where session_id = :session and seq = :seq"
-_AMENDABLE = frozenset(
-    ("tokens", "marks", "kind", "response_id", "length", "summary")
-    + ("is_error", "exit_code", "duration_ms")
-)
-_NAMED = frozenset(("marks", "kind"))
-_UNDO = """
-    update events set branch = :branch
-    where session_id = :session and seq >= :first and seq <= :last and branch is null
-"""
-# The session's number is put in as it is: the list of calls takes all parameters.
-_RESULTS_OF = """
-    select seq, kind, marks, is_error, exit_code, call_id from events
-    where session_id = {session} and call_id in ({{keys}}) order by seq
-"""
-_PROMPTS_OF = """
-    select seq, parent_seq, kind, marks, record, block from events
-    where session_id = :session and branch is null order by seq
-"""
 _COUNT = "select count(*) from events"
-_COUNT_OF = "select count(*) from events where session_id = :session"
-_DOCS = "select id, kind, role, call_id from events where session_id = :session"
-_DROP = "delete from events where session_id = :session"
-_COPY_COLUMNS = ("session_id", "seq", "record", "block", "source_id", "place", "length")
-
-
-def record_key(native_id: str) -> bytes:
-    """A record's identity as stored: the 16 bytes of a UUID, or ``=`` and the id as it is.
-
-    What has no id of its own is known by its place, see `place_key`.
-    """
-    if len(native_id) == 36 and native_id[8] == native_id[13] == native_id[18] == "-":
-        digits = native_id.replace("-", "")
-        try:
-            key = bytes.fromhex(digits)
-        except ValueError:
-            key = b""
-        # Only a UUID that reads back letter for letter may be stored as its bytes.
-        if key.hex() == digits and len(key) == 16 and native_id[23] == "-":
-            return key
-    return _prefixed(b"=", native_id)
-
-
-def place_key(place: str) -> bytes:
-    """The identity of a record that has no id: where it stands, behind an ``@``."""
-    return _prefixed(b"@", place)
-
-
-def _prefixed(prefix: bytes, text: str) -> bytes:
-    key = prefix + escaped(text).encode()
-    return key if len(key) != 16 else prefix + key
-
-
-def uuid_text(key: bytes) -> str:
-    text = key.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-
-
-def identity_of(key: bytes) -> str:
-    """The identity that `record_key` or `place_key` stored."""
-    return uuid_text(key) if len(key) == 16 else key.lstrip(key[:1]).decode()
-
-
-def event_uid(record: bytes, block: int) -> str:
-    """An event's identity inside its session, for ever."""
-    return f"{identity_of(record)}:{block}"
-
-
-def _escape(row: EventRow) -> None:
-    for name in ("summary", "call_id", "response_id", "path"):
-        value = getattr(row, name)
-        if value is not None:
-            setattr(row, name, escaped(value))
 
 
 class CallRow(msgspec.Struct, gc=False, frozen=True):
@@ -190,227 +69,8 @@ class CallRow(msgspec.Struct, gc=False, frozen=True):
     is_error: bool
 
 
-class Events:
-    def __init__(self, db: Database, names: NameTable, index: WordIndex) -> None:
-        self._db = db
-        self._names = names
-        self._index = index
-        self.gained = 0
-        """How many more there are by what was written through this object."""
-
-    def add(self, session_id: int, rows: "list[EventRow]") -> None:
-        for row in rows:
-            call, response, path = row.call_id, row.response_id, row.path
-            if (
-                "\0" in row.summary
-                or (call is not None and "\0" in call)
-                or (response is not None and "\0" in response)
-                or (path is not None and "\0" in path)
-            ):
-                _escape(row)
-        try:
-            self._insert(session_id, rows)
-        except UnicodeEncodeError:
-            for row in rows:
-                _escape(row)
-            self._insert(session_id, rows)
-        self.gained += len(rows)
-
-    def drop(self, session_id: int) -> None:
-        where = {"session": session_id}
-        self.gained -= int(self._db.value(_COUNT_OF, where))
-        self._index.drop(self.docs(session_id))
-        self._db.execute(_DROP, where)
-
-    def docs(self, session_id: int) -> list[int]:
-        """The session's events as the index knows them."""
-        word = self._names.word
-        return [
-            doc_of(event_id, text_class_of(word(kind) or "", word(role) or "", call_id))
-            for event_id, kind, role, call_id in self._db.all(_DOCS, {"session": session_id})
-        ]
-
-    def docs_by_record(self, session_id: int) -> dict[tuple[bytes, int], int]:
-        """``(record, block)`` to the session's events as the index knows them."""
-        word = self._names.word
-        return {
-            (bytes(record), block): doc_of(
-                event_id, text_class_of(word(kind) or "", word(role) or "", call_id)
-            )
-            for event_id, kind, role, call_id, record, block in self._db.all(
-                _DOCS.replace("call_id from", "call_id, record, block from"),
-                {"session": session_id},
-            )
-        }
-
-    def reword(self, session_id: int, seq: int, text: str) -> None:
-        """An event says more than it did when it was indexed."""
-        word, where = self._names.word, {"session": session_id, "seq": seq}
-        for event_id, kind, role, call_id in self._db.all(f"{_DOCS} and seq = :seq", where):
-            text_class = text_class_of(word(kind) or "", word(role) or "", call_id)
-            self._index.replace(doc_of(event_id, text_class), text)
-
-    def _insert(self, session_id: int, rows: "list[EventRow]") -> None:
-        number = self._names.numbers
-        first = self._db.next_ids("events", len(rows)) if rows else 0
-        self._db.insert(
-            "events",
-            _COLUMNS,
-            [
-                (
-                    event_id,
-                    session_id,
-                    row.seq,
-                    row.ts,
-                    number[row.kind],
-                    number[row.marks],
-                    number[row.role],
-                    number[row.tool],
-                    number[row.native_kind],
-                    number[row.model],
-                    row.parent_seq,
-                    row.branch,
-                    row.summary,
-                    row.source_id,
-                    row.place,
-                    row.length,
-                    row.record,
-                    row.block,
-                    row.call_id,
-                    row.response_id,
-                    row.path,
-                    row.tokens,
-                    row.is_sidechain,
-                    row.is_error,
-                    row.duration_ms,
-                    row.exit_code,
-                )
-                for event_id, row in enumerate(rows, first)
-            ],
-        )
-        self._index.add(
-            [
-                (doc_of(event_id, text_class_of(row.kind, row.role, row.call_id)), row.words)
-                for event_id, row in enumerate(rows, first)
-            ]
-        )
-
-    def add_copies(self, session_id: int, rows: "list[EventRow]", *, placed: bool) -> None:
-        """Records that are stored already; ``placed`` when they have a seq in this session."""
-        self._db.insert(
-            "copies",
-            _COPY_COLUMNS,
-            [
-                (
-                    session_id,
-                    row.seq if placed else None,
-                    row.record,
-                    row.block,
-                    row.source_id,
-                    row.place,
-                    row.length,
-                )
-                for row in rows
-            ],
-        )
-
-    def amend(self, session_id: int, changes: dict[int, dict[str, object]]) -> None:
-        """Set columns of earlier events, by seq."""
-        for seq, columns in changes.items():
-            for column, value in columns.items():
-                if column not in _AMENDABLE:
-                    raise LookupError(column)
-                if column in _NAMED:
-                    value = self._names.numbers[str(value)]
-                elif isinstance(value, str):
-                    value = escaped(value)
-                elif isinstance(value, bool):
-                    value = int(value)
-                where = {"session": session_id, "seq": seq, "value": value}
-                self._db.execute(_AMEND.format(column=column), where)
-
-    def undo(self, session_id: int, undone: list[tuple[int, int, str]]) -> None:
-        """Mark stretches, ``(first, last, branch)``, that a person took back."""
-        for first, last, branch in undone:
-            where = {"session": session_id, "first": first, "last": last, "branch": branch}
-            self._db.execute(_UNDO, where)
-
-    def results_of(
-        self, session_id: int, call_ids: Iterable[str]
-    ) -> dict[str, tuple[int, str, str, bool, int | None]]:
-        """``(seq, kind, marks, is_error, exit_code)`` of the last stored result of each call.
-
-        Calls have no index of their own: all of a batch are looked for in one go.
-        """
-        word, found = self._names.word, {}
-        wanted = {escaped(call_id): call_id for call_id in call_ids}
-        sql = _RESULTS_OF.format(session=int(session_id))
-        for seq, kind, marks, is_error, exit_code, call in self._db.matching(sql, list(wanted)):
-            kinds = (word(kind) or "", *(word(marks) or "").split(","))
-            if "tool_result" in kinds:
-                told = seq, kinds[0], word(marks) or "", bool(is_error), exit_code
-                found[wanted[call]] = told
-        return found
-
-    def prompts_of(self, session_id: int) -> list[tuple[int, int | None, str]]:
-        """``(seq, parent_seq, event_uid)`` of what a person said and did not take back."""
-        word = self._names.word
-        return [
-            (seq, parent, event_uid(record, block))
-            for seq, parent, kind, marks, record, block in self._db.all(
-                _PROMPTS_OF, {"session": session_id}
-            )
-            if "user_msg" in (word(kind), *(word(marks) or "").split(","))
-        ]
-
-    def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
-        """``(record, session_id)`` of those records that are stored already, with their owner."""
-        return [(row[0], row[1]) for row in self._db.matching(_BY_RECORD, records)]
-
-    def seq_of(self, session_id: int, record: bytes) -> int | None:
-        """The seq of the last event of a record, own or inherited."""
-        seq = self._db.value(_SEQ_OF, {"session": session_id, "record": record})
-        return None if seq is None else int(seq)
-
-    def chain(self, session_id: int) -> list[tuple[int, int | None, bool, str, str | None]]:
-        """``(seq, parent_seq, is_prompt, event_uid, branch)`` of the session's events, in order."""
-        word = self._names.word
-        return [
-            (
-                seq,
-                parent,
-                "user_msg" in (word(kind), *(word(marks) or "").split(",")),
-                event_uid(record, block),
-                branch,
-            )
-            for seq, parent, kind, marks, record, block, branch in self._db.all(
-                _CHAIN, {"session": session_id}
-            )
-        ]
-
-    def tree(self, session_id: int) -> list[tuple[int, int | None, bool, str, str | None]]:
-        """``(seq, parent_seq, is_leaf, event_uid, branch)``: nothing hangs on what has no id."""
-        return [
-            (
-                seq,
-                parent,
-                len(record) != 16 and record.startswith(b"@"),
-                event_uid(record, block),
-                branch,
-            )
-            for seq, parent, _, _, record, block, branch in self._db.all(
-                _CHAIN, {"session": session_id}
-            )
-        ]
-
-    def branch_of(self, session_id: int, seq: int) -> str | None:
-        """The abandoned branch an event lies on, if it does."""
-        branch = self._db.value(_BRANCH_OF, {"session": session_id, "seq": seq})
-        return None if branch is None else str(branch)
-
-    def set_branches(self, session_id: int, branches: dict[int, str | None]) -> None:
-        rows = ({"session": session_id, "seq": s, "branch": b} for s, b in branches.items())
-        self._db.update_many(_SET_BRANCH, rows)
+class Events(EventWriting, EventLookups):
+    """All that is asked of events and done to them. Reading whole events is in this module."""
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
@@ -475,7 +135,6 @@ class Events:
         (seq, ts, kind, marks, role, tool, native_kind, model, parent, branch, summary) = row[:11]
         (source, place, length, record, block, call, response, path, tokens) = row[11:20]
         (sidechain, error, duration, exit_code) = row[20:24]
-        identity = identity_of(record)
         return SessionEvent(
             session_uid=uid,
             seq=seq,
@@ -493,7 +152,7 @@ class Events:
             call_id=call,
             response_id=response,
             is_error=bool(error),
-            native_id=None if record[:1] == b"@" and len(record) != 16 else identity,
+            native_id=None if is_place(record) else identity_of(record),
             native_kind=word(native_kind),
             model=word(model),
             duration_ms=duration,

@@ -6,8 +6,8 @@ import msgspec
 
 from session_memory.core.text import one_line
 from session_memory.store.database import Database, Row
-from session_memory.store.events import event_uid
 from session_memory.store.name_table import NameTable
+from session_memory.store.record_keys import event_uid
 
 _COLUMNS = """
     e.id, e.session_id, e.seq, e.ts, e.kind, e.marks, e.role, e.tool, e.path, e.branch, e.summary,

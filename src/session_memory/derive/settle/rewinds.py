@@ -7,7 +7,8 @@ from session_memory.adapters.base import Record
 from session_memory.derive.settle.earlier import EarlierEvents
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import PathPrompt, SettleState
-from session_memory.store.events import EventRow, event_uid
+from session_memory.store.event_rows import EventRow
+from session_memory.store.record_keys import event_uid
 
 # So many prompts are saved with the session; earlier ones are looked up in the store.
 PROMPTS_SAVED = 200

@@ -1,6 +1,6 @@
 """What settling a batch of records gives: new rows, and changes to rows stored before."""
 
-from session_memory.store.events import EventRow
+from session_memory.store.event_rows import EventRow
 
 
 class SettledRows:

@@ -11,7 +11,7 @@ from session_memory.derive.settle.session_facts import note_session, note_time, 
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import SettleState
 from session_memory.derive.settle.turns import TurnSettling
-from session_memory.store.events import EventRow
+from session_memory.store.event_rows import EventRow
 
 
 class Settling:

@@ -4,7 +4,7 @@ from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.core.text import SUMMARY, one_line
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import Completion, OpenMessage, Response, SettleState
-from session_memory.store.events import EventRow
+from session_memory.store.event_rows import EventRow
 
 RECENT_RESPONSES = 3
 PARALLEL_RESPONSES = 8

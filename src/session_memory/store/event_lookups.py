@@ -1,0 +1,104 @@
+"""Look-ups in the table of events that deriving needs: holders, parents, prompts, branches."""
+
+from collections.abc import Iterable
+
+from session_memory.core.text import escaped
+from session_memory.store.database import Database
+from session_memory.store.name_table import NameTable
+from session_memory.store.record_keys import event_uid, is_place
+
+_BY_RECORD = "select distinct record, session_id from events where record in ({keys})"
+_SEQ_OF = """
+    select max(seq) from (
+        select seq from events where record = :record and session_id = :session
+        union all
+        select seq from copies where record = :record and session_id = :session
+    ) held
+"""
+_CHAIN = """
+    select seq, parent_seq, kind, marks, record, block, branch from events
+    where session_id = :session order by seq
+"""
+_BRANCH_OF = "select branch from events where session_id = :session and seq = :seq"
+# The session's number is part of the text: the list of calls takes all parameters.
+_RESULTS_OF = """
+    select seq, kind, marks, is_error, exit_code, call_id from events
+    where session_id = {session} and call_id in ({{keys}}) order by seq
+"""
+_PROMPTS_OF = """
+    select seq, parent_seq, kind, marks, record, block from events
+    where session_id = :session and branch is null order by seq
+"""
+
+
+class EventLookups:
+    """Answers about stored events, a few columns each."""
+
+    _db: Database
+    _names: NameTable
+
+    def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
+        """``(record, session_id)`` of those records that are stored, with their owner."""
+        return [(row[0], row[1]) for row in self._db.matching(_BY_RECORD, records)]
+
+    def seq_of(self, session_id: int, record: bytes) -> int | None:
+        """The seq of the last event of a record that the session owns or inherits."""
+        seq = self._db.value(_SEQ_OF, {"session": session_id, "record": record})
+        return None if seq is None else int(seq)
+
+    def results_of(
+        self, session_id: int, call_ids: Iterable[str]
+    ) -> dict[str, tuple[int, str, str, bool, int | None]]:
+        """``(seq, kind, marks, is_error, exit_code)`` of the last stored result of each call.
+
+        There is no index on calls, so all calls of a batch are looked up with one statement.
+        """
+        word, results = self._names.word, {}
+        stored_ids = {escaped(call_id): call_id for call_id in call_ids}
+        sql = _RESULTS_OF.format(session=int(session_id))
+        rows = self._db.matching(sql, list(stored_ids))
+        for seq, kind, marks, is_error, exit_code, call in rows:
+            if self._is("tool_result", kind, marks):
+                result = seq, word(kind) or "", word(marks) or "", bool(is_error), exit_code
+                results[stored_ids[call]] = result
+        return results
+
+    def prompts_of(self, session_id: int) -> list[tuple[int, int | None, str]]:
+        """``(seq, parent_seq, event_uid)`` of the prompts that were not taken back."""
+        return [
+            (seq, parent, event_uid(record, block))
+            for seq, parent, kind, marks, record, block in self._db.all(
+                _PROMPTS_OF, {"session": session_id}
+            )
+            if self._is("user_msg", kind, marks)
+        ]
+
+    def chain(self, session_id: int) -> list[tuple[int, int | None, bool, str, str | None]]:
+        """``(seq, parent_seq, is_prompt, event_uid, branch)`` of the session's events, in order."""
+        return [
+            (seq, parent, self._is("user_msg", kind, marks), event_uid(record, block), branch)
+            for seq, parent, kind, marks, record, block, branch in self._db.all(
+                _CHAIN, {"session": session_id}
+            )
+        ]
+
+    def tree(self, session_id: int) -> list[tuple[int, int | None, bool, str, str | None]]:
+        """``(seq, parent_seq, is_leaf, event_uid, branch)`` of the session's events, in order.
+
+        A record without a native id is a leaf: no other record can name it as its parent.
+        """
+        return [
+            (seq, parent, is_place(record), event_uid(record, block), branch)
+            for seq, parent, _, _, record, block, branch in self._db.all(
+                _CHAIN, {"session": session_id}
+            )
+        ]
+
+    def branch_of(self, session_id: int, seq: int) -> str | None:
+        """The abandoned branch of an event; None when it is on the path."""
+        branch = self._db.value(_BRANCH_OF, {"session": session_id, "seq": seq})
+        return None if branch is None else str(branch)
+
+    def _is(self, kind_name: str, kind: int, marks: int) -> bool:
+        word = self._names.word
+        return kind_name in (word(kind), *(word(marks) or "").split(","))

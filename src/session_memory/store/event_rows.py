@@ -1,0 +1,78 @@
+"""Rows of the tables ``events`` and ``copies``, before they are stored."""
+
+import msgspec
+
+from session_memory.core.text import escaped
+
+
+class EventRow(msgspec.Struct, gc=False, kw_only=True):
+    """An event to be stored, with names where the table holds numbers of names.
+
+    An empty ``summary`` means that the summary is the ``path``. ``words`` is the text for the
+    search index; it is no column.
+    """
+
+    seq: int
+    ts: int | None
+    kind: str
+    marks: str
+    role: str
+    tool: str | None
+    native_kind: str
+    model: str | None
+    parent_seq: int | None
+    branch: str | None
+    summary: str
+    source_id: int
+    place: int
+    length: int
+    record: bytes
+    block: int
+    call_id: str | None
+    response_id: str | None
+    path: str | None
+    tokens: int
+    is_sidechain: bool
+    is_error: bool
+    duration_ms: int | None
+    exit_code: int | None
+    words: str = ""
+
+    def escape(self) -> None:
+        """Replace characters that a database cannot store."""
+        self.summary = escaped(self.summary)
+        if self.call_id is not None:
+            self.call_id = escaped(self.call_id)
+        if self.response_id is not None:
+            self.response_id = escaped(self.response_id)
+        if self.path is not None:
+            self.path = escaped(self.path)
+
+    def has_nul(self) -> bool:
+        """Whether a text holds a NUL character, which PostgreSQL cannot store."""
+        call, response, path = self.call_id, self.response_id, self.path
+        return (
+            "\0" in self.summary
+            or (call is not None and "\0" in call)
+            or (response is not None and "\0" in response)
+            or (path is not None and "\0" in path)
+        )
+
+
+class CopyRow(msgspec.Struct, gc=False, kw_only=True):
+    """Where a record that is stored already stands again.
+
+    ``seq`` is its place in the order of a session that inherits it. It is None for a record that
+    a session's own logs repeat.
+    """
+
+    seq: int | None
+    record: bytes
+    block: int
+    source_id: int
+    place: int
+    length: int
+
+
+EVENT_COLUMNS = tuple(name for name in EventRow.__struct_fields__ if name != "words")
+COPY_COLUMNS = CopyRow.__struct_fields__
