@@ -150,7 +150,7 @@ def test_the_python_on_a_page_runs_from_top_to_bottom(page: Path) -> None:
     for number, code in enumerate(blocks(page, "python"), start=1):
         exec(compile(code, f"{page.name} block {number}", "exec"), names)
     if page.name == "README.md":
-        names["store"].close()
+        names["memory"].close()
 
 
 def test_every_public_name_is_on_the_python_page() -> None:

@@ -86,12 +86,14 @@ class AsyncMemory:
         return await outcome
 
     sync = _awaited(Memory.sync)
+    sync_demo = _awaited(Memory.sync_demo)
     analyze = _awaited(Memory.analyze)
     search = _awaited(Memory.search)
     similar = _awaited(Memory.similar)
     fix = _awaited(Memory.fix)
     how = _awaited(Memory.how)
     cost = _awaited(Memory.cost)
+    prices = _awaited(Memory.prices)
     budget = _awaited(Memory.budget)
     stats = _awaited(Memory.stats)
     files = _awaited(Memory.files)
