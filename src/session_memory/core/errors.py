@@ -16,6 +16,7 @@
     │   ├── NotEmpty
     │   ├── UnknownSession
     │   ├── AmbiguousSession
+    │   ├── UnknownEvent
     │   ├── UnknownPattern
     │   ├── SessionEvicted
     │   ├── ArchiveError
@@ -209,6 +210,13 @@ class AmbiguousSession(StoreError):
     """Several session ids start with this text, or the text is too short."""
 
     hint = "Give more of the id. List the ids with: session-memory sessions"
+
+
+class UnknownEvent(StoreError):
+    """The session has no event with this number or id, or several whose ids begin like this."""
+
+    def __init__(self, message: str, session: str) -> None:
+        super().__init__(message, f"Find its number with: session-memory show {session}")
 
 
 class UnknownPattern(StoreError):

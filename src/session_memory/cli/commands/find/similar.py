@@ -1,9 +1,11 @@
-"""Find sessions like this one, or like a text.
+"""Find sessions like a session, or like a text.
 
-By the words that tell a session from the others, and the files it was about. The session's own
-subagents and forks are left out. Nothing is sent anywhere.
+Give the id of a session, or any text: words that name no session are taken as text. Sessions are
+alike when they share rare words and files. The session's own subagents and forks are left out.
+Nothing is sent anywhere.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -24,36 +26,66 @@ from session_memory.cli.kit.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from session_memory.store import Store
     from session_memory.views.similar import Similar
+
+# An agent's name and an id, or hexadecimal digits with at least one figure among them.
+_ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
 
 
 @make_command(
     examples=(
-        ("similar 5b0c6a1e", "what was this before?"),
-        ("similar --text 'flaky login test times out'", "sessions about such a thing"),
+        ("similar 5b0c6a1e", "sessions like this one"),
+        ("similar flaky login test times out", "sessions about such a thing"),
+        ("similar --text 5b0c6a1e", "this word as text, not as the id of a session"),
         ("similar 5b0c6a1e --json", "with the words and files in common"),
     ),
     json_shape='{"words": [WORD, …], "sessions": [{"session_uid", "title", "likeness", "words",'
     ' "files"}, …]}',
 )
-@click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
-@click.option("--text", metavar="TEXT", help="Like this text instead of a session.")
+@click.argument("words", metavar="UID | TEXT...", nargs=-1, shell_complete=complete_uid)
+@click.option("--text", metavar="TEXT", help="Take this as text, also if it names a session.")
 @limit_option(10)
 @click.pass_obj
-def command(settings: Settings, session: str | None, text: str | None, limit: int) -> None:
+def command(settings: Settings, words: tuple[str, ...], text: str | None, limit: int) -> None:
     from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.core.errors import UnknownSession
 
-    if (session is None) == (text is None):
-        raise click.UsageError("Give a session, or a text with --text.")
+    if bool(words) == (text is not None):
+        raise click.UsageError("give a session, or a text")
     with settings.memory() as memory:
+        session = None
+        if text is None and _is_session(memory.store, words):
+            (session,) = words
+        elif text is None:
+            text = " ".join(words)
         make_index_whole(settings, memory.store)
-        similar = memory.similar(session, text=text, limit=limit)
+        try:
+            similar = memory.similar(session, text=text, limit=limit)
+        except UnknownSession as error:
+            error.hint = f"{error.hint} As a text: session-memory similar --text {session}"
+            raise
     if settings.as_json:
         print_json(similar.to_dict())
         return
     print_lines(_lines(similar))
     if not similar.found:
         remark(settings, "No session is like it.")
+
+
+def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
+    """Whether the words name a session, or look like the id of one that does not exist."""
+    from session_memory.store.session_ids import SessionIds
+    from session_memory.views.lookup import names_session
+
+    if len(words) != 1:
+        return False
+    (word,) = words
+    if _ID.fullmatch(word):
+        return True
+    # Every uid begins with the name of its agent, which is more often meant as a word.
+    is_agent = any(flavor.startswith(word) for flavor in SessionIds(store.db).flavors())
+    return not is_agent and names_session(store, word)
 
 
 def _lines(similar: "Similar") -> "Iterator[str]":

@@ -1,26 +1,36 @@
 """Write sessions to a file: portable, Markdown, HTML or JSONL.
 
-A portable FILE holds the raw, from which everything else follows, and does not depend on the
-version of the store; without UID it takes all sessions. With --redact the secrets in it are
-masked, and the logs can no longer be written back as they were.
+A portable FILE is for another store: import reads it, with any version of the program. It has the
+logs of the sessions as their agents wrote them; without UID, of all sessions. With --redact
+secrets are masked, and the logs can no longer be written back as they were. Live sessions have no
+log and are left out: store copy takes them along.
 
-A transcript is made to be read: Markdown and HTML of one session, JSONL of any number. Secrets
-in it are masked. The HTML is one page that loads nothing and runs nothing.
+A transcript is for reading: Markdown and HTML have one session, JSONL any number. Live sessions
+can be written so, too. Secrets are masked. The HTML page loads nothing and runs nothing.
 
-Files are readable by you alone, and one that exists is not overwritten.
+Only you can read the file. A file that exists is not overwritten. As FILE, - is standard output.
 """
 
-from typing import Any
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
-from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.output import print_json, remark, short_path
 from session_memory.cli.kit.settings import Settings
+from session_memory.core.errors import StoreError
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
+if TYPE_CHECKING:
+    from session_memory.memory import Memory
+    from session_memory.memory.results import ExportResult
+
+STDOUT = "-"
+LIVE = "live:"
 FORMATS = ("portable", "markdown", "html", "jsonl")
 LEVELS = ("user", "assistant", "tool", "full")
 
@@ -33,6 +43,7 @@ LEVELS = ("user", "assistant", "tool", "full")
         ("export --format html 5b0c6a1e -o session.html", "a page to read or to hand on"),
         ("export --format markdown 5b0c6a1e --depth assistant", "what was said, for a model"),
         ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one object a line"),
+        ("export -o - > everything.smx", "to standard output"),
     ),
     json_shape='{"path", "sources", "bytes"}; of a transcript {"path", "format", "sessions",'
     ' "bytes"}',
@@ -46,7 +57,7 @@ LEVELS = ("user", "assistant", "tool", "full")
     show_default=True,
     help="A file for another store, or a transcript.",
 )
-@click.option("--output", "-o", metavar="FILE", help="Where to; a transcript else to stdout.")
+@click.option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")
 @click.option(
     "--depth", "level", type=click.Choice(LEVELS), default="full", help="How much of a transcript."
 )
@@ -70,8 +81,13 @@ def command(
         if not words and output is None:
             raise click.UsageError("give the FILE to write")
         file, sessions = (output, words) if output else (words[0], words[1:])
-        _portable(settings, file, sessions, is_named=output is not None, redacted=redact)
+        if file == STDOUT:
+            _portable_to_stdout(settings, sessions, redacted=redact)
+        else:
+            _portable(settings, file, sessions, is_named=output is not None, redacted=redact)
         return
+    if output == STDOUT:
+        output = None
     if not words or (kind != "jsonl" and len(words) > 1):
         many = "at least one session" if kind == "jsonl" else "one session"
         raise click.UsageError(f"give {many} to write as {kind}")
@@ -99,19 +115,62 @@ def command(
 def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
-    from session_memory.cli.lines.retention import remark_evicted
     from session_memory.views.lookup import names_session
 
     with settings.memory() as memory:
         if not is_named and "/" not in file and names_session(memory.store, file):
-            # Taken for a file, a forgotten name would put every session into it.
+            # Without this, a forgotten file name would write every session to a file named so.
             meant = f"session-memory export NAME.smx {file}"
             raise click.UsageError(f"{file} is a session: give the FILE to write first: {meant}")
-        done = memory.export(file, sessions, redact=redacted)
-        if not sessions:
-            remark_evicted(settings, memory.store)
+        done = _exported(settings, memory, Path(file), sessions, redacted=redacted)
     if settings.as_json:
         print_json(done.to_dict())
     elif not settings.quiet:
         what = f"{plural(done.sources or 0, 'source')} ({size(done.bytes)})"
         click.echo(f"Exported {what} to {safe(short_path(done.path))}.")
+
+
+def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redacted: bool) -> None:
+    """By way of a temporary file, so that nothing is written where the export fails."""
+    import sys
+    from tempfile import TemporaryDirectory
+
+    if settings.as_json:
+        raise click.UsageError("with --json, name the file to write")
+    if sys.stdout.isatty():
+        raise click.UsageError("a portable file is not text: send it to a file or a program")
+    with TemporaryDirectory(prefix="session-memory-export-") as directory:
+        file = Path(directory) / "export.smx"
+        with settings.memory() as memory:
+            _exported(settings, memory, file, sessions, redacted=redacted)
+        with file.open("rb") as written:
+            shutil.copyfileobj(written, sys.stdout.buffer)
+
+
+def _exported(
+    settings: Settings, memory: "Memory", file: Path, sessions: tuple[str, ...], *, redacted: bool
+) -> "ExportResult":
+    from session_memory.cli.lines.retention import remark_evicted
+
+    live = _live_sessions(memory, sessions)
+    if sessions and live:
+        hint = "Write it as a transcript, or copy the whole store with: session-memory store copy"
+        raise StoreError(f"{live[0]} is a live session and has no log to export", hint)
+    done = memory.export(file, sessions, redact=redacted)
+    if not sessions:
+        remark_evicted(settings, memory.store)
+        if live:
+            left_out = f"Left out: {plural(len(live), 'live session')}, which have no log."
+            remark(settings, f"{left_out} To copy everything: session-memory store copy")
+    return done
+
+
+def _live_sessions(memory: "Memory", sessions: tuple[str, ...]) -> list[str]:
+    """Those of the sessions, or of all, that a runtime keeps in the store itself."""
+    from session_memory.views.live import list_live, live_store
+
+    if sessions:
+        named = (memory.session(session).uid for session in sessions)
+        return [uid for uid in named if uid.startswith(LIVE)]
+    listing = list_live(live_store(memory.store), with_subagents=True, limit=0)
+    return [row.session_id for row in listing.sessions]

@@ -5,22 +5,26 @@ what went wrong and what fixed it, and three suggestions with the sessions that 
 a UID the same for one session. Only analyzed sessions are in it.
 """
 
+from datetime import tzinfo
+
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.kit.when import when_options
 from session_memory.cli.lines.lessons import print_learned
 from session_memory.render.text import safe_lines
 
 FORMATS = ("markdown", "json", "html")
-DAY_MS = 86_400_000
+DAYS, DAY_MS = 7, 86_400_000
 
 
 @make_command(
     examples=(
         ("retro", "the last seven days, by repository"),
-        ("retro --days 30 --repo webshop", "a month of one of them"),
+        ("retro --since 30d --repo webshop", "the last thirty days of one of them"),
+        ("retro --since 2026-07 --until 2026-07", "one month"),
         ("retro 5b0c6a1e", "one session"),
         ("retro --format html > retro.html", "a page to keep or to send"),
     ),
@@ -30,13 +34,12 @@ DAY_MS = 86_400_000
     ' "look"}, …]}, …], "skills": […], "unread"}',
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
+@when_options
 @click.option(
     "--days",
     type=click.IntRange(1, 36500),
-    default=7,
     metavar="N",
-    show_default=True,
-    help="Sessions that ended in the last so many days.",
+    help="Sessions that ended in the last N days.  [default: 7]",
 )
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
 @click.option(
@@ -49,7 +52,14 @@ DAY_MS = 86_400_000
 )
 @click.pass_obj
 def command(
-    settings: Settings, session: str | None, days: int, repo: str | None, style: str
+    settings: Settings,
+    session: str | None,
+    since: int | None,
+    until: int | None,
+    tz: tzinfo | None,
+    days: int | None,
+    repo: str | None,
+    style: str,
 ) -> None:
     from session_memory.core.errors import UnknownSession
     from session_memory.core.time import now_ms
@@ -58,11 +68,16 @@ def command(
     from session_memory.views.lookup import find_session
     from session_memory.views.retro import to_html, to_markdown
 
-    now = now_ms()
+    if days is not None and (since is not None or until is not None):
+        raise click.UsageError("give --days, or --since and --until")
+    if session is not None and (days or repo or since is not None or until is not None):
+        raise click.UsageError("give a session, or a period and a repository")
+    end = now_ms() if until is None else until
+    start = end - (days or DAYS) * DAY_MS if since is None else since
     with settings.opened() as store:
         waiting = unread(store)
         if session is None:
-            told = retro(store, since=now - days * DAY_MS, until=now, repo=repo, unread=waiting)
+            found = retro(store, since=start, until=end, repo=repo, unread=waiting)
         else:
             uid = find_session(store, session)
             one = retro_of(store, uid, unread=waiting)
@@ -70,10 +85,10 @@ def command(
                 error = UnknownSession(uid)
                 error.hint = f"It was not analyzed yet: session-memory analyze {uid}"
                 raise error
-            told = one
+            found = one
     if settings.as_json or style == "json":
-        print_learned(told.to_dict())
+        print_learned(found.to_dict())
     elif style == "html":
-        click.echo(to_html(told), nl=False)
+        click.echo(to_html(found), nl=False)
     else:
-        click.echo("\n".join(safe_lines(to_markdown(told).rstrip("\n"))))
+        click.echo("\n".join(safe_lines(to_markdown(found).rstrip("\n"))))

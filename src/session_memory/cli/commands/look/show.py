@@ -32,7 +32,7 @@ AROUND = 10
         ("show 5b0c6a1e --depth user", "what was asked, and nothing else"),
         ("show 5b0c6a1e --depth full", "nothing folded"),
         ("show 5b0c6a1e --kind user_msg --kind error", "what was asked, and what went wrong"),
-        ("show 5b0c6a1e --around 171", "what happened there, a few events either way"),
+        ("show 5b0c6a1e --around 171", "event 171, with ten events before and after it"),
         ("show 5b0c6a1e --full", "with every record as the agent wrote it"),
         ("show 5b0c6a1e --json --inherited", "for a script, copied history included"),
     ),
@@ -53,9 +53,8 @@ AROUND = 10
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option(
     "--around",
-    type=click.IntRange(min=0),
-    metavar="SEQ",
-    help=f"Only event SEQ, with {AROUND} before and after it.",
+    metavar="EVENT",
+    help=f"Only this event, by its number or id, with {AROUND} before and after it.",
 )
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Begin there.")
 @click.option("--inherited", is_flag=True, help="With the events it holds of other sessions.")
@@ -69,7 +68,7 @@ def command(
     session: str,
     level: str,
     kinds: tuple[str, ...],
-    around: int | None,
+    around: str | None,
     start: int | None,
     inherited: bool,
     full: bool,
@@ -79,11 +78,14 @@ def command(
 ) -> None:
     if around is not None and start is not None:
         raise click.UsageError("give --around or --from, not both")
-    first = start if around is None else max(around - AROUND, 0)
-    last = None if around is None else around + AROUND
+    from session_memory.views.event_lookup import find_event
+
     with settings.memory() as memory:
         store, shown = memory.store, memory.session(session)
         uid = shown.uid
+        middle = None if around is None else find_event(store, uid, around)
+        first = start if middle is None else max(middle - AROUND, 0)
+        last = None if middle is None else middle + AROUND
         if settings.as_json:
             view = shown.view(kinds=kinds, inherited=inherited, full=full, first=first, last=last)
             print_json(view.to_dict())
@@ -108,7 +110,7 @@ def command(
             names,
             terminal_width(),
             unfolded=full or level == "full",
-            asked=around,
+            asked=middle,
             tz=tz,
         )
         print_paged(settings, lines.of(transcript.items(uid)), paged=not no_pager)

@@ -1,0 +1,34 @@
+"""Finding the event of a session that somebody names by its number or its id."""
+
+from session_memory.core.errors import UnknownEvent, UnknownSession
+from session_memory.core.text import short_repr
+from session_memory.store import Store
+
+SHORTEST = 4
+
+
+def find_event(store: Store, uid: str, text: str) -> int:
+    """The ``seq`` of the event that has this number, this id, or an id that begins like this.
+
+    Events that a fork inherited count as well, with the number they have in the fork.
+    """
+    row = store.sessions.row(uid)
+    if row is None:
+        raise UnknownSession(uid)
+    if text.isdecimal():
+        return int(text)
+    own = ((event_uid, seq) for seq, _, _, event_uid, _ in store.events.chain(row.id))
+    known = dict(own)
+    for seq, event in store.events.inherited(row.id):
+        known.setdefault(event.event_uid or "", seq)
+    if text in known:
+        return known[text]
+    alike = [name for name in known if len(text) >= SHORTEST and name.startswith(text)]
+    # The blocks of one record are events of their own; the first stands for all.
+    records = {name.rpartition(":")[0] for name in alike}
+    if len(records) > 1:
+        begin = f"{len(records):,} events of {uid} begin with {short_repr(text)}"
+        raise UnknownEvent(begin, uid)
+    if not alike:
+        raise UnknownEvent(f"{uid} has no event {short_repr(text)}", uid)
+    return min(known[name] for name in alike)
