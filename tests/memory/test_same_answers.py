@@ -11,6 +11,8 @@ from session_memory import Memory
 from session_memory.core.time import now_ms
 from session_memory.demo import demo_home
 from session_memory.render.json_text import to_json
+from session_memory.testing.claude import ClaudeHome
+from session_memory.testing.secrets import planted_secrets
 
 from .conftest import AskCli
 
@@ -126,3 +128,31 @@ def test_a_sync_reports_the_same(home: Path, cli: AskCli) -> None:
     reported = cli("sync", "--root", str(demo_home()), *other)
     assert {**result, "seconds": 0} == {**reported, "seconds": 0}
     assert analysis == cli("analyze", *other)
+
+
+def test_what_was_learned_has_no_secrets_and_is_the_same(
+    home: Path, claude: ClaudeHome, cli: AskCli
+) -> None:
+    secret = next(one for one in planted_secrets() if one.kind == "github-token").secret
+    for name in ("alpha", "beta", "gamma"):
+        log = claude.session(name)
+        log.prompt(f"push it with {secret}")
+        log.run("git push", f"remote: bad credentials {secret}", exit_code=1)
+        log.run("git push", f"remote: bad credentials {secret}", exit_code=1)
+        log.edit("/home/me/shop/push.sh")
+        log.run("git push", "ok")
+    claude.write()
+    with Memory() as memory:
+        memory.sync([claude.path])
+        memory.analyze()
+        uid = next(iter(memory.sessions())).uid
+        answers = {
+            ("digest", uid): memory.session(uid).digest(),
+            ("fix", "remote: bad credentials"): memory.fix("remote: bad credentials"),
+            ("how", "push it"): memory.how("push it"),
+            ("patterns",): memory.patterns(limit=20),
+        }
+        for words, answer in answers.items():
+            assert printed(answer) == cli(*words)
+            assert secret not in to_json(answer.to_dict()) and secret not in repr(answer)
+            assert "redacted" in to_json(answer.to_dict()).lower(), words

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from session_memory.config import Config
     from session_memory.store import Store
 
+T = TypeVar("T")
 IN_MEMORY = ":memory:"
 
 
@@ -37,6 +38,17 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
     from session_memory.store.address import expanded
 
     return expanded(str(store) if store else default_store(config()))
+
+
+def without_secrets(answer: T) -> T:
+    """The same answer with every secret in it masked.
+
+    What was learned is handed on more than a transcript is: into instruction files, to models.
+    """
+    from session_memory.redact import mask_values
+
+    masked: T = mask_values(answer)
+    return masked
 
 
 class OpenMemory:

@@ -23,7 +23,7 @@ from session_memory.memory.arguments import (
     start_of,
     time_zone,
 )
-from session_memory.memory.base import OpenMemory
+from session_memory.memory.base import OpenMemory, without_secrets
 from session_memory.memory.query import SessionQuery
 from session_memory.memory.session import StoredSession
 
@@ -170,14 +170,14 @@ class Questions(OpenMemory):
         from session_memory.views.fixes import remedies
 
         self._complete_index()
-        return remedies(self.store, error, now=now_ms(), limit=limit)
+        return without_secrets(remedies(self.store, error, now=now_ms(), limit=limit))
 
     def how(self, task: str, *, repo: str | None = None, limit: int = 5) -> "HowDone":
         """Sessions that did a task like this, with the commands and files that mattered."""
         from session_memory.views.how import how_done
 
         self._complete_index()
-        return how_done(self.store, task, now=now_ms(), repo=repo, limit=limit)
+        return without_secrets(how_done(self.store, task, now=now_ms(), repo=repo, limit=limit))
 
     # ------------------------------------------------------------ figures
 
@@ -339,7 +339,7 @@ class Questions(OpenMemory):
         """What goes wrong or right in many analyzed sessions, the most important first."""
         from session_memory.views.learning import list_patterns
 
-        return list_patterns(
+        listing = list_patterns(
             self.store,
             since=start_of(since, tz),
             until=end_of(until, tz),
@@ -348,6 +348,7 @@ class Questions(OpenMemory):
             polarity=polarity,
             limit=limit,
         )
+        return without_secrets(listing)
 
     def lessons(
         self, *, status: str | None = None, directory: str | Path | None = None
@@ -357,7 +358,7 @@ class Questions(OpenMemory):
 
         place = None if directory is None else Path(directory).expanduser()
         lessons = lessons_of(self.store, self.config, place)
-        return list_lessons(lessons, applied_of(self.store), self.store, status)
+        return without_secrets(list_lessons(lessons, applied_of(self.store), self.store, status))
 
     def skills(
         self, skill: str | None = None, *, model: str | None = None, windows: Names | None = None

@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Cost, Session, SessionEvent, Usage
 from session_memory.memory.arguments import Names, names, one_of
+from session_memory.memory.base import without_secrets
 
 if TYPE_CHECKING:
     from session_memory.derive.bodies import Bodies
@@ -244,7 +245,7 @@ class StoredSession:
         """Outcome, errors and their fixes, files, commands: as ``digest --json``."""
         from session_memory.views.learning import show_digest
 
-        return show_digest(self._store, self.uid)
+        return without_secrets(show_digest(self._store, self.uid))
 
     def timeline(self) -> "Timeline":
         """What happened when, and how long it took: as ``timeline --json``."""
