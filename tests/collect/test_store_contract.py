@@ -106,8 +106,9 @@ def test_every_step_so_far_has_a_database_that_ended_with_it() -> None:
 
 @pytest.mark.parametrize("step", range(1, NEWEST))
 def test_a_store_of_any_earlier_step_is_brought_up_to_date(
-    place: str, home: Path, step: int
+    stores: Stores, home: Path, step: int
 ) -> None:
+    place = stores.empty_place("memory")
     db = connect(place)
     assert migrate(db, 1234, STEPS[:step]) == list(range(1, step + 1))
     db.close()
@@ -163,7 +164,8 @@ def test_a_newer_schema_is_left_alone(store: Store, path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_opening_what_is_not_there_can_be_refused(place: str, tmp_path: Path) -> None:
+def test_opening_what_is_not_there_can_be_refused(stores: Stores, tmp_path: Path) -> None:
+    place = stores.empty_place("memory")
     for _ in range(2):
         with pytest.raises(StoreNotFound):
             open_store(place, create=False)
@@ -352,8 +354,8 @@ def executes(sql: str) -> Callable[[Store], None]:
         (flip_a_bit, "hash"),
         (executes("delete from packs where source_id = 2"), "bytes were kept"),
         (executes("update packs set start = start + 1 where source_id = 1"), "missing"),
-        (executes("update events set summary = 'forged' where id = 2"), "follow from the raw"),
-        (executes("update events set is_error = 1 where id = 3"), "follow from the raw"),
+        (executes("update events set summary = 'forged' where id = 2"), "differ from the raw"),
+        (executes("update events set is_error = 1 where id = 3"), "differ from the raw"),
         (executes("delete from events where id = 4"), "accounted for"),
         (executes("update sessions set output_tokens = output_tokens + 1 where id = 1"), "cost"),
         (executes("update usage set output_tokens = output_tokens + 1 where id = 1"), "cost"),
@@ -363,7 +365,7 @@ def executes(sql: str) -> Callable[[Store], None]:
         ),
         (executes("delete from copies"), "accounted for"),
         (executes("update sources set lines = lines + 1 where id = 1"), "accounted for"),
-        (executes("update sessions set title = 'forged' where id = 1"), "follow from the raw"),
+        (executes("update sessions set title = 'forged' where id = 1"), "differ from the raw"),
         (executes("update sessions set stale = 1 where id = 1"), "session-memory sync"),
     ],
 )
@@ -380,7 +382,7 @@ def test_forged_usage_is_noticed_even_when_its_sum_was_forged_too(store: Store) 
         "update sessions set output_tokens = output_tokens + 5"
         " where id = (select owner_id from usage where id = 1)"
     )
-    assert any("follow from the raw" in finding for finding in verify(store).findings)
+    assert any("differ from the raw" in finding for finding in verify(store).findings)
 
 
 def test_a_rebuild_mends_everything_but_the_raw(store: Store) -> None:

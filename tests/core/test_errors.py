@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from session_memory.core import errors
+from session_memory.core import errors, lesson_errors
 from session_memory.core.errors import (
     AdapterError,
     AdapterFailed,
     AmbiguousSession,
     ArchiveError,
-    BrokenLesson,
-    BrokenMarkers,
     CannotFold,
     CannotForget,
     CannotResume,
@@ -27,12 +25,10 @@ from session_memory.core.errors import (
     LakeError,
     LeaseHeld,
     LeaseLost,
-    LessonError,
     LiveError,
     MissingExtra,
     NetworkFilesystem,
     NewerSchema,
-    NotApplied,
     NotAStore,
     NotEmpty,
     NothingToUndo,
@@ -49,14 +45,20 @@ from session_memory.core.errors import (
     StoreError,
     StoreFull,
     StoreNotFound,
-    TooLittleEvidence,
     UnknownEvent,
     UnknownFlavor,
-    UnknownLesson,
     UnknownLiveSession,
     UnknownPattern,
     UnknownSession,
     UnsafePath,
+)
+from session_memory.core.lesson_errors import (
+    BrokenLesson,
+    BrokenMarkers,
+    LessonError,
+    NotApplied,
+    TooLittleEvidence,
+    UnknownLesson,
 )
 from session_memory.core.text import short_repr
 
@@ -120,18 +122,19 @@ def tree(cls: type[Any], depth: int = 0) -> list[tuple[int, str]]:
 
 
 def test_the_tree_at_the_top_of_the_module_is_the_tree() -> None:
-    drawn = re.findall(r"^    ((?:[│├└─ ]{4})*)(\w+)", errors.__doc__ or "", re.MULTILINE)
-    ours = [
-        (depth, name)
-        for depth, name in tree(SessionMemoryError)
-        if getattr(errors, name, None) is not None
-    ]
-    assert [(len(indent) // 4, name) for indent, name in drawn] == ours
+    for module, root in ((errors, SessionMemoryError), (lesson_errors, LessonError)):
+        drawn = re.findall(r"^    ((?:[│├└─ ]{4})*)(\w+)", module.__doc__ or "", re.MULTILINE)
+        ours = [
+            (depth, name) for depth, name in tree(root) if getattr(module, name, None) is not None
+        ]
+        assert [(len(indent) // 4, name) for indent, name in drawn] == ours
 
 
 def test_every_error_has_an_example_here() -> None:
     assert {type(error).__name__ for error in EXAMPLES} >= {
-        name for _, name in tree(SessionMemoryError) if hasattr(errors, name)
+        name
+        for _, name in tree(SessionMemoryError)
+        if hasattr(errors, name) or hasattr(lesson_errors, name)
     }
 
 

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.config import LessonsConfig
-from session_memory.core.errors import LessonError, NotApplied, UnsafePath
+from session_memory.core.errors import UnsafePath
+from session_memory.core.lesson_errors import LessonError, NotApplied
 from session_memory.core.time import parse_time
 from session_memory.learn import applied as module
 from session_memory.learn.applied import Applied

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from session_memory.config import LessonsConfig
-from session_memory.core.errors import BrokenLesson, LessonError, TooLittleEvidence, UnknownLesson
+from session_memory.core.lesson_errors import (
+    BrokenLesson,
+    LessonError,
+    TooLittleEvidence,
+    UnknownLesson,
+)
 from session_memory.learn.curate import accept, edit, mark, merge, reject, somebody
 from session_memory.learn.lesson import from_text, to_text
 from session_memory.learn.lessons import Lessons

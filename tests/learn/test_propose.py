@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from session_memory.config import Config, LessonsConfig
-from session_memory.core.errors import BrokenMarkers, LessonError, TooLittleEvidence, UnsafePath
+from session_memory.core.errors import UnsafePath
+from session_memory.core.lesson_errors import BrokenMarkers, LessonError, TooLittleEvidence
 from session_memory.derive.agents import reads_instructions
 from session_memory.learn import markers
 from session_memory.learn.lesson import Lesson, Shown

@@ -3,9 +3,9 @@
 A command is a file below ``cli/commands`` and is imported when it is called.
 """
 
-from session_memory.cli.kit.program import Program
+from session_memory.cli.kit.program import MainGroup
 
-main = Program(
+main = MainGroup(
     name="session-memory",
     help="Keeps every coding-agent session: whole, small and counted once.",
     examples=(

@@ -40,15 +40,11 @@
     │   ├── UnknownFlavor
     │   └── AdapterFailed
     ├── ConfigError
-    ├── LessonError            a lesson could not be changed, applied or removed
-    │   ├── UnknownLesson
-    │   ├── BrokenLesson
-    │   ├── TooLittleEvidence
-    │   ├── BrokenMarkers
-    │   └── NotApplied
     ├── CannotResume           no agent can continue this session
     ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
+
+The errors of lessons are in `session_memory.core.lesson_errors`.
 
 A message is a lower-case fact with its values. A hint says what to do next. Bad *input* raises
 nothing: it becomes a `Problem` value that is stored with the data.
@@ -203,7 +199,7 @@ class UnknownSession(StoreError):
     hint = "List them with: session-memory sessions"
 
     def __init__(self, uid: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no session {short_repr(uid)}", _did_you_mean(near))
+        super().__init__(f"no session {short_repr(uid)}", did_you_mean(near))
 
 
 class AmbiguousSession(StoreError):
@@ -225,7 +221,7 @@ class UnknownPattern(StoreError):
     hint = "List them with: session-memory patterns"
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no pattern {short_repr(name)}", _did_you_mean(near))
+        super().__init__(f"no pattern {short_repr(name)}", did_you_mean(near))
 
 
 class SessionEvicted(StoreError):
@@ -380,7 +376,7 @@ class UnknownFlavor(AdapterError):
     hint = "Check the spelling, or install the package that contains its adapter."
 
     def __init__(self, flavor: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no adapter for {short_repr(flavor)}", _did_you_mean(near))
+        super().__init__(f"no adapter for {short_repr(flavor)}", did_you_mean(near))
 
 
 _LONGEST_REASON = 300
@@ -406,52 +402,6 @@ class ConfigError(SessionMemoryError):
     hint = "Correct the configuration file and run the command again."
 
 
-class LessonError(SessionMemoryError):
-    """A lesson could not be changed, applied to a file or removed from it. Nothing was written."""
-
-
-class UnknownLesson(LessonError):
-    """The lessons folder has no lesson with this name."""
-
-    hint = "List them with: session-memory lessons list"
-
-    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no lesson {short_repr(name)}", _did_you_mean(near))
-
-
-class BrokenLesson(LessonError):
-    """The file of a lesson has a value that is not valid."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}", f"Correct {path}; its older versions are beside it.")
-
-
-class TooLittleEvidence(LessonError):
-    """Too few sessions show the pattern."""
-
-    def __init__(self, name: str, *, found: int, needed: int, setting: str) -> None:
-        seen = "1 session shows" if found == 1 else f"{found} sessions show"
-        super().__init__(f"{seen} {short_repr(name)}, {needed} are needed")
-        self.hint = f"Wait for more sessions, give --force, or lower [lessons] {setting}."
-
-
-class BrokenMarkers(LessonError):
-    """A file does not have exactly one pair of marker lines around its lessons."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        hint = "Remove the surplus lines that contain 'session-memory lessons'."
-        super().__init__(f"{path}: {reason}", hint)
-
-
-class NotApplied(LessonError):
-    """This file has no applied lessons to remove."""
-
-    hint = "List the applied lessons with: session-memory lessons live"
-
-    def __init__(self, path: str) -> None:
-        super().__init__(f"nothing was applied to {path}")
-
-
 class CannotResume(SessionMemoryError):
     """The agent cannot continue this session, or we do not know how to start the agent."""
 
@@ -471,6 +421,7 @@ class UnsafePath(SessionMemoryError):
     hint = "Choose a new, empty directory as the target."
 
 
-def _did_you_mean(near: Iterable[str]) -> str | None:
+def did_you_mean(near: Iterable[str]) -> str | None:
+    """A hint with similar names, or None if there are none."""
     words = " or ".join(near)
     return f"Did you mean {words}?" if words else None

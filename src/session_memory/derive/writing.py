@@ -25,7 +25,7 @@ from session_memory.store.event_rows import CopyRow, EventRow
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS, ResponseUsage
+from session_memory.store.usage import BUCKETS, NewUsage
 
 NEVER = 1 << 62
 
@@ -77,9 +77,9 @@ class SessionWriting:
     def _begin(self) -> None:
         self._copies: list[CopyRow] = []
         self._usage: dict[str, tuple[NativeUsage, int | None, int]] = {}
-        self._new_usage: list[ResponseUsage] = []
-        self._shared_usage: list[ResponseUsage] = []
-        self._better_usage: list[tuple[int, ResponseUsage]] = []
+        self._new_usage: list[NewUsage] = []
+        self._shared_usage: list[NewUsage] = []
+        self._better_usage: list[tuple[int, NewUsage]] = []
         self._moved_usage: list[tuple[int, int]] = []
         self._turns: list[tuple[int, NativeUsage]] = []
 
@@ -192,8 +192,8 @@ class SessionWriting:
                 self._counted_elsewhere.add(usage_id)
                 self.counts_for = session_id
 
-    def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> ResponseUsage:
-        return ResponseUsage(
+    def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> NewUsage:
+        return NewUsage(
             key_of(self._flavor, native.usage_id),
             native.usage_id,
             seq,

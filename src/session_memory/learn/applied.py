@@ -13,12 +13,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import (
-    BrokenMarkers,
-    LessonError,
-    NotApplied,
-    SessionMemoryError,
-)
+from session_memory.core.errors import SessionMemoryError
+from session_memory.core.lesson_errors import BrokenMarkers, LessonError, NotApplied
 from session_memory.core.time import format_time, parse_time
 from session_memory.derive.agents import reads_instructions
 from session_memory.learn import markers

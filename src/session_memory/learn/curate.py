@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from session_memory.config import LessonsConfig
-from session_memory.core.errors import LessonError, TooLittleEvidence
+from session_memory.core.lesson_errors import LessonError, TooLittleEvidence
 from session_memory.core.time import format_time
 from session_memory.learn.lesson import (
     ACCEPTED,

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import LessonError, UnsafePath
+from session_memory.core.errors import UnsafePath
+from session_memory.core.lesson_errors import LessonError
 from session_memory.store.private_files import make_private, sync_directory
 
 _UNFINISHED = ".session-memory-new"

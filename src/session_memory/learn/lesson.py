@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import LessonError
+from session_memory.core.lesson_errors import LessonError
 from session_memory.learn.advice import how, title
 from session_memory.learn.patterns import OF_ERRORS, Fix, Pattern
 from session_memory.learn.quoting import quoted

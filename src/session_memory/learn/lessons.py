@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import BrokenLesson, LessonError, UnknownLesson
+from session_memory.core.lesson_errors import BrokenLesson, LessonError, UnknownLesson
 from session_memory.learn.files import Journal, read_file, replace_file
 from session_memory.learn.lesson import (
     FORGOTTEN,

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from session_memory.core.errors import BrokenMarkers
+from session_memory.core.lesson_errors import BrokenMarkers
 
 BEGIN = b"<!-- BEGIN session-memory lessons (undo with: session-memory revert) -->"
 END = b"<!-- END session-memory lessons -->"

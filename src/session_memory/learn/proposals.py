@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from session_memory.config import LessonsConfig
-from session_memory.core.errors import LessonError, TooLittleEvidence, UnsafePath
+from session_memory.core.errors import UnsafePath
+from session_memory.core.lesson_errors import LessonError, TooLittleEvidence
 from session_memory.learn.files import read_file
 from session_memory.learn.lesson import ACCEPTED, Lesson
 from session_memory.learn.markers import BEGIN, END, Put, find, put, take_out

@@ -19,7 +19,7 @@ BUCKETS = (
 )
 
 
-class ResponseUsage(msgspec.Struct, gc=False):
+class NewUsage(msgspec.Struct, gc=False):
     """The usage of a response, not stored yet: names are texts, not numbers of the name table."""
 
     usage_key: int
@@ -42,7 +42,7 @@ class ResponseUsage(msgspec.Struct, gc=False):
         return msgspec.structs.astuple(self)[7:]
 
 
-_COLUMNS = ("session_id", "owner_id", *ResponseUsage.__struct_fields__)
+_COLUMNS = ("session_id", "owner_id", *NewUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
 _BY_KEY = f"""
     select id, usage_key, usage_id, session_id, {_BUCKETS} from usage
@@ -78,7 +78,7 @@ class UsageTable:
         """``(id, usage_key, usage_id, session_id, *buckets)`` of the responses with these keys."""
         return list(self._db.matching(_BY_KEY, keys))
 
-    def add(self, session_id: int, rows: list[ResponseUsage], owner: int | None) -> None:
+    def add(self, session_id: int, rows: list[NewUsage], owner: int | None) -> None:
         """Store the responses that a session logged. They count for session ``owner``."""
         if not rows:
             return
@@ -103,7 +103,7 @@ class UsageTable:
             ],
         )
 
-    def replace(self, usage_row_id: int, row: ResponseUsage) -> None:
+    def replace(self, usage_row_id: int, row: NewUsage) -> None:
         values = msgspec.structs.asdict(row)
         for name in ("model", "speed", "service_tier"):
             values[name] = self._names.numbers[values[name]]

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from session_memory.config import Config
-from session_memory.core.errors import LessonError, UnknownLesson, UnknownPattern
+from session_memory.core.errors import UnknownPattern
+from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.derive.evicted import beside
 from session_memory.learn.applied import Applied, Live
 from session_memory.learn.lesson import Lesson

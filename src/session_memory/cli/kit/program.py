@@ -25,7 +25,7 @@ COMPLETE = "_SESSION_MEMORY_COMPLETE"
 OVERVIEW = "status"
 
 
-class Program(click.Group):
+class MainGroup(click.Group):
     """All commands. ``--help`` lists the daily ones first, then the rest by heading."""
 
     def __init__(self, *, examples: Examples, **attributes: Any) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why: str) -> None:
     import msgspec
 
-    from session_memory.core.errors import NotApplied
+    from session_memory.core.lesson_errors import NotApplied
 
     settings: Settings = ctx.obj
     with desk(settings) as opened:
