@@ -1,12 +1,12 @@
 """Whatever logs there are, however they arrive: one result, nothing lost, nothing counted twice."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
+from effort import IS_REPEATABLE, times
 from families import File, Step, arrivals, families, forks, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,10 +26,10 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
-# More of them, overnight say: FAMILIES=5000 pytest tests/collect/test_any_arrival.py
+# More of them: EFFORT=50 pytest tests/collect/test_any_arrival.py
 EXAMPLES = {
-    "sqlite": int(os.environ.get("FAMILIES", "120")),
-    "postgresql": int(os.environ.get("FAMILIES", "15")),
+    "sqlite": times(60),
+    "postgresql": times(8),
 }
 
 
@@ -93,7 +93,7 @@ def check_many(families: st.SearchStrategy[list[File]], database: str) -> None:
 
     @settings(
         max_examples=EXAMPLES[database],
-        derandomize="FAMILIES" not in os.environ,
+        derandomize=IS_REPEATABLE,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -4,11 +4,11 @@ Whatever happens between two syncs: what a sync has seen is never lost, nothing 
 the store proves itself, and everything derived can be made again from the raw.
 """
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
+from effort import IS_REPEATABLE, times
 from families import SESSIONS, uuid_of
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -177,8 +177,8 @@ class Following(RuleBasedStateMachine):
 
 
 EXAMPLES = {
-    "sqlite": int(os.environ.get("FAMILIES", "40")),
-    "postgresql": int(os.environ.get("FAMILIES", "6")),
+    "sqlite": times(25),
+    "postgresql": times(4),
 }
 
 
@@ -187,7 +187,7 @@ def test_a_store_that_follows_any_history_of_logs_loses_nothing(database: str) -
         Following,
         settings=settings(
             max_examples=EXAMPLES[database],
-            derandomize="FAMILIES" not in os.environ,
+            derandomize=IS_REPEATABLE,
             stateful_step_count=15,
             deadline=None,
             database=None,

@@ -37,6 +37,14 @@ def sync(root: str, path: str) -> dict[str, Any]:
     return _figures(outcome)
 
 
+def sync_in_steps(root: str, path: str) -> dict[str, Any]:
+    """As `sync`, with transactions of a tenth of the size, for a tenth of the logs."""
+    batches.BATCH_BYTES //= 10
+    batches.FIRST_LOAD_BYTES //= 10
+    batches.FIRST_LOAD_TRANSACTION //= 10
+    return sync(root, path)
+
+
 def sync_in_small_steps(root: str, path: str) -> dict[str, Any]:
     """As `sync`, with many small transactions where a first load has few large ones."""
     batches.FIRST_LOAD_BYTES = 64 * 1024
@@ -146,9 +154,28 @@ def _peak_mb() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
+def nursery() -> dict[str, Any]:
+    """Run each task of the standard input, ``[TASK, ARGUMENT…]``, in a fork of this process.
+
+    Prints two lines for each: the process id of the fork, and its exit status when it has ended.
+    """
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())
+            os._exit(run(json.loads(line)))
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    return {}
+
+
 def main() -> int:
+    return run(sys.argv[1:])
+
+
+def run(words: list[str]) -> int:
     try:
-        print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))
+        print(json.dumps(globals()[words[0]](*words[1:])))
     except SessionMemoryError as error:
         print(json.dumps({"kind": error.kind, "message": str(error), "hint": error.hint}))
         return 1

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from effort import times
 
 from session_memory.collect import sync as syncing
 from session_memory.collect.discover import roots
@@ -30,6 +31,7 @@ from .conftest import (
 from .logs import append, corpus, fork, log, put, rounds, subagent, uuid
 
 Children = list["subprocess.Popen[bytes]"]
+WRITERS = 4
 
 
 def start(children: Children, task: str, *arguments: object) -> "subprocess.Popen[bytes]":
@@ -53,15 +55,14 @@ def answer(process: "subprocess.Popen[bytes]") -> dict[str, object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("writers", [2, 4])
 def test_many_processes_fill_one_store_at_once(
-    memory: Memory, children: Children, writers: int, stores: Stores
+    memory: Memory, children: Children, stores: Stores
 ) -> None:
     put(corpus(memory.root, 40, 4000))
     expected = fresh_fingerprint(memory.root, memory.path.with_name("fresh.db"))
-    for attempt in range(2):
+    for attempt in range(times(2)):
         place = stores.place(f"attempt-{attempt}")
-        for process in [start(children, "sync", memory.root, place) for _ in range(writers)]:
+        for process in [start(children, "sync", memory.root, place) for _ in range(WRITERS)]:
             answer(process)
         with open_store(place) as store:
             collect(store, memory.root)
@@ -70,17 +71,14 @@ def test_many_processes_fill_one_store_at_once(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("writers", [2, 4])
-def test_many_processes_follow_logs_that_grow(
-    memory: Memory, children: Children, writers: int
-) -> None:
+def test_many_processes_follow_logs_that_grow(memory: Memory, children: Children) -> None:
     """A third party appends lines and adds files all the while; a reader sees no contradiction."""
     put(corpus(memory.root, 10, 1000))
     memory.sync()
     stop = memory.path.with_name("stop")
     following = [
         start(children, "sync_again_and_again", memory.root, memory.where, stop)
-        for _ in range(writers)
+        for _ in range(WRITERS)
     ]
     reading = start(children, "read_again_and_again", memory.root, memory.where, stop)
     _wait_for([*following, reading], stop)

@@ -1,9 +1,9 @@
 """Words: one rule for texts and questions, in any script, and the same one in both databases."""
 
-import os
 import unicodedata
 
 import pytest
+from effort import IS_REPEATABLE, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,8 +14,8 @@ from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import new_store
 
 EXAMPLES = {
-    "sqlite": int(os.environ.get("FAMILIES", "200")),
-    "postgresql": int(os.environ.get("FAMILIES", "40")),
+    "sqlite": times(100),
+    "postgresql": times(20),
 }
 
 
@@ -81,7 +81,9 @@ texts = st.text(
 
 
 def test_the_index_has_the_words_of_any_text_and_no_others(database: str) -> None:
-    @settings(max_examples=EXAMPLES[database], deadline=None, database=None, derandomize=True)
+    @settings(
+        max_examples=EXAMPLES[database], deadline=None, database=None, derandomize=IS_REPEATABLE
+    )
     @given(texts)
     def check(text: str) -> None:
         with one_doc(text) as store:
