@@ -89,6 +89,7 @@ def test_filters_leave_what_they_say(demo, run) -> None:
     assert 0 < before["turns"] < whole["turns"] and 0 < after["events"] < whole["events"]
 
 
+@pytest.mark.only("sqlite")  # The database makes no difference to a terminal.
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_every_line_fits_the_terminal(columns, encoding, demo, start) -> None:

@@ -186,6 +186,10 @@ def test_a_shell_is_offered_no_hostile_text(hostile, start) -> None:
     assert is_plain(title) and err == b""
 
 
+# The database makes no difference to a terminal.
+SQLITE = pytest.mark.only("sqlite")
+
+
 def on_a_terminal(start, *words: str, **env: str) -> str:
     """What a command prints when its output is a terminal of 100 columns."""
     leader, follower = pty.openpty()
@@ -205,17 +209,20 @@ def on_a_terminal(start, *words: str, **env: str) -> str:
     return told.decode()
 
 
+@SQLITE
 def test_a_terminal_gets_colours_and_a_file_does_not(demo, start, run) -> None:
     assert ANSI.search(on_a_terminal(start, "show", "91d4f0a7"))
     assert not ANSI.search(run("show", "91d4f0a7").stdout)
 
 
+@SQLITE
 @pytest.mark.parametrize("words", [("show", "91d4f0a7"), ("sessions",), ("show", "zzzz")])
 def test_no_color_is_honoured(words, demo, start) -> None:
     assert not ANSI.search(on_a_terminal(start, *words, NO_COLOR="1"))
     assert not ANSI.search(on_a_terminal(start, *words, "--no-color"))
 
 
+@SQLITE
 @pytest.mark.parametrize("columns", [60, 80, 100])
 @pytest.mark.parametrize(
     "words",
@@ -241,6 +248,7 @@ def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
     assert (wide, middle, narrow) == (["a", "b", "c", "d"], ["a", "b", "d"], ["a", "d"])
 
 
+@SQLITE
 def test_lines_fit_the_terminal(demo, start) -> None:
     for columns in (80, 100, 120, 200):
         told = on_a_terminal(start, "sessions", "--no-color", COLUMNS=str(columns))
@@ -249,6 +257,7 @@ def test_lines_fit_the_terminal(demo, start) -> None:
     assert all(width(line) <= 100 for line in events.splitlines())
 
 
+@SQLITE
 def test_a_wide_terminal_shows_more(demo, start) -> None:
     assert "outcome" in on_a_terminal(start, "sessions", COLUMNS="200")
     assert "outcome" not in on_a_terminal(start, "sessions", COLUMNS="100")
@@ -256,6 +265,7 @@ def test_a_wide_terminal_shows_more(demo, start) -> None:
     assert "model" not in on_a_terminal(start, "sessions", COLUMNS="80")
 
 
+@SQLITE
 def test_json_is_indented_on_a_terminal_alone(demo, start, run) -> None:
     assert on_a_terminal(start, "version", "--json").startswith("{\r\n  ")
     assert run("version", "--json").stdout.count("\n") == 1

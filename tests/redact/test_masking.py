@@ -422,14 +422,14 @@ HOSTILE = [
 @pytest.mark.parametrize("part", HOSTILE)
 def test_a_long_line_of_the_worst_there_is_is_worked_through(part: str) -> None:
     """A rule that looks far ahead from every place would take hours here."""
-    line = (part * (1_000_000 // len(part))).encode()
+    line = (part * (300_000 // len(part))).encode()
     assert len(hide(line)) == len(line)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["eyJ", HOSTILE[8]])
-def test_a_line_of_ten_megabytes_is_worked_through(part: str) -> None:
-    line = (part * (10_000_000 // len(part))).encode()
+def test_a_line_of_three_megabytes_is_worked_through(part: str) -> None:
+    line = (part * (3_000_000 // len(part))).encode()
     assert len(hide(line)) == len(line)
 
 

@@ -59,6 +59,8 @@ def test_hangul_is_found_by_the_beginning_of_a_word() -> None:
 def test_every_character_folds_to_what_folds_to_itself() -> None:
     """Else a text with few strange characters and one with many would be indexed differently."""
     for code in range(0x80, 0x110000):
+        if code % 50 and unicodedata.category(chr(code)) in ("Cn", "Co"):
+            continue  # Nine of ten code points are unassigned or private, and all alike.
         once = indexable(chr(code))
         assert indexable(once).split() == once.split(), hex(code)
         assert once.lower().split() == indexable(once.lower()).split(), hex(code)

@@ -147,10 +147,11 @@ def test_memory_stays_flat_over_ten_thousand_lines(memory: Memory, watch: Watch)
     paths = {session: log(memory.root, session, [user(session, 0)]) for session in sessions}
     following = watch()
     early = 0
-    for n in range(1, 101):
+    for n in range(0, 100, 4):
         for session, path in paths.items():
-            append(path, [user(session, n, "a line of some length " * 10)])
-        following.has_events(f"claude:{sessions[-1]}", n + 1)
+            lines = (user(session, n + k, "a line of some length " * 10) for k in range(1, 5))
+            append(path, list(lines))
+        following.has_events(f"claude:{sessions[-1]}", n + 5)
         if n == 20:
             early = resident_kb(following.process.pid)
     late = resident_kb(following.process.pid)
