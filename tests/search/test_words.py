@@ -7,8 +7,7 @@ from effort import IS_REPEATABLE, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.core import words
-from session_memory.core.index_words import LONGEST, indexable, words_in
+from session_memory.core.index_words import LONGEST, indexable, vocabulary, words_in
 from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import new_store
@@ -134,6 +133,6 @@ def test_what_a_failed_transaction_gathered_is_not_there() -> None:
 
 
 def test_a_long_text_has_the_same_words_whole_or_in_pieces(monkeypatch) -> None:
-    monkeypatch.setattr(words, "PIECE", 10)
+    monkeypatch.setattr("session_memory.core.index_words.PIECE", 10)
     text = "one two three-four\tfünf 日本語 six_seven " * 9 + "end"
-    assert list(words.vocabulary(text)) == list(dict.fromkeys(words.words_in(text)))
+    assert list(vocabulary(text)) == list(dict.fromkeys(words_in(text)))
