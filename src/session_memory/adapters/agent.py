@@ -89,7 +89,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
       with it as a live session. The first finds its log at a path that a user names. The second
       makes a history of the objects in the log and the bytes of the documents beside it; ``name``
       is the session's own, ``uid`` ours where it was collected.
-    - ``hidden_kinds``: native kinds of events that a reader does not want to see.
+    - ``hidden_kinds``: native kinds of events that a reader does not want to see, such as changes
+      of a mode. ``"attachment"`` also means every ``"attachment/…"``. `show --all` has them.
+    - ``readable(text)``: what a person sees of a text that the agent wraps in tags of its own.
     - ``problem``: why this is only a substitute for an agent; empty for a real one.
     """
 
@@ -118,4 +120,5 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     log_at: Callable[[Path], SourceRef | None] | None = None
     history: "Callable[[Any, list[bytes], str | None, str | None], History] | None" = None
     hidden_kinds: frozenset[str] = frozenset()
+    readable: Callable[[str], str] = str
     problem: str = ""

@@ -55,3 +55,13 @@ def short_repr(value: object) -> str:
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
+
+
+def between(text: str, opening: str, closing: str) -> str | None:
+    """What stands between the first ``opening`` and the next ``closing``, without blanks around it.
+
+    A search for plain text: on hostile input a pattern could take the square of the length.
+    """
+    start = text.find(opening)
+    end = text.find(closing, start + len(opening)) if start >= 0 else -1
+    return text[start + len(opening) : end].strip() if end >= 0 else None

@@ -32,4 +32,5 @@ AGENT = Agent(
     decision_tools=frozenset({"AskUserQuestion", "ExitPlanMode"}),
     plan_tools=frozenset({"ExitPlanMode"}),
     hidden_kinds=HIDDEN,
+    readable=lazy(f"{_HERE}.readable:readable"),
 )

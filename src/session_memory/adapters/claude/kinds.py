@@ -19,12 +19,15 @@ HIDDEN = frozenset(
     {
         "agent-name",
         "ai-title",
+        "attachment",
+        "cost-state",
         "custom-title",
         "file-history-snapshot",
         "mode",
         "permission-mode",
-        "pr-link",
         "queue-operation",
         "summary",
+        "system/stop_hook_summary",
+        "system/turn_duration",
     }
 )

@@ -5,6 +5,8 @@ Evidence: docs/formats/claude.md, "Prompts".
 
 import re
 
+from session_memory.core.text import between
+
 INTERRUPTED = "[Request interrupted by user"
 REJECTED = (
     "The user doesn't want to proceed with this tool use",
@@ -30,8 +32,6 @@ _GLUED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics)>.*?(?:</\1>|\Z)\s*",
     re.DOTALL,
 )
-_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
 _SHELL = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
 
 
@@ -54,9 +54,9 @@ def persons_words(text: str) -> tuple[str | None, str]:
 
 def slash_command(text: str) -> str:
     """``/name arguments`` out of the tags in which the agent logs a slash command."""
-    name, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
-    words = [part[1] for part in (name, arguments) if part and part[1]]
-    return " ".join(words) or text
+    name = between(text, "<command-name>", "</command-name>")
+    arguments = between(text, "<command-args>", "</command-args>")
+    return " ".join(filter(None, (name, arguments))) or text
 
 
 def is_rejection(text: str) -> bool:

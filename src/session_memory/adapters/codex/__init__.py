@@ -5,7 +5,7 @@ What a line needs to know about earlier ones travels in the cursor.
 """
 
 from session_memory.adapters.agent import Agent, lazy
-from session_memory.adapters.codex.kinds import BOOKKEEPING
+from session_memory.adapters.codex.kinds import BOOKKEEPING, HIDDEN
 
 _HERE = __name__
 
@@ -21,4 +21,6 @@ AGENT = Agent(
     resume_command=("codex", "resume"),
     provider="openai",
     decision_tools=frozenset({"request_user_input"}),
+    hidden_kinds=HIDDEN,
+    readable=lazy(f"{_HERE}.readable:readable"),
 )

@@ -1,4 +1,7 @@
-"""Kinds of records in Codex' logs that give no events. The raw keeps them; reports count them."""
+"""Kinds of records in Codex' logs that say nothing a person or a model said.
+
+Bookkeeping gives no events: the raw keeps it, and reports count it.
+"""
 
 TWIN = "twin"
 # Second accounts of calls that have a record of their own.
@@ -32,4 +35,14 @@ BOOKKEEPING = (
     )
     | ENDED
     | TOOL_ITEMS
+)
+# They are events that a reader does not want to see: settings of a session or a turn, what the
+# model is instructed with, and second accounts of how a turn ended.
+HIDDEN = frozenset(
+    {
+        *("session_meta", "turn_context", "thread_settings_applied", "world_state", "message"),
+        *("inter_agent_communication_metadata", "task_complete", "context_compacted"),
+        *("user/environment_context", "user/environments.environment_context"),
+        *("user/agents_md", "user/recommended_plugins", "user/turn_aborted"),
+    }
 )

@@ -24,4 +24,5 @@ AGENT = Agent(
     resume_command=("grok", "--resume"),
     instruction_files=("GROK.md", "AGENTS.md", "AGENTS.override.md"),
     provider="x-ai",
+    hidden_kinds=frozenset({"turn_completed"}),
 )

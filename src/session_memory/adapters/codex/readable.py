@@ -1,0 +1,51 @@
+"""What a person sees of texts that Codex wraps in tags or in JSON of its own."""
+
+import json
+
+from session_memory.core.text import between
+
+NOTICE = ("<subagent_notification>", "</subagent_notification>")
+
+
+def readable(text: str) -> str:
+    """``text`` without the agent's own tags."""
+    start = text.lstrip()
+    if start.startswith("<codex_delegation>"):
+        return between(start, "<input>", "</input>") or text
+    if start.startswith(NOTICE[0]):
+        return _status(between(start, *NOTICE) or "") or text
+    if start.startswith('{"answers":'):
+        return _answers(start) or text
+    return text
+
+
+def _status(text: str) -> str:
+    """``completed: No such directory.``"""
+    match _decoded(text):
+        case {"status": dict(status)}:
+            return "\n".join(f"{name}: {words}" for name, words in status.items())
+        case {"status": str(word)}:
+            return word
+    return ""
+
+
+def _answers(text: str) -> str:
+    """A line for each question: its name, and the options that a person chose."""
+    match _decoded(text):
+        case {"answers": dict(answers)}:
+            return "\n".join(f"{name} → {_chosen(given)}" for name, given in answers.items())
+    return ""
+
+
+def _chosen(given: object) -> str:
+    match given:
+        case {"answers": list(options)}:
+            return ", ".join(map(str, options))
+    return str(given)
+
+
+def _decoded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
