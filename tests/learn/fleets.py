@@ -5,7 +5,7 @@ from pathlib import Path
 
 from session_memory.core.time import parse_time
 from session_memory.learn.analyze import analyze
-from session_memory.learn.curate import Word
+from session_memory.learn.curate import DecisionNote
 from session_memory.learn.patterns import Pattern, patterns
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, call
@@ -23,8 +23,8 @@ def trace(error: str, path: str = "/home/mira/code/app/src/main.py", line: int =
     return f'Traceback (most recent call last):\n  File "{path}", line {line}, in <module>\n{error}'
 
 
-def at(time: str, who: str = "mira", *, why: str = "", force: bool = False) -> Word:
-    return Word(parse_time(time), who, why, force)
+def at(time: str, who: str = "mira", *, why: str = "", force: bool = False) -> DecisionNote:
+    return DecisionNote(parse_time(time), who, why, force)
 
 
 class SyntheticFleet:

@@ -19,9 +19,9 @@ from session_memory.core.errors import UnsafePath
 from session_memory.core.lesson_errors import LessonError, NotApplied
 from session_memory.core.time import parse_time
 from session_memory.learn import applied as module
-from session_memory.learn.applied import Applied
+from session_memory.learn.applied import AppliedLessons
 from session_memory.learn.lesson import Lesson
-from session_memory.learn.markers import END, find
+from session_memory.learn.lesson_block import END, find_block
 from session_memory.learn.proposals import propose
 
 from .fleets import AFTER, APPLIED, BEFORE, at
@@ -39,11 +39,11 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def applied(tmp_path: Path) -> Applied:
-    return Applied(tmp_path / "applied")
+def applied(tmp_path: Path) -> AppliedLessons:
+    return AppliedLessons(tmp_path / "applied")
 
 
-def write(applied: Applied, project: Path, *lessons: Lesson, time: str = APPLIED) -> bytes:
+def write(applied: AppliedLessons, project: Path, *lessons: Lesson, time: str = APPLIED) -> bytes:
     """Apply some lessons; the file as it is then."""
     file = file_in(project)
     applied.apply(propose(file, lessons, FLOORS, around=applied.around(file.path)), at(time))
@@ -59,7 +59,7 @@ def test_what_was_applied_is_undone_to_the_byte(
     tmp_path_factory: pytest.TempPathFactory, content: bytes | None, twice: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
-    path, applied = folder / "CLAUDE.md", Applied(folder / "applied")
+    path, applied = folder / "CLAUDE.md", AppliedLessons(folder / "applied")
     if content is not None:
         path.write_bytes(content)
     first = write(applied, folder, lesson("a"))
@@ -82,18 +82,18 @@ def test_where_the_file_changed_only_our_block_goes_and_it_is_said(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, above: bytes, below: bytes
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
-    path, applied = folder / "CLAUDE.md", Applied(folder / "applied")
+    path, applied = folder / "CLAUDE.md", AppliedLessons(folder / "applied")
     path.write_bytes(content)
     now = write(applied, folder, lesson("a"))
     path.write_bytes(above + b"\n" + now + b"\n" + below)
     undone = applied.revert(path, at(AFTER))
-    assert not undone.exact and "had changed" in undone.note
+    assert not undone.exact and "had been edited" in undone.note
     assert path.read_bytes() == above + b"\n" + content + b"\n" + below
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_two_lines_of_the_user_stay_two_when_the_empty_line_before_the_block_is_gone(
-    applied: Applied, project: Path, end: bytes
+    applied: AppliedLessons, project: Path, end: bytes
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Rules" + end + b"Be kind" + end)
@@ -106,7 +106,7 @@ def test_two_lines_of_the_user_stay_two_when_the_empty_line_before_the_block_is_
 
 
 def test_a_block_that_was_edited_goes_too_and_what_it_was_is_kept(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -114,14 +114,14 @@ def test_a_block_that_was_edited_goes_too_and_what_it_was_is_kept(
     edited = now.replace(END, b"My own words.\n" + END)
     path.write_bytes(edited)
     undone = applied.revert(path, at(AFTER))
-    assert "the lessons too" in undone.note
+    assert "and the lessons had been edited" in undone.note
     assert path.read_bytes() == b"# Mine\n"
     kept = [one.read_bytes() for one in (applied.directory / "before").iterdir()]
     assert edited in kept
 
 
 def test_undoing_the_second_of_two_after_an_edit_brings_the_first_back(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -132,7 +132,9 @@ def test_undoing_the_second_of_two_after_an_edit_brings_the_first_back(
     assert path.read_bytes() == b"# New\n" + first
 
 
-def test_a_block_that_somebody_took_out_is_nothing_to_undo(applied: Applied, project: Path) -> None:
+def test_a_block_that_somebody_took_out_is_nothing_to_undo(
+    applied: AppliedLessons, project: Path
+) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
     write(applied, project, lesson())
@@ -144,7 +146,7 @@ def test_a_block_that_somebody_took_out_is_nothing_to_undo(applied: Applied, pro
     assert applied.live() == []
 
 
-def test_a_file_that_is_gone_stays_gone(applied: Applied, project: Path) -> None:
+def test_a_file_that_is_gone_stays_gone(applied: AppliedLessons, project: Path) -> None:
     write(applied, project, lesson())
     (project / "CLAUDE.md").unlink()
     assert applied.revert(project / "CLAUDE.md", at(AFTER)).note == "the file is gone"
@@ -152,7 +154,7 @@ def test_a_file_that_is_gone_stays_gone(applied: Applied, project: Path) -> None
 
 
 def test_a_lesson_that_was_rejected_leaves_the_file_and_revert_brings_it_back(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -164,7 +166,9 @@ def test_a_lesson_that_was_rejected_leaves_the_file_and_revert_brings_it_back(
     assert len(applied.live()) == 1
 
 
-def test_applying_what_is_there_already_writes_nothing(applied: Applied, project: Path) -> None:
+def test_applying_what_is_there_already_writes_nothing(
+    applied: AppliedLessons, project: Path
+) -> None:
     write(applied, project, lesson())
     path = project / "CLAUDE.md"
     before, told = path.stat(), applied.journal.path.read_bytes()
@@ -178,7 +182,7 @@ def test_applying_what_is_there_already_writes_nothing(applied: Applied, project
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o600, 0o664, 0o755])
-def test_a_file_keeps_its_permissions(applied: Applied, project: Path, mode: int) -> None:
+def test_a_file_keeps_its_permissions(applied: AppliedLessons, project: Path, mode: int) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
     path.chmod(mode)
@@ -190,14 +194,14 @@ def test_a_file_keeps_its_permissions(applied: Applied, project: Path, mode: int
 
 @pytest.mark.parametrize(("folder", "file"), [(0o755, 0o644), (0o700, 0o600), (0o775, 0o664)])
 def test_a_new_file_is_as_open_as_its_directory(
-    applied: Applied, project: Path, folder: int, file: int
+    applied: AppliedLessons, project: Path, folder: int, file: int
 ) -> None:
     project.chmod(folder)
     write(applied, project, lesson())
     assert (project / "CLAUDE.md").stat().st_mode & 0o777 == file
 
 
-def test_what_is_ours_is_private(applied: Applied, project: Path) -> None:
+def test_what_is_ours_is_private(applied: AppliedLessons, project: Path) -> None:
     (project / "CLAUDE.md").write_bytes(b"# Mine\n")
     write(applied, project, lesson())
     files = [path for path in applied.directory.rglob("*") if path.is_file()]
@@ -208,7 +212,7 @@ def test_what_is_ours_is_private(applied: Applied, project: Path) -> None:
 
 
 def test_a_file_that_became_a_link_is_not_followed(
-    applied: Applied, project: Path, tmp_path: Path
+    applied: AppliedLessons, project: Path, tmp_path: Path
 ) -> None:
     path, outside = project / "CLAUDE.md", tmp_path / "outside.md"
     path.write_bytes(b"# Mine\n")
@@ -223,13 +227,13 @@ def test_a_file_that_became_a_link_is_not_followed(
 
 
 def test_a_file_that_changed_since_it_was_proposed_is_not_overwritten(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
     proposal = propose(file_in(project), [lesson()], FLOORS)
     path.write_bytes(b"# Mine, edited meanwhile\n")
-    with pytest.raises(LessonError, match="changed by somebody else"):
+    with pytest.raises(LessonError, match="another program changed"):
         applied.apply(proposal, at(APPLIED))
     assert path.read_bytes() == b"# Mine, edited meanwhile\n"
     assert applied.live() == []
@@ -238,7 +242,7 @@ def test_a_file_that_changed_since_it_was_proposed_is_not_overwritten(
 # ---------------------------------------------------------------- what is live where
 
 
-def test_the_registry_says_what_is_live_where(applied: Applied, project: Path) -> None:
+def test_the_registry_says_what_is_live_where(applied: AppliedLessons, project: Path) -> None:
     write(applied, project, lesson("a"), lesson("b", version=4))
     (live,) = applied.live()
     assert (live.target, live.repo, live.state) == (str(project / "CLAUDE.md"), "app", "as written")
@@ -249,12 +253,12 @@ def test_the_registry_says_what_is_live_where(applied: Applied, project: Path) -
     assert [one.state for one in applied.live()] == ["changed"]
 
 
-def test_stretches_say_when_each_lesson_was_live(applied: Applied, project: Path) -> None:
+def test_stretches_say_when_each_lesson_was_live(applied: AppliedLessons, project: Path) -> None:
     write(applied, project, lesson("a"), time=BEFORE)
     write(applied, project, lesson("a", version=2), lesson("b"), time=APPLIED)
     write(applied, project, lesson("b"), time=AFTER)
     applied.revert(project / "CLAUDE.md", at(LATER))
-    found = {(one.lesson[2], one.since, one.until) for one in applied.stretches()}
+    found = {(one.lesson[2], one.since, one.until) for one in applied.periods()}
     assert found == {
         ("a", parse_time(BEFORE), parse_time(AFTER)),
         ("a", parse_time(LATER), None),
@@ -288,7 +292,7 @@ def killed(when: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_leaves_the_old_file_or_the_new_one_and_the_registry_knows_which(
-    applied: Applied, project: Path, when: str
+    applied: AppliedLessons, project: Path, when: str
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -298,7 +302,7 @@ def test_a_kill_leaves_the_old_file_or_the_new_one_and_the_registry_knows_which(
         assert path.read_bytes() == b"# Mine\n"
         assert applied.live() == []
     else:
-        assert find(path.read_bytes(), "x") is not None
+        assert find_block(path.read_bytes(), "x") is not None
         assert [one.state for one in applied.live()] == ["as written"]
         assert applied.revert(path, at(AFTER)).exact
         assert path.read_bytes() == b"# Mine\n"
@@ -309,7 +313,7 @@ def test_a_kill_leaves_the_old_file_or_the_new_one_and_the_registry_knows_which(
 
 
 def test_a_write_that_was_cut_off_is_known_by_its_block_when_the_file_was_edited_since(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -323,7 +327,7 @@ def test_a_write_that_was_cut_off_is_known_by_its_block_when_the_file_was_edited
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_in_the_middle_of_undoing_leaves_one_or_the_other(
-    applied: Applied, project: Path, when: str
+    applied: AppliedLessons, project: Path, when: str
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -355,7 +359,7 @@ def write(path, data, *more):
         os.kill(os.getpid(), 9)
 applied.replace_file = write
 folder = Path(sys.argv[1])
-applied.Applied(folder / "applied").apply(
+applied.AppliedLessons(folder / "applied").apply(
     propose(file_in(folder), [lesson()], FLOORS), at(APPLIED)
 )
 """
@@ -372,14 +376,14 @@ def test_a_process_that_is_killed_between_the_file_and_the_journal_loses_nothing
         [sys.executable, "-c", PROGRAM, str(project)], env=environment, check=False, timeout=60
     )
     assert done.returncode == -signal.SIGKILL
-    applied = Applied(project / "applied")
+    applied = AppliedLessons(project / "applied")
     assert [one.state for one in applied.live()] == ["as written"]
     assert applied.revert(path, at(AFTER)).exact
     assert path.read_bytes() == b"# Mine"
 
 
 def test_what_a_killed_write_left_beside_the_file_is_swept_by_the_next(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine\n")
@@ -390,7 +394,7 @@ def test_what_a_killed_write_left_beside_the_file_is_swept_by_the_next(
     assert [one.name for one in project.iterdir()] == ["CLAUDE.md"]
 
 
-def test_writers_take_turns(applied: Applied, project: Path) -> None:
+def test_writers_take_turns(applied: AppliedLessons, project: Path) -> None:
     names = [f"{number:x}" for number in range(8)]
     files = [project / f"part{name}.md" for name in names]
 
@@ -412,7 +416,7 @@ def test_writers_take_turns(applied: Applied, project: Path) -> None:
 
 
 def test_kept_files_with_forgotten_words_go_and_undoing_still_takes_the_block_out(
-    applied: Applied, project: Path
+    applied: AppliedLessons, project: Path
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine about zonal\n")

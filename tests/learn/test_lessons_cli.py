@@ -110,7 +110,7 @@ def test_people_are_shown_diffs_and_what_to_do_next(world: World) -> None:
     with (world.project / "AGENTS.md").open("ab") as file:
         file.write(b"mine\n")
     undone = world.run("revert", ok=3)
-    assert "the file had changed: only the lessons were taken out" in undone.stdout
+    assert "the file had been edited: only the lessons were removed" in undone.stdout
     assert (world.project / "AGENTS.md").read_bytes() == b"mine\n"
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from session_memory.config import LessonsConfig
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
-from session_memory.learn.applied import Applied
+from session_memory.learn.applied import AppliedLessons
 from session_memory.learn.curate import accept, merge
 from session_memory.learn.fleet_metrics import fleet_report
 from session_memory.learn.intervals import newcombe, wilson
@@ -42,7 +42,7 @@ class Loop:
     def __init__(self, tmp_path: Path) -> None:
         self.fleet = SyntheticFleet(tmp_path / "home")
         self.lessons = Lessons(tmp_path / "lessons")
-        self.applied = Applied(tmp_path / "applied")
+        self.applied = AppliedLessons(tmp_path / "applied")
         self.project = tmp_path / REPO
         self.project.mkdir()
 
@@ -59,8 +59,8 @@ class Loop:
     def measure(
         self, store: Store, lesson: Lesson, *, least: int = 5, days: int = 90
     ) -> Measurement:
-        stretches = self.applied.stretches(lesson.id)
-        (told,) = measure(store, [lesson], stretches, least=least, days=days)
+        periods = self.applied.periods(lesson.id)
+        (told,) = measure(store, [lesson], periods, least=least, days=days)
         return told
 
 
@@ -92,7 +92,7 @@ def test_the_loop_closes_for_three_agents(loop: Loop, everywhere: None, again: b
         loop.apply("AGENTS.md")
         told = loop.measure(store, lesson)
         assert (told.verdict, counts(told)) == ("too_little_data", (12, 15, 0, 0))
-        assert told.reason == "too few sessions: 5 more after needed to say anything"
+        assert told.reason == "too few sessions: 5 more after needed"
 
         fleet.go_to(AFTER)
         for agent in AGENTS:
@@ -177,7 +177,7 @@ def test_a_lesson_that_somebody_took_out_of_the_file_has_no_verdict(loop: Loop, 
             path.write_text(path.read_text().replace(lesson.id, "l-another"))
         told = loop.measure(store, lesson)
         assert (told.verdict, counts(told)) == ("gone", (8, 8, 0, 0))
-        assert told.reason.startswith("not in the file any more")
+        assert told.reason.startswith("deleted from the file at an unknown time")
         assert str(path) in told.reason
 
 

@@ -11,8 +11,8 @@ from session_memory.config import Config, LessonsConfig
 from session_memory.core.errors import UnsafePath
 from session_memory.core.lesson_errors import BrokenMarkers, LessonError, TooLittleEvidence
 from session_memory.derive.agents import reads_instructions
-from session_memory.learn import markers
-from session_memory.learn.lesson import Lesson, Shown
+from session_memory.learn import lesson_block
+from session_memory.learn.lesson import Lesson, PatternRef
 from session_memory.learn.proposals import Proposal, propose, render
 from session_memory.learn.quoting import quoted
 from session_memory.learn.targets import Target, default_targets, target
@@ -27,7 +27,7 @@ def lesson(name: str = "a", **more: object) -> Lesson:
         "created_at": "2026-11-01T00:00:00.000Z",
         "updated_at": "2026-11-01T00:00:00.000Z",
         "sessions": 5,
-        "patterns": (Shown(f"p-{name * 12}"[:14], "recurring_error", "f" * 16),),
+        "patterns": (PatternRef(f"p-{name * 12}"[:14], "recurring_error", "f" * 16),),
         "problem": "It said: `No module named 'zonal'`",
         "resolution": "Run `uv sync` first.",
     }
@@ -65,7 +65,7 @@ def test_accepted_lessons_that_fit_are_proposed_and_the_rest_is_named(tmp_path: 
         "d": "CLAUDE.md is not read by codex",
         "e": "it was seen in 2 sessions, 3 are needed",
         "f": "it did not help when it was measured",
-        "0": "it does not say what to do yet: session-memory lessons edit l-000000000000",
+        "0": "it has no resolution yet: session-memory lessons edit l-000000000000",
     }
 
 
@@ -82,7 +82,7 @@ def test_the_floor_to_distribute_is_stricter_and_counts_what_was_seen_since(tmp_
 
 def test_what_is_asked_for_by_name_and_does_not_fit_is_refused(tmp_path: Path) -> None:
     other = lesson("a", repos=("webshop",))
-    with pytest.raises(LessonError, match="does not belong there: it is about webshop"):
+    with pytest.raises(LessonError, match="does not fit that file: it is about webshop"):
         propose(file_in(tmp_path), [other], FLOORS, only=[other.id])
 
 
@@ -178,7 +178,7 @@ def test_hostile_words_cannot_leave_the_block_nor_hide_in_it(tmp_path: Path, tex
     worst = lesson(title=text.split("\n")[0], problem=text, resolution=f"Do: {text}")
     for content in (b"# Mine\n", b"a\r\nb"):
         found = proposed(tmp_path, worst, content=content)
-        span = markers.find(found.put.content, "x")
+        span = lesson_block.find_block(found.put.content, "x")
         assert span is not None
         out = found.put.content[: span.start] + found.put.content[span.end :]
         assert out.replace(b"\r\n", b"").replace(b"\n", b"") in (b"# Mine", b"ab")
@@ -243,36 +243,36 @@ OTHER = render([lesson("b"), lesson("c")])
 @example(b"\n")
 @example(b"\r\n")
 def test_a_block_goes_in_and_out_without_a_trace(content: bytes) -> None:
-    put = markers.put(content, BLOCK, "x")
-    out = markers.take_out(put.content, "x", lead=put.lead, tail=put.tail, before=None)
+    put = lesson_block.insert_block(content, BLOCK, "x")
+    out = lesson_block.remove_block(put.content, "x", lead=put.lead, tail=put.tail, before=None)
     assert out == content
 
 
 @given(TEXT, TEXT, TEXT)
 def test_what_is_written_around_a_block_stays(content: bytes, above: bytes, below: bytes) -> None:
-    put = markers.put(content, BLOCK, "x")
+    put = lesson_block.insert_block(content, BLOCK, "x")
     edited = above + b"\n" + put.content + b"\n" + below
-    out = markers.take_out(edited, "x", lead=put.lead, tail=put.tail, before=None)
+    out = lesson_block.remove_block(edited, "x", lead=put.lead, tail=put.tail, before=None)
     assert out == above + b"\n" + content + b"\n" + below
 
 
 @given(TEXT)
 def test_a_block_is_replaced_in_its_place(content: bytes) -> None:
-    put = markers.put(content, BLOCK, "x")
-    again = markers.put(put.content, OTHER, "x")
-    assert markers.block_of(again.content, "x") in (OTHER, OTHER.replace(b"\n", b"\r\n"))
-    back = markers.put(again.content, BLOCK, "x")
+    put = lesson_block.insert_block(content, BLOCK, "x")
+    again = lesson_block.insert_block(put.content, OTHER, "x")
+    assert lesson_block.block_in(again.content, "x") in (OTHER, OTHER.replace(b"\n", b"\r\n"))
+    back = lesson_block.insert_block(again.content, BLOCK, "x")
     assert back.content == put.content
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        markers.BEGIN + b"\n",
-        markers.END + b"\n",
-        markers.END + b"\n" + markers.BEGIN,
+        lesson_block.BEGIN + b"\n",
+        lesson_block.END + b"\n",
+        lesson_block.END + b"\n" + lesson_block.BEGIN,
         BLOCK + b"\n" + BLOCK,
-        b"  " + markers.BEGIN + b"\n" + BLOCK,
+        b"  " + lesson_block.BEGIN + b"\n" + BLOCK,
     ],
     ids=["begin alone", "end alone", "turned round", "twice", "nested"],
 )
@@ -308,7 +308,7 @@ def test_a_link_beside_a_file_makes_its_agent_a_reader(tmp_path: Path) -> None:
 def test_the_agents_own_files_are_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.parent.mkdir(parents=True)
-    with pytest.raises(UnsafePath, match="own files"):
+    with pytest.raises(UnsafePath, match="directory of an agent or of git"):
         target(path, Config())
 
 
@@ -325,14 +325,14 @@ def test_where_an_agent_was_told_to_live_is_refused_too(
 
 
 def test_only_markdown_in_a_directory_that_exists_is_written(tmp_path: Path) -> None:
-    with pytest.raises(UnsafePath, match="no instruction file"):
+    with pytest.raises(UnsafePath, match="not an instruction file"):
         target(tmp_path / "settings.json", Config())
-    with pytest.raises(UnsafePath, match="no directory"):
+    with pytest.raises(UnsafePath, match="not a directory"):
         target(tmp_path / "gone" / "CLAUDE.md", Config())
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnsafePath, match="no text"):
+    with pytest.raises(UnsafePath, match="not UTF-8 text"):
         proposed(tmp_path, lesson(), content="# UTF-16\n".encode("utf-16"))
 
 

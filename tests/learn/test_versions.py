@@ -158,7 +158,7 @@ def test_a_changed_detector_makes_stored_digests_outdated(
     assert (analyzed_now(), analyzed_now()) == (2, 0)
     module = copy / "learn" / "detect" / "timeout.py"
     module.write_text(module.read_text("utf-8").replace("OFTEN = 2", "OFTEN = 1"), "utf-8")
-    note = "An older version made 2 digests. Make them again: session-memory analyze"
+    note = "An older version made 2 digests. Make them again:"
     assert note in run("sessions").stderr
     assert "An older version made the stored digest." in run("digest", "one").stderr
     assert "2 digests made by an older version" in run("doctor").stdout

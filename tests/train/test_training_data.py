@@ -12,11 +12,11 @@ from session_memory.core.errors import MissingExtra, UnsafePath
 from session_memory.learn.analyze import analyze
 from session_memory.learn.train import examples as giving
 from session_memory.learn.train import gate
-from session_memory.learn.train.card import Report
+from session_memory.learn.train.card import TrainingReport
 from session_memory.learn.train.duplicates import Duplicates, agreement, overlap, signature
-from session_memory.learn.train.examples import KINDS, Wanted
+from session_memory.learn.train.examples import KINDS, ExampleFilter
 from session_memory.learn.train.export import NEAR_DUPLICATE, export, preview, split_of
-from session_memory.learn.train.gate import Names
+from session_memory.learn.train.gate import ProjectNames
 from session_memory.live.skill_log import SkillLog
 from session_memory.store.store import Store
 from session_memory.testing.claude import ClaudeHome, call, usage
@@ -41,10 +41,15 @@ def everywhere(on_the_database: None) -> None:
 
 
 def attempt(output: str, *, verified: bool = False, number: int = 1, **more: Any) -> dict[str, Any]:
-    told = {"attempt": number, "model": "fast-1", "output_summary": output, "verified": verified}
+    values = {
+        "attempt": number,
+        "model": "fast-1",
+        "output_summary": output,
+        "verified": verified,
+    }
     if not verified:
-        told["runner_output"] = "1 failed"
-    return {**told, **more}
+        values["runner_output"] = "1 failed"
+    return {**values, **more}
 
 
 def entry(topic: str, attempts: list[dict[str, Any]], root: str = "/home/mira/webshop") -> Any:
@@ -70,16 +75,16 @@ def bad(topic: str) -> str:
 
 def with_attempts(root: Path, entries: list[Any], session: str = "nightly") -> Path:
     log = SkillLog(root / ".session-memory" / "skills")
-    for told in entries:
-        log.append({**told, "session_id": session})
+    for values in entries:
+        log.append({**values, "session_id": session})
     return root
 
 
 def gathered(
-    store: Store, out: Path | None = None, wanted: Wanted | None = None, **how: Any
-) -> Report:
+    store: Store, out: Path | None = None, wanted: ExampleFilter | None = None, **how: Any
+) -> TrainingReport:
     sessions = store.sessions.every()
-    wanted = wanted or Wanted()
+    wanted = wanted or ExampleFilter()
     if out is None:
         return preview(store, sessions, wanted, **how)
     return export(store, sessions, wanted, out, **how)
@@ -139,7 +144,7 @@ def test_what_cannot_be_compared_is_left_out_and_counted(
     with_attempts(tmp_path, [entry(TOPICS[0], attempts)])
     with new_store() as store:
         collect(store, tmp_path)
-        report = gathered(store, wanted=Wanted(kinds=("dpo",)))
+        report = gathered(store, wanted=ExampleFilter(kinds=("dpo",)))
     assert report.rows == {} and report.total == 0
     assert report.dropped == {"dpo": {reason: 1}}
 
@@ -166,14 +171,14 @@ def test_the_project_and_its_secrets_are_not_in_what_is_taught(tmp_path: Path) -
 
 def test_near_duplicates_are_left_out_whatever_repository_they_are_of(tmp_path: Path) -> None:
     topics = [f"{', and '.join(TOPICS)} on day {day}" for day in range(8)]
-    told = [
+    values = [
         entry(topic, [attempt(good(topic), verified=True)], root=f"/home/mira/repo{number}x")
         for number, topic in enumerate(topics)
     ]
-    with_attempts(tmp_path, told)
+    with_attempts(tmp_path, values)
     with new_store() as store:
         collect(store, tmp_path)
-        report = gathered(store, wanted=Wanted(kinds=("sft",)))
+        report = gathered(store, wanted=ExampleFilter(kinds=("sft",)))
     assert report.total == 1
     assert report.dropped == {"sft": {NEAR_DUPLICATE: 7}}
 
@@ -187,8 +192,8 @@ def fixed(home: ClaudeHome, session: str, topic: str, *, passes: bool = True) ->
     log.answer("I look at it.", call("Read", file_path=f"{home.cwd}/src/a.py"), used=usage(9))
     log.result(f"def work(): ...  # {topic}")
     log.answer("Now I run the tests.", call("Bash", command="pytest -q"), used=usage(9))
-    told = "5 passed in 0.1s" if passes else "1 failed, 4 passed"
-    log.result(told, is_error=not passes)
+    values = "5 passed in 0.1s" if passes else "1 failed, 4 passed"
+    log.result(values, is_error=not passes)
     log.answer(f"Done: it can now {topic}, and all tests pass.", used=usage(9))
     log.turn_ended()
 
@@ -200,7 +205,7 @@ def test_a_session_whose_tests_passed_is_a_conversation_to_learn_from(tmp_path: 
     home.write()
     with new_store() as store:
         collect(store, tmp_path)
-        before = gathered(store, wanted=Wanted(kinds=("chat",)))
+        before = gathered(store, wanted=ExampleFilter(kinds=("chat",)))
         assert before.dropped == {"chat": {giving.NOT_ANALYZED: 2}}
         analyze(store)
         report = gathered(store, tmp_path / "out")
@@ -223,7 +228,7 @@ def test_without_tools_a_conversation_is_its_words(tmp_path: Path) -> None:
     with new_store() as store:
         collect(store, tmp_path)
         analyze(store)
-        gathered(store, tmp_path / "out", Wanted(tools=False))
+        gathered(store, tmp_path / "out", ExampleFilter(tools=False))
     (row,) = rows_below(tmp_path / "out", "chat")
     assert [message.keys() for message in row["messages"]] == [{"role", "content"}] * 2
     assert row["messages"][1]["content"].startswith("I look at it.\n\nNow I run the tests.")
@@ -235,11 +240,11 @@ def test_without_tools_a_conversation_is_its_words(tmp_path: Path) -> None:
 def test_no_repository_is_in_two_splits_and_the_same_store_gives_the_same_bytes(
     tmp_path: Path,
 ) -> None:
-    told = []
+    values = []
     for number in range(40):
         topic = f"{TOPICS[number % 6]}, variant {number}: {'abcdefghij'[number % 10] * 30} {number}"
-        told.append(two_tries(topic, root=f"/home/mira/repository{number % 20}"))
-    with_attempts(tmp_path, told)
+        values.append(two_tries(topic, root=f"/home/mira/repository{number % 20}"))
+    with_attempts(tmp_path, values)
     with new_store() as store:
         collect(store, tmp_path)
         report = gathered(store, tmp_path / "one", shares=(60, 20, 20))
@@ -256,7 +261,7 @@ def test_no_repository_is_in_two_splits_and_the_same_store_gives_the_same_bytes(
     with new_store() as store:
         collect(store, tmp_path)
         for session in store.sessions.every():
-            for example in giving.examples(store, session, Wanted()):
+            for example in giving.examples(store, session, ExampleFilter()):
                 if isinstance(example, giving.Example):
                     assert split_of(example.origin, (60, 20, 20)) == expected[example.origin]
 
@@ -372,7 +377,7 @@ def test_texts_that_are_nearly_the_same_agree_in_most_of_their_signature() -> No
     ],
 )
 def test_places_and_names_are_made_general(text: str, general: str) -> None:
-    names = Names("/home/mira/code/webshop", "webshop", "laptop7")
+    names = ProjectNames("/home/mira/code/webshop", "webshop", "laptop7")
     assert gate.general(text, names).startswith(general)
 
 
@@ -391,7 +396,7 @@ def test_places_and_names_are_made_general(text: str, general: str) -> None:
     ],
 )
 def test_what_still_names_a_project_is_refused(text: str, named: bool) -> None:
-    names = Names("/home/mira/code/webshop", "webshop", "laptop7")
+    names = ProjectNames("/home/mira/code/webshop", "webshop", "laptop7")
     assert gate.names_a_project(text, names) is named
 
 

@@ -1,1 +1,1 @@
-"""What sessions come down to, and what can be learned from them. Nothing here writes upstream."""
+"""Analyze sessions, find recurring problems, and turn them into lessons and training data."""

@@ -1,6 +1,6 @@
-"""Deciding about patterns: accept, reject, edit, merge. A person does; every decision is kept.
+"""Decide about patterns: accept, reject, edit, merge. A person decides; decisions are recorded.
 
-Nothing becomes a lesson by itself, and none with less evidence than the floor without `force`.
+A pattern with less evidence than configured becomes a lesson only with ``force``.
 """
 
 import getpass
@@ -31,8 +31,8 @@ from session_memory.store.digests import Digests
 from session_memory.store.store import Store
 
 
-class Word(msgspec.Struct, frozen=True):
-    """Who decides, when and why."""
+class DecisionNote(msgspec.Struct, frozen=True):
+    """Who decides, when and why. ``force`` skips the check for enough evidence."""
 
     at: int
     who: str
@@ -40,8 +40,8 @@ class Word(msgspec.Struct, frozen=True):
     force: bool = False
 
 
-def somebody() -> str:
-    """The name under which this user is logged in."""
+def current_user() -> str:
+    """The login name of the user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -53,18 +53,18 @@ def accept(
     store: Store,
     pattern: Pattern,
     floors: LessonsConfig,
-    word: Word,
+    note: DecisionNote,
     *,
     repos: Sequence[str] | None = None,
     flavors: Sequence[str] | None = None,
 ) -> Lesson:
-    """Make a lesson of a pattern; one that was rejected becomes accepted again."""
+    """Make a lesson from a pattern. A rejected lesson becomes accepted again."""
     is_below = pattern.sessions < floors.promote_sessions
-    if is_below and not word.force:
+    if is_below and not note.force:
         needed = floors.promote_sessions
         setting = "promote_sessions"
         raise TooLittleEvidence(pattern.id, found=pattern.sessions, needed=needed, setting=setting)
-    lesson = _proposed(store, pattern, word.at)
+    lesson = _proposed(store, pattern, note.at)
     if repos is not None:
         lesson = msgspec.structs.replace(lesson, repos=tuple(repos))
     if flavors is not None:
@@ -73,46 +73,47 @@ def accept(
         known = _known(lessons, lesson.id)
         if known is not None and known.status == ACCEPTED:
             hint = f"Change it with: session-memory lessons edit {lesson.id}"
-            raise LessonError(f"{pattern.id} is the lesson {lesson.id} already", hint)
-        return lessons.save(lesson, "accept", who=word.who, why=word.why, forced=is_below)
+            raise LessonError(f"{pattern.id} is already the lesson {lesson.id}", hint)
+        return lessons.save(lesson, "accept", who=note.who, why=note.why, forced=is_below)
 
 
-def reject(lessons: Lessons, store: Store, what: Pattern | Lesson, word: Word) -> Lesson:
-    """Say no to a pattern, or to a lesson that was accepted; it stays in the folder as that."""
-    now = format_time(word.at)
+def reject(lessons: Lessons, store: Store, what: Pattern | Lesson, note: DecisionNote) -> Lesson:
+    """Reject a pattern or a lesson. It stays in the folder with the status ``rejected``."""
+    now = format_time(note.at)
     with lessons.journal.held():
         if isinstance(what, Pattern):
             known = _known(lessons, lesson_id(what.id))
-            what = known or _proposed(store, what, word.at)
+            what = known or _proposed(store, what, note.at)
         else:
             what = lessons.get(what.id)
         lesson = msgspec.structs.replace(what, status=REJECTED, updated_at=now)
-        return lessons.save(lesson, "reject", who=word.who, why=word.why)
+        return lessons.save(lesson, "reject", who=note.who, why=note.why)
 
 
-def edit(lessons: Lessons, name: str, word: Word, **changes: object) -> Lesson:
+def edit(lessons: Lessons, name: str, note: DecisionNote, **changes: object) -> Lesson:
     """Change title, problem, resolution, repos or flavors of a lesson."""
     with lessons.journal.held():
         known = lessons.find(name)
-        lesson = msgspec.structs.replace(known, **changes, updated_at=format_time(word.at))
+        lesson = msgspec.structs.replace(known, **changes, updated_at=format_time(note.at))
         if msgspec.structs.replace(lesson, updated_at=known.updated_at) == known:
-            raise LessonError(f"nothing of {known.id} would change", "Say what to change it to.")
-        return lessons.save(checked(lesson), "edit", who=word.who, why=word.why)
+            hint = "Give a new title, problem, resolution, repository or agent."
+            raise LessonError(f"{known.id} would not change", hint)
+        return lessons.save(checked(lesson), "edit", who=note.who, why=note.why)
 
 
-def mark(lessons: Lessons, name: str, effect: str | None, word: Word) -> Lesson:
-    """Write down what a measurement said."""
+def mark(lessons: Lessons, name: str, effect: str | None, note: DecisionNote) -> Lesson:
+    """Record the measured effect of a lesson."""
     with lessons.journal.held():
         known = lessons.find(name)
         if known.effect == effect:
             return known
-        changed = msgspec.structs.replace(known, effect=effect, updated_at=format_time(word.at))
-        return lessons.save(changed, "mark", who=word.who, why=word.why)
+        changed = msgspec.structs.replace(known, effect=effect, updated_at=format_time(note.at))
+        return lessons.save(changed, "mark", who=note.who, why=note.why)
 
 
-def merge(lessons: Lessons, into: str, others: Sequence[str], word: Word) -> Lesson:
-    """Let one lesson speak for others: their evidence becomes its own, they stay as merged."""
-    now = format_time(word.at)
+def merge(lessons: Lessons, into: str, others: Sequence[str], note: DecisionNote) -> Lesson:
+    """Merge lessons into one, which gets their evidence. They get the status ``merged``."""
+    now = format_time(note.at)
     with lessons.journal.held():
         kept = lessons.find(into)
         gone = [lessons.find(name) for name in dict.fromkeys(others)]
@@ -122,19 +123,19 @@ def merge(lessons: Lessons, into: str, others: Sequence[str], word: Word) -> Les
             if one.status != ACCEPTED:
                 hint = "Accept it first."
                 raise LessonError(f"{one.id} is {one.status}, only accepted ones merge", hint)
-        why = word.why or f"merged {', '.join(one.id for one in gone)}"
+        why = note.why or f"merged {', '.join(one.id for one in gone)}"
         joined = msgspec.structs.replace(_joined(kept, gone), updated_at=now)
-        joined = lessons.save(joined, "merge", who=word.who, why=why)
+        joined = lessons.save(joined, "merge", who=note.who, why=why)
         for one in gone:
             away = msgspec.structs.replace(one, status=MERGED, merged_into=kept.id, updated_at=now)
-            lessons.save(away, "merge", who=word.who, why=word.why or f"merged into {kept.id}")
+            lessons.save(away, "merge", who=note.who, why=note.why or f"merged into {kept.id}")
     return joined
 
 
 def _joined(kept: Lesson, gone: list[Lesson]) -> Lesson:
     every = [kept, *gone]
     uids = tuple(dict.fromkeys(uid for one in every for uid in one.session_uids))
-    # Only named sessions can be told apart; where some are not, the largest number is certain.
+    # Lessons name only some sessions, and these may overlap. So this is a lower bound.
     sessions = max(len(uids), *(one.sessions for one in every))
     scopes = [one.repos for one in every], [one.flavors for one in every]
     repos, flavors = (
@@ -159,20 +160,20 @@ def _known(lessons: Lessons, name: str) -> Lesson | None:
 
 
 def _proposed(store: Store, pattern: Pattern, now: int) -> Lesson:
-    """A lesson of a pattern, with whose words are in it."""
+    """A new lesson for a pattern, with the quotes it contains."""
     lesson = lesson_of(pattern, now=format_time(now))
-    said = f"{lesson.title}\n{lesson.problem}\n{lesson.resolution}"
-    quotes = dict.fromkeys(quote for quote in _quotes(store, pattern) if quote.text in said)
+    text = f"{lesson.title}\n{lesson.problem}\n{lesson.resolution}"
+    quotes = dict.fromkeys(quote for quote in _quotes(store, pattern) if quote.text in text)
     return msgspec.structs.replace(lesson, quotes=tuple(quotes))
 
 
 def _quotes(store: Store, pattern: Pattern) -> Iterator[Quote]:
     errors = Digests(store.db).errors_like([pattern.locus]) if pattern.type in OF_ERRORS else []
-    said = {error.sample: error.session_uid for error in errors}
-    done = {error.resolved_by: error.session_uid for error in errors}
+    sessions = {error.sample: error.session_uid for error in errors}
+    fixed_in = {error.resolved_by: error.session_uid for error in errors}
     first = pattern.session_uids[0] if pattern.sessions == len(pattern.session_uids) else ""
     for text in (pattern.detail, pattern.locus):
-        yield Quote(said.get(text, first), quoted(text))
-        yield Quote(said.get(text, first), quoted(text, LONGEST_SUBJECT))
+        yield Quote(sessions.get(text, first), quoted(text))
+        yield Quote(sessions.get(text, first), quoted(text, LONGEST_SUBJECT))
     for fix in pattern.resolutions:
-        yield Quote(done.get(fix.text, ""), quoted(fix.text))
+        yield Quote(fixed_in.get(fix.text, ""), quoted(fix.text))

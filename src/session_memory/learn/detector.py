@@ -15,14 +15,15 @@ from session_memory.learn.signal import Signal
 class SessionDetector(msgspec.Struct, frozen=True, kw_only=True):
     """Finds signals in one digest. They are stored with the digest.
 
-    ``advice`` says what to do about a pattern of this type; ``{locus}`` and ``{detail}`` are
-    replaced by the pattern's own.
+    ``advice`` tells a person what to do about a pattern of this type. ``lesson`` tells an agent; it
+    is empty if a person has to write it. ``{locus}`` and ``{detail}`` stand for the pattern's own.
     """
 
     type: str
     title: str
     find: Callable[[Digest], Iterator[Signal]]
     advice: str = "{detail}"
+    lesson: str = ""
 
 
 class FleetDetector(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,3 +33,4 @@ class FleetDetector(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     find: Callable[[Fleet], Iterator[Signal]]
     advice: str = "{detail}"
+    lesson: str = ""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and journals that only grow."""
+"""Write files atomically, and keep append-only journals."""
 
 import errno
 import fcntl
@@ -20,13 +20,13 @@ _UNFINISHED = ".session-memory-new"
 
 
 def sweep(path: Path) -> None:
-    """Remove what a killed `replace_file` of ``path`` left beside it."""
+    """Remove temporary files that a killed `replace_file` of ``path`` left."""
     for left in path.parent.glob(f".{escape(path.name)}.*{_UNFINISHED}"):
         left.unlink(missing_ok=True)
 
 
 def read_file(path: Path, most: int) -> bytes | None:
-    """The bytes of a file that is no link; None where there is none."""
+    """The bytes of a file, or None if it does not exist. Links and larger files are refused."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -36,7 +36,7 @@ def read_file(path: Path, most: int) -> bytes | None:
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise UnsafePath(f"{path} is no file", "Name a file.")
+            raise UnsafePath(f"{path} is not a file", "Name a file.")
         if status.st_size > most:
             raise UnsafePath(f"{path} is larger than {most:,} bytes", "Name another file.")
         return file.read()
@@ -45,7 +45,7 @@ def read_file(path: Path, most: int) -> bytes | None:
 def _refusal(path: Path, error: OSError) -> Exception:
     if error.errno == errno.ELOOP:
         leads = os.path.realpath(path)
-        return UnsafePath(f"{path} is a link", f"Name the file it leads to: {leads}")
+        return UnsafePath(f"{path} is a link", f"Name the file it points to: {leads}")
     hint = "Check the path and its permissions."
     return LessonError(f"cannot use {path}: {error.strerror}", hint)
 
@@ -53,10 +53,10 @@ def _refusal(path: Path, error: OSError) -> Exception:
 def replace_file(
     path: Path, data: bytes, like: os.stat_result | None = None, mode: int = 0o600
 ) -> None:
-    """Put ``data`` in the place of ``path``: a reader sees the old file or the new one.
+    """Replace the file at ``path`` atomically: a reader sees the old content or the new one.
 
-    The new file has mode and owner of ``like``, else ``mode``. A link at ``path`` is replaced,
-    never followed.
+    The new file gets the mode and owner of ``like``, or ``mode``. A link at ``path`` is replaced,
+    not followed.
     """
     new = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
     try:
@@ -91,16 +91,16 @@ def _make_like(descriptor: int, like: os.stat_result) -> None:
 
 
 class Journal:
-    """Lines of JSON that are only ever added; each is on disk when `add` returns.
+    """An append-only file of JSON lines. A line is on disk when `add` returns.
 
-    Whoever changes what the journal tells of holds it meanwhile, so changes happen one by one.
+    Lock it with `held` around every change that it records, so that changes do not overlap.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def entries(self) -> tuple[list[dict[str, Any]], int]:
-        """Every entry in order, and how many lines could not be read: a torn one, a foreign one."""
+        """Every entry in order, and the number of lines that could not be read."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -131,13 +131,13 @@ class Journal:
             os.close(descriptor)
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Call it while the journal is held."""
+        """Append an entry. Call this while the journal is locked with `held`."""
         line = msgspec.json.encode(entry) + b"\n"
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
         try:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                # Somebody was killed while writing: what is torn costs itself alone.
+                # A killed process left half a line. Only that line is lost.
                 line = b"\n" + line
             if os.write(descriptor, line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))

@@ -1,5 +1,7 @@
-"""How an error was resolved before: the same one by its fingerprint, in any repository and by any
-agent; where nobody had it, those most like it by their words, and said to be only that.
+"""Find how an error was resolved in earlier sessions.
+
+The same error is found by its fingerprint, in all repositories and with all agents. If it never
+occurred, errors with similar words are found, and the result says so.
 """
 
 from collections.abc import Iterator
@@ -21,12 +23,12 @@ MOST_TEXT = 1 << 20
 MOST_LINES = 400
 SHORTEST_LINE = 8
 ALIKE = 0.4
-# An edit tells more than a command, and both more than that it worked the second time.
+# The most useful resolution first.
 _STRENGTH = ("edit", "command", "instead", "look", "again", None)
 
 
-class Met(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that met the error; ``resolution`` is None where it was never resolved there."""
+class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """The error in one session. ``resolution`` is None if it was not resolved there."""
 
     session_uid: str
     fingerprint: str
@@ -38,32 +40,32 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     resolution: Resolution | None
 
 
-class Known(msgspec.Struct, frozen=True):
-    """``basis`` is ``same``, ``similar`` or ``nothing``; ``asked`` is the line that was looked
-    for."""
+class KnownError(msgspec.Struct, frozen=True):
+    """The result. ``asked`` is the line that was searched for; ``basis`` is ``same``, ``similar``
+    or ``nothing``."""
 
     asked: str
     fingerprint: str
     basis: str
-    met: list[Met]
+    met: list[ErrorOccurrence]
 
 
-def known_errors(store: Store, text: str, limit: int) -> Known:
-    """Where the error in ``text`` was met, resolved ones first. ``limit`` 0 gives all."""
+def known_errors(store: Store, text: str, limit: int) -> KnownError:
+    """The sessions with the error in ``text``, resolved ones first. ``limit`` 0 means all."""
     text = mask(text[-MOST_TEXT:])
     asked = error_line(text)
     mark = fingerprint(asked)
     if not asked:
-        return Known("", mark, NOTHING, [])
+        return KnownError("", mark, NOTHING, [])
     rows = _same(store, text, mark)
     if rows:
-        return Known(asked, mark, SAME, _ranked(store, [(1.0, row) for row in rows], limit))
+        return KnownError(asked, mark, SAME, _ranked(store, [(1.0, row) for row in rows], limit))
     near = _similar(store, asked, limit or 50)
-    return Known(asked, mark, SIMILAR if near else NOTHING, _ranked(store, near, limit))
+    return KnownError(asked, mark, SIMILAR if near else NOTHING, _ranked(store, near, limit))
 
 
 def _same(store: Store, text: str, mark: str) -> list[ErrorRow]:
-    """By the line that tells; else by any line of the output."""
+    """Errors with the fingerprint of the error line; else of any line of the output."""
     digests = Digests(store.db)
     if rows := digests.errors_like([mark]):
         return rows
@@ -82,8 +84,8 @@ def _similar(store: Store, asked: str, limit: int) -> list[tuple[float, ErrorRow
     return nlargest(limit * 4, scored, key=lambda one: (one[0], one[1].session_uid))
 
 
-def _ranked(store: Store, rows: list[tuple[float, ErrorRow]], limit: int) -> list[Met]:
-    """What resolved it first, by how much that tells, then the newest."""
+def _ranked(store: Store, rows: list[tuple[float, ErrorRow]], limit: int) -> list[ErrorOccurrence]:
+    """Best resolution first, then most similar, then newest."""
     newest = _ages(store)
 
     def order(one: tuple[float, ErrorRow]) -> tuple[int, float, int, str, str]:
@@ -92,8 +94,7 @@ def _ranked(store: Store, rows: list[tuple[float, ErrorRow]], limit: int) -> lis
         age = -newest.get(row.session_uid, 0)
         return strength, -score, age, row.session_uid, row.event_uid
 
-    chosen = sorted(rows, key=order)
-    return list(_met(store, chosen[: limit or None]))
+    return list(_occurrences(store, sorted(rows, key=order)[: limit or None]))
 
 
 def _ages(store: Store) -> dict[str, int]:
@@ -103,10 +104,10 @@ def _ages(store: Store) -> dict[str, int]:
     }
 
 
-def _met(store: Store, rows: list[tuple[float, ErrorRow]]) -> Iterator[Met]:
+def _occurrences(store: Store, rows: list[tuple[float, ErrorRow]]) -> Iterator[ErrorOccurrence]:
     for score, row in rows:
         snippet = _snippet(store, row)
-        yield Met(
+        yield ErrorOccurrence(
             session_uid=row.session_uid,
             fingerprint=row.fingerprint,
             sample=row.sample,

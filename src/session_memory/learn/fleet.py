@@ -1,4 +1,4 @@
-"""All analyzed sessions of a stretch of time, as far as comparing them needs to know them."""
+"""A fleet: the analyzed sessions of a period, with the figures that comparisons need."""
 
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -13,7 +13,7 @@ from session_memory.store.store import Store
 
 
 class Fleet(msgspec.Struct, frozen=True, dict=True):
-    """``sessions`` are in the order of their uids, ``errors`` in that of their sessions."""
+    """``sessions`` are sorted by uid, ``errors`` by session."""
 
     sessions: list[DigestRow]
     errors: list[ErrorRow]
@@ -33,7 +33,7 @@ class Fleet(msgspec.Struct, frozen=True, dict=True):
         evidence: tuple[str, ...] = (),
         tokens: int = 0,
     ) -> Signal:
-        """A problem of one of the sessions."""
+        """A problem signal of one session."""
         session = self.by_uid[uid]
         share = min(tokens, session.tokens)
         at = session.started_at if session.ended_at is None else session.ended_at
@@ -54,15 +54,18 @@ class Fleet(msgspec.Struct, frozen=True, dict=True):
         )
 
 
-def is_in(repo: str | None, wanted: str | None) -> bool:
-    return wanted is None or fnmatchcase((repo or "").casefold(), wanted.casefold())
+def is_in(repo: str | None, pattern: str | None) -> bool:
+    """Whether a repository matches a pattern with ``*`` and ``?``; None matches all."""
+    return pattern is None or fnmatchcase((repo or "").casefold(), pattern.casefold())
 
 
 def fleet_of(
     store: Store, since: int = MIN_MS, until: int = MAX_MS, repo: str | None = None
 ) -> Fleet:
-    """The sessions that ended from ``since`` on and before ``until``, of all repos or of those
-    that ``repo`` matches; ``*`` and ``?`` stand for any text and any character."""
+    """The sessions that ended from ``since`` on and before ``until``.
+
+    ``repo`` limits them to repositories that match it; it may contain ``*`` and ``?``.
+    """
     digests = Digests(store.db)
     sessions = [row for row in digests.briefs(since, until) if is_in(row.repo, repo)]
     known = {session.session_uid for session in sessions}

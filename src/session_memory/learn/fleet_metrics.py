@@ -1,5 +1,6 @@
-"""How all sessions of a stretch of time went: what errors cost, how many come back, what sessions
-cost; week by week, and against a baseline.
+"""Metrics of all sessions in a period: error rate, cost of errors, cost of sessions.
+
+They are given for the period, for each week, and compared with a baseline.
 """
 
 from collections import Counter, defaultdict
@@ -19,10 +20,10 @@ PERCENTILES = (50, 90, 99)
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
-    """``overhead_share``: of all tokens, those that went into errors until the same call
-    succeeded. ``error_rate``: of all sessions, those with an error. ``recurring_errors``: errors
-    that more than one session had. Costs are per session, in micro-dollars, of those that are
-    priced."""
+    """``overhead_share`` is the share of all tokens that were used between a failed call and its
+    success. ``error_rate`` is the share of sessions with an error. ``recurring_errors`` is the
+    number of errors that occurred in more than one session. ``cost_percentiles`` are micro-dollars
+    per session, over the sessions with a price."""
 
     sessions: int
     tokens: int
@@ -44,7 +45,8 @@ class Week(msgspec.Struct, frozen=True):
 
 
 class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``baseline`` is an earlier answer with its date; ``error_rate_change`` compares with it."""
+    """``baseline`` is an earlier report. ``error_rate_change`` is the change of the error rate
+    since then, with the ends of its interval."""
 
     since: str
     until: str
@@ -88,7 +90,7 @@ def metrics(sessions: list[DigestRow], errors: list[ErrorRow]) -> Metrics:
     for error in errors:
         spent[error.session_uid] += error.tokens
         holders[error.fingerprint].add(error.session_uid)
-    # Two errors may lie in the same stretch of a session: no token is wasted twice.
+    # The ranges of two errors may overlap, so a session's overhead is at most its own tokens.
     overhead = sum(min(tokens, own[uid]) for uid, tokens in spent.items())
     total = sum(own.values())
     low, high = wilson(len(spent), len(own))
@@ -110,12 +112,12 @@ def metrics(sessions: list[DigestRow], errors: list[ErrorRow]) -> Metrics:
 
 
 def _percentile(values: list[int], percent: int) -> int:
-    """The smallest value that so many percent of the values do not exceed."""
+    """The smallest value such that ``percent`` percent of the values are not larger."""
     return values[max(-(-len(values) * percent // 100), 1) - 1]
 
 
 def _weeks(sessions: list[DigestRow], errors: list[ErrorRow], until: int) -> list[Week]:
-    """The last weeks with sessions in them, the oldest first."""
+    """The last weeks that have sessions, oldest first."""
     by_week: dict[int, list[DigestRow]] = defaultdict(list)
     week_of: dict[str, int] = {}
     for session in sessions:
@@ -135,7 +137,7 @@ def _weeks(sessions: list[DigestRow], errors: list[ErrorRow], until: int) -> lis
 
 
 def _change(now: Metrics, baseline: dict[str, Any] | None) -> tuple[float, float, float] | None:
-    """How the rate of sessions with errors changed, and between which values it truly did."""
+    """The change of the error rate since the baseline, and the ends of its 95 % interval."""
     then = (baseline or {}).get("metrics")
     if not then or not then.get("sessions") or not now.sessions:
         return None

@@ -1,7 +1,7 @@
-"""A lesson: a pattern that a person accepted, with its resolution; as a value and as a text file.
+"""A lesson: a pattern that a person accepted, with its resolution.
 
-The file is Markdown with front matter: a line for each field, its value JSON or plain words, so
-that a person can write it and any tool that knows YAML can read it.
+A lesson is stored as a Markdown file with front matter: one line for each field, with a JSON value
+or plain text. A person can edit it, and YAML tools can read it.
 """
 
 import re
@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.core.lesson_errors import LessonError
 from session_memory.learn.advice import how, title
+from session_memory.learn.detect import detectors
 from session_memory.learn.patterns import OF_ERRORS, Fix, Pattern
 from session_memory.learn.quoting import quoted
 from session_memory.redact import mask
@@ -28,9 +29,8 @@ _PARTS = re.compile(r"^## (Problem|Resolution)[ \t]*$", re.MULTILINE)
 _FENCE = "---"
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A pattern that a lesson is about: what measuring looks for. Secrets in ``locus`` are
-    masked; ``id`` still tells it from every other."""
+class PatternRef(msgspec.Struct, frozen=True):
+    """A pattern that a lesson is about. Measuring looks for it. Secrets in ``locus`` are masked."""
 
     id: str
     type: str
@@ -39,17 +39,21 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """Words of a session in the text of a lesson; of an unknown one where ``session_uid`` is
-    empty. With the session they are forgotten."""
+    """A text of a session that is quoted in a lesson. ``forget`` removes it with the session.
+
+    ``session_uid`` is empty if the session is unknown.
+    """
 
     session_uid: str
     text: str
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """``repos`` and ``flavors`` are its scope, everything where they are empty. ``sessions`` is
-    how many sessions showed it, some of them named in ``session_uids``; ``events`` are of these,
-    ``[session_uid, event_uid]``. ``effect`` is what a measurement said last.
+    """A lesson and its evidence.
+
+    ``repos`` and ``flavors`` limit where it applies; empty means everywhere. ``sessions`` is the
+    number of sessions with the pattern; ``session_uids`` names some of them, ``events`` some of
+    their events as ``[session_uid, event_uid]``. ``effect`` is the last measured effect.
     """
 
     id: str
@@ -62,7 +66,7 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
     merged_into: str | None = None
     created_at: str
     updated_at: str
-    patterns: tuple[Shown, ...] = ()
+    patterns: tuple[PatternRef, ...] = ()
     sessions: int = 0
     first_seen: str | None = None
     last_seen: str | None = None
@@ -88,38 +92,20 @@ def is_lesson_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-# ------------------------------------------------------------ out of a pattern
-
-# What an agent is to do. Where only a person can tell, nothing is said: a lesson without a
-# resolution goes nowhere.
-_DO = {
-    "retry_storm": "After the second failure of {locus}, change something before trying again.",
-    "schema_thrash": "Check the arguments that {locus} takes before calling it.",
-    "permission_denied": "Do not try {locus}: it is refused here. Ask first.",
-    "timeout": "Run {locus} in the background, in smaller parts, or with a longer limit.",
-    "flaky_test": "Run {locus} again before trusting a result: it passes and fails unchanged.",
-    "oversized_output": "Let {locus} print less: head, tail, a filter, a range of lines.",
-    "reread_file": "Read {locus} once and keep in mind what it holds.",
-    "thrown_away": "Agree on the plan before edits begin, and keep steps small.",
-    "context_overflow": "Give large parts to subagents, and keep outputs short.",
-    "budget_overrun": "Split tasks like these, and keep outputs short.",
-    "repeated_instruction": "The user asks for this again and again, so do it unasked: {detail}",
-    "recurring_instruction": "The user asks for this again and again, so do it unasked: {detail}",
-}
-_TELLING = OF_ERRORS | {"repeated_instruction", "recurring_instruction"}
-"""Types that are known by what was said; of the others the place says more."""
+_NAMED_BY_DETAIL = OF_ERRORS | {"repeated_instruction", "recurring_instruction"}
+"""Types whose title uses the pattern's detail; the others use its locus."""
 _RARE = 5
 
 
 def lesson_of(pattern: Pattern, *, now: str) -> Lesson:
-    """The words are ours; what transcripts said stands in them as quotes."""
+    """Make a lesson from a pattern. Texts from transcripts appear in it as quotes."""
     return Lesson(
         id=lesson_id(pattern.id),
         title=f"{title(pattern)}: {subject(pattern)}",
         repos=pattern.repos if len(pattern.repos) == 1 else (),
         created_at=now,
         updated_at=now,
-        patterns=(Shown(pattern.id, pattern.type, mask(pattern.locus), pattern.polarity),),
+        patterns=(PatternRef(pattern.id, pattern.type, mask(pattern.locus), pattern.polarity),),
         sessions=pattern.sessions,
         first_seen=pattern.first_seen,
         last_seen=pattern.last_seen,
@@ -131,12 +117,13 @@ def lesson_of(pattern: Pattern, *, now: str) -> Lesson:
 
 
 def subject(pattern: Pattern) -> str:
-    """What it is about, short enough for a title."""
-    return quoted(pattern.detail if pattern.type in _TELLING else pattern.locus, LONGEST_SUBJECT)
+    """What the pattern is about, short enough for a title."""
+    is_detail = pattern.type in _NAMED_BY_DETAIL
+    return quoted(pattern.detail if is_detail else pattern.locus, LONGEST_SUBJECT)
 
 
-def telling_fixes(pattern: Pattern) -> list[Fix]:
-    """What helped more than once, or in one of few sessions: a coincidence is no advice."""
+def useful_fixes(pattern: Pattern) -> list[Fix]:
+    """Fixes that helped more than once, or once if the pattern is rare."""
     return [
         fix
         for fix in pattern.resolutions
@@ -151,17 +138,15 @@ def _problem(pattern: Pattern) -> str:
 
 
 def _resolution(pattern: Pattern) -> str:
-    words = _DO.get(pattern.type, "")
-    told = words.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
-    if helped := telling_fixes(pattern):
+    detector = detectors().get(pattern.type)
+    template = "" if detector is None else detector.lesson
+    text = template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
+    if helped := useful_fixes(pattern):
         fix = helped[0]
         done = how(Fix(fix.kind, quoted(fix.text), fix.sessions))
         seen = "1 session" if fix.sessions == 1 else f"{fix.sessions} sessions"
-        told = f"{told} What resolved it in {seen}: {done}.".strip()
-    return told
-
-
-# ------------------------------------------------------------ as a file
+        text = f"{text} What resolved it in {seen}: {done}.".strip()
+    return text
 
 
 def to_text(lesson: Lesson) -> str:
@@ -178,8 +163,7 @@ def _json(value: Any) -> str:
 
 
 def from_text(text: str) -> Lesson:
-    """Read what `to_text` wrote, also after a person edited it; a `LessonError` says what is
-    wrong with it."""
+    """Read the text of a lesson, which a person may have edited. Raises `LessonError`."""
     head, body = _split(text.replace("\r\n", "\n"))
     values: dict[str, Any] = dict(_fields(head))
     values.update(_texts(body))
@@ -191,7 +175,7 @@ def from_text(text: str) -> Lesson:
 
 
 def checked(lesson: Lesson) -> Lesson:
-    """The same lesson; refuses what no file may say."""
+    """Return the lesson if its fields are valid; raise `LessonError` otherwise."""
     if not is_lesson_id(lesson.id):
         raise LessonError(f"its id is {lesson.id[:40]!r}, not l- and twelve hex digits")
     if lesson.status not in STATUSES:
@@ -221,7 +205,7 @@ def _fields(head: str) -> list[tuple[str, Any]]:
         name, colon, value = line.partition(":")
         if line.strip() and not line.startswith("#"):
             if not colon:
-                raise LessonError(f"a line of its front matter is no 'name: value': {line[:60]!r}")
+                raise LessonError(f"a front matter line is not 'name: value': {line[:60]!r}")
             found.append((name.strip(), _value(value.strip())))
     return found
 

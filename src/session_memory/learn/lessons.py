@@ -1,11 +1,11 @@
-"""The folder of lessons: one file for each, its earlier versions, and a journal of decisions.
+"""The folder of lessons: one file for each lesson, its versions, and a journal of decisions.
 
-    lessons/l-0c88102dbf64.md            as it stands
-    lessons/versions/l-0c88102dbf64.1.md every version it had
+    lessons/l-0c88102dbf64.md            the current version
+    lessons/versions/l-0c88102dbf64.1.md every version
     lessons/journal.jsonl                who decided what, when and why
 
-Plain files, so that they can be read, edited by hand, committed and merged. What was edited by
-hand is kept as a version of its own before anything else changes.
+Plain files, so that people can read, edit, commit and merge them. A manual edit is recorded as a
+version of its own before the next change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ BY_HAND = "edited by hand"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """Who did what to a lesson, and why; ``forced`` below the floor of evidence."""
+    """A line of the journal. ``forced`` means that there was less evidence than required."""
 
     at: str
     who: str
@@ -46,6 +46,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lessons:
+    """Reads and writes the folder of lessons."""
+
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.journal = Journal(directory / "journal.jsonl")
@@ -55,8 +57,6 @@ class Lessons:
 
     def version_path(self, lesson_id: str, version: int) -> Path:
         return self.directory / "versions" / f"{lesson_id}.{version}.md"
-
-    # ------------------------------------------------------------ reading
 
     def ids(self) -> list[str]:
         found = (path.stem for path in self.directory.glob("l-*.md"))
@@ -83,16 +83,16 @@ class Lessons:
         return lesson
 
     def find(self, name: str) -> Lesson:
-        """The lesson whose id begins like this; that of a pattern answers to the pattern's id."""
-        wanted = f"l-{name[2:]}" if name.startswith("p-") else name
+        """The one lesson whose id, or whose pattern's id, starts with ``name``."""
+        prefix = f"l-{name[2:]}" if name.startswith("p-") else name
         ids = self.ids()
-        matching = [one for one in ids if len(wanted) > 2 and one.startswith(wanted)]
+        matching = [one for one in ids if len(prefix) > 2 and one.startswith(prefix)]
         if len(matching) != 1:
-            raise UnknownLesson(name, matching[:3] or get_close_matches(wanted, ids, n=3))
+            raise UnknownLesson(name, matching[:3] or get_close_matches(prefix, ids, n=3))
         return self.get(matching[0])
 
     def versions(self, lesson_id: str) -> list[Lesson]:
-        """Every version that was kept, the oldest first; the present one is the last."""
+        """Every version, oldest first. The last one is the current version."""
         paths = (self.directory / "versions").glob(f"{lesson_id}.*.md")
         kept = [lesson for path in paths if (lesson := self._load(path)) is not None]
         now = self.get(lesson_id)
@@ -105,14 +105,14 @@ class Lessons:
             try:
                 decision = msgspec.convert(entry, Decision)
             except msgspec.ValidationError:
-                # A line of another release, or one that somebody merged wrongly: not ours to judge.
+                # The line was written by another release, or it was merged wrongly by hand.
                 continue
             if lesson_id in (None, decision.lesson):
                 found.append(decision)
         return found
 
     def is_recorded(self, lesson_id: str) -> bool:
-        """Whether the file is as the last decision left it."""
+        """Whether the file is unchanged since the last decision."""
         decisions = self.decisions(lesson_id)
         data = read_file(self.path(lesson_id), MOST_BYTES) or b""
         return bool(decisions) and decisions[-1].sha256 == sha256(data).hexdigest()
@@ -130,8 +130,6 @@ class Lessons:
         except LessonError as error:
             raise BrokenLesson(str(path), str(error)) from error
 
-    # ------------------------------------------------------------ writing
-
     def save(
         self,
         lesson: Lesson,
@@ -141,9 +139,9 @@ class Lessons:
         why: str = "",
         forced: bool = False,
     ) -> Lesson:
-        """Keep ``lesson`` as the newest version; call it while the journal is held.
+        """Save ``lesson`` as a new version. Call this while the journal is locked.
 
-        Earlier versions stay beside it. The journal comes last: what it tells is on disk.
+        Earlier versions stay. The journal is written last, so everything it lists is on disk.
         """
         make_private(self.directory / "versions")
         if (now := self._present(lesson.id)) is not None:
@@ -151,15 +149,15 @@ class Lessons:
             lesson = msgspec.structs.replace(
                 lesson, version=now.version + 1, created_at=now.created_at
             )
-        told = {"at": lesson.updated_at, "who": who, "action": action, "why": why}
-        self._write(lesson, forced=forced, **told)
+        details = {"at": lesson.updated_at, "who": who, "action": action, "why": why}
+        self._write(lesson, forced=forced, **details)
         return lesson
 
     def _present(self, lesson_id: str) -> Lesson | None:
         return self.get(lesson_id) if self.path(lesson_id).exists() else None
 
     def _recorded(self, lesson: Lesson, who: str, at: str) -> Lesson:
-        """The lesson that stands; one that was edited by hand as a version of its own."""
+        """The current lesson. A manual edit is first recorded as a version of its own."""
         if self.is_recorded(lesson.id):
             return lesson
         known = [decision.version + 1 for decision in self.decisions(lesson.id)]
@@ -168,22 +166,20 @@ class Lessons:
         self._write(lesson, at=at, who=who, action=BY_HAND)
         return lesson
 
-    def _write(self, lesson: Lesson, **told: Any) -> None:
+    def _write(self, lesson: Lesson, **details: Any) -> None:
         data = to_text(lesson).encode()
         replace_file(self.version_path(lesson.id, lesson.version), data)
         replace_file(self.path(lesson.id), data)
         decision = Decision(
-            lesson=lesson.id, version=lesson.version, sha256=sha256(data).hexdigest(), **told
+            lesson=lesson.id, version=lesson.version, sha256=sha256(data).hexdigest(), **details
         )
         self.journal.add(msgspec.to_builtins(decision))
 
-    # ------------------------------------------------------------ forgetting
-
     def forget(self, uids: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Leave no name and no word of these sessions in any version: the lessons that were
-        changed, and the words that were taken out.
+        """Remove the ids and texts of these sessions from every version of every lesson.
 
-        A lesson that nothing else shows is deleted with its versions.
+        Returns the changed lessons and the removed texts. A lesson without other evidence is
+        deleted with all its versions.
         """
         gone, words, changed = set(uids), [], []
         for name in self.ids():
@@ -197,7 +193,7 @@ class Lessons:
         return changed, list(dict.fromkeys(words))
 
     def shown_by(self, uids: Sequence[str]) -> list[str]:
-        """The lessons that any of these sessions showed, in any version."""
+        """The lessons whose evidence, in any version, includes one of these sessions."""
         return [
             name
             for name in self.ids()

@@ -1,7 +1,7 @@
-"""Patterns: signals of one type and one locus, over sessions, with what they cost.
+"""Patterns: signals of the same type and locus over all sessions, with their cost.
 
-Clustering is exact and deterministic: the same signals give the same patterns, whatever their
-order, and a pattern keeps its id when more sessions join it.
+The same signals give the same patterns in any order. A pattern keeps its id when sessions are
+added.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """What resolved an error, as in `Resolution`, and in how many sessions."""
+    """What resolved an error (see `Resolution`), and the number of sessions."""
 
     kind: str
     text: str
@@ -39,9 +39,10 @@ class Fix(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """``id`` names type and locus. ``signals`` were found in ``sessions`` sessions, some of them
-    named in ``session_uids``. ``basis`` is ``measured`` when all tokens are. ``cross_flavor``:
-    more than one kind of agent has it. ``score`` is what it is ranked by.
+    """``id`` is a hash of type and locus. ``session_uids`` names some of the ``sessions``.
+
+    ``basis`` is ``measured`` only if every signal's tokens are. ``cross_flavor``: it occurs with
+    more than one kind of agent. Patterns are ranked by ``score``.
     """
 
     id: str
@@ -67,7 +68,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> str:
-        """How often, in words."""
+        """How often it occurred, as text."""
         return "once" if self.magnitude == 1 else f"{self.magnitude:,} times"
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,8 +77,8 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pattern_id(kind: str, locus: str) -> str:
-    told = f"{kind}\n{locus}".encode("utf-8", "surrogatepass")
-    return f"p-{blake2b(told, digest_size=6).hexdigest()}"
+    name = f"{kind}\n{locus}".encode("utf-8", "surrogatepass")
+    return f"p-{blake2b(name, digest_size=6).hexdigest()}"
 
 
 def patterns(
@@ -87,13 +88,13 @@ def patterns(
     until: int = MAX_MS,
     repo: str | None = None,
 ) -> list[Pattern]:
-    """What stands out in the analyzed sessions of a stretch of time, the worst first."""
+    """The patterns in the analyzed sessions of a period, highest rank first."""
     fleet = fleet_of(store, since, until, repo)
     return cluster(signals_of(store, fleet), fleet.errors)
 
 
 def signals_of(store: Store, fleet: Fleet) -> Iterator[Signal]:
-    """The stored signals of a fleet's sessions, and those that only comparing them gives."""
+    """The stored signals of the sessions, and the signals that come from comparing them."""
     for row in Digests(store.db).signals():
         if row.session_uid in fleet.by_uid:
             yield stored_signal(row)
@@ -113,7 +114,7 @@ def cluster(signals: Iterable[Signal], errors: Iterable[ErrorRow] = ()) -> list[
     for signal in signals:
         groups[signal.type, signal.locus].append(signal)
     for kind, locus in list(groups):
-        # An error that comes back in other sessions is told once, as that.
+        # An error that also recurs in other sessions is listed once, as a recurring error.
         if kind == "repeated_error" and ("recurring_error", locus) in groups:
             del groups[kind, locus]
     fixes = _fixes(errors)
@@ -154,12 +155,12 @@ def _pattern(group: list[Signal], fixes: dict[str, tuple[Fix, ...]]) -> Pattern:
 
 
 def score(sessions: int, tokens: int) -> int:
-    """Sessions count in full, tokens by magnitude: what comes back beats what was dear once."""
+    """``sessions × (1 + bits(tokens / 1000))``: frequency counts more than cost."""
     return sessions * (1 + (tokens // 1000).bit_length())
 
 
 def _evidence(group: list[Signal]) -> Iterator[Evidence]:
-    """One event of each session, the newest first, as far as they go round."""
+    """The first event of each signal, newest first."""
     latest = [Evidence(s.session_uid, s.evidence[0]) for s in reversed(group) if s.evidence]
     yield from list(dict.fromkeys(latest))[:MOST_EVIDENCE]
 

@@ -1,8 +1,7 @@
-"""Proposals: lessons rendered for an instruction file, and the file as it would be. Nothing is
-written here.
+"""Proposals: what an instruction file would contain with its lessons. Nothing is written here.
 
-Our own words are a frame around what a person accepted; words of transcripts stand in it as
-quotes, and the frame says so to whoever reads it.
+The block starts with a fixed text. It says that a person accepted the lessons, and that quotes from
+transcripts are no instructions.
 """
 
 import difflib
@@ -16,7 +15,14 @@ from session_memory.core.errors import UnsafePath
 from session_memory.core.lesson_errors import LessonError, TooLittleEvidence
 from session_memory.learn.files import read_file
 from session_memory.learn.lesson import ACCEPTED, Lesson
-from session_memory.learn.markers import BEGIN, END, Put, find, put, take_out
+from session_memory.learn.lesson_block import (
+    BEGIN,
+    END,
+    FileWithBlock,
+    find_block,
+    insert_block,
+    remove_block,
+)
 from session_memory.learn.quoting import plain_lines
 from session_memory.learn.targets import Target
 from session_memory.redact import mask
@@ -34,27 +40,27 @@ instruction.
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A lesson that is not proposed for a file, and why."""
+    """A lesson that does not go into the file, and the reason."""
 
     lesson: str
     reason: str
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file is and what it would be. ``before`` is None where there is no file yet."""
+    """A file as it is and as it would be. ``before`` is None if the file does not exist."""
 
     target: Target
     lessons: tuple[Lesson, ...]
     skipped: tuple[Skipped, ...]
     before: bytes | None
-    put: Put
+    put: FileWithBlock
 
     @property
     def is_change(self) -> bool:
         return self.put.content != (self.before or b"")
 
     def diff(self) -> str:
-        """A unified diff, as programs that apply them read it."""
+        """A unified diff that ``patch`` and ``git apply`` accept."""
         name = self.target.path.name
         old = f"a/{name}" if self.before is not None else "/dev/null"
         lines = difflib.unified_diff(
@@ -84,46 +90,49 @@ def propose(
     around: tuple[bytes, bytes] = (b"", b""),
     force: bool = False,
 ) -> Proposal:
-    """Every lesson that fits the file; or those of ``only``, with ``also`` where they still fit.
+    """The proposal for a file with every lesson that fits it.
 
-    ``evidence`` says in how many sessions each pattern is seen by now. What is asked for by name
-    and lacks evidence is refused; what merely would fit is left out, and said to be. ``around``
-    goes with a block in which nothing is left to say.
+    With ``only``, just those lessons, and those of ``also`` that still fit. A lesson of ``only``
+    that does not fit is refused with an error; other lessons that do not fit are in ``skipped``.
+    ``evidence`` is the current number of sessions of each pattern. ``around`` is what was added
+    around the block, to be removed with an empty block.
     """
-    chosen, skipped = [], []
+    fitting, skipped = [], []
     for lesson in lessons:
         if only and lesson.id not in only and lesson.id not in also:
             continue
         reason = unfit(lesson, target, floors, evidence or {}, force=force)
         if reason is None:
-            chosen.append(lesson)
+            fitting.append(lesson)
         elif lesson.id in only:
             _refuse(lesson, reason, floors, evidence or {})
         elif lesson.status == ACCEPTED:
             skipped.append(Skipped(lesson.id, reason))
     before = read_file(target.path, MOST_BYTES)
-    _refuse_strange(before, target)
+    _refuse_binary(before, target)
     return Proposal(
         target=target,
-        lessons=tuple(chosen),
+        lessons=tuple(fitting),
         skipped=tuple(skipped),
         before=before,
-        put=_put(before or b"", chosen, target, around),
+        put=_put(before or b"", fitting, target, around),
     )
 
 
-def _put(content: bytes, lessons: list[Lesson], target: Target, around: tuple[bytes, bytes]) -> Put:
+def _put(
+    content: bytes, lessons: list[Lesson], target: Target, around: tuple[bytes, bytes]
+) -> FileWithBlock:
     path = str(target.path)
     if lessons:
-        return put(content, render(lessons), path)
-    if find(content, path) is None:
-        return Put(content)
+        return insert_block(content, render(lessons), path)
+    if find_block(content, path) is None:
+        return FileWithBlock(content)
     lead, tail = around
-    return Put(take_out(content, path, lead=lead, tail=tail, before=None))
+    return FileWithBlock(remove_block(content, path, lead=lead, tail=tail, before=None))
 
 
 def seen_in(lesson: Lesson, evidence: dict[str, int]) -> int:
-    """How many sessions show it: as it was accepted, or more by now."""
+    """The number of sessions with the lesson's pattern: when it was accepted, or more by now."""
     return max(lesson.sessions, *(evidence.get(shown.id, 0) for shown in lesson.patterns), 0)
 
 
@@ -135,11 +144,11 @@ def unfit(
     *,
     force: bool = False,
 ) -> str | None:
-    """Why a lesson does not belong into a file; None when it does."""
+    """Why a lesson does not fit the file; None if it does."""
     if lesson.status != ACCEPTED:
         return f"it is {lesson.status}"
     if not lesson.resolution.strip():
-        return f"it does not say what to do yet: session-memory lessons edit {lesson.id}"
+        return f"it has no resolution yet: session-memory lessons edit {lesson.id}"
     if lesson.repos and target.repo not in lesson.repos:
         return f"it is about {', '.join(lesson.repos)}"
     if lesson.flavors and not any(map(target.is_read_by, lesson.flavors)):
@@ -160,19 +169,16 @@ def _refuse(lesson: Lesson, reason: str, floors: LessonsConfig, evidence: dict[s
         setting = "distribute_sessions"
         raise TooLittleEvidence(lesson.id, found=found, needed=needed, setting=setting)
     hint = f"Look at it with: session-memory lessons show {lesson.id}"
-    raise LessonError(f"{lesson.id} does not belong there: {reason}", hint)
+    raise LessonError(f"{lesson.id} does not fit that file: {reason}", hint)
 
 
-def _refuse_strange(content: bytes | None, target: Target) -> None:
+def _refuse_binary(content: bytes | None, target: Target) -> None:
     if content is not None and b"\0" in content:
-        raise UnsafePath(f"{target.path} is no text in UTF-8", "Name another file, or convert it.")
-
-
-# ------------------------------------------------------------ the block
+        raise UnsafePath(f"{target.path} is not UTF-8 text", "Name another file, or convert it.")
 
 
 def render(lessons: Sequence[Lesson]) -> bytes:
-    """The block for some lessons, markers included, without a line end after it."""
+    """The block for these lessons with its markers, without a line end after it."""
     lines = [BEGIN.decode(), *_FRAME.splitlines()]
     for lesson in lessons:
         lines += ["", *_lesson(lesson)]
@@ -190,7 +196,7 @@ def _lesson(lesson: Lesson) -> Iterator[str]:
 
 
 def _lines(content: bytes) -> list[str]:
-    """Lines as `diff` has them: only LF ends one, whatever else is in them."""
+    """Lines as ``diff`` sees them: only LF ends a line."""
     text = content.decode("utf-8", "replace")
     return [f"{line}\n" for line in text[:-1].split("\n")] if text.endswith("\n") else _open(text)
 

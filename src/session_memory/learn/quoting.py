@@ -1,7 +1,7 @@
-"""Words of transcripts inside Markdown that people and agents read: quoted, masked, in plain sight.
+"""Quote texts from transcripts in Markdown that people and agents read.
 
-A quote is a code span that its own text cannot end, on one line, with every character visible and
-every secret masked. Whatever it says, it is seen to be a quote.
+A quote is a code span on one line. Its text cannot end the span, invisible characters are made
+visible and secrets are masked, so nobody can mistake it for an instruction.
 """
 
 import re
@@ -15,7 +15,7 @@ _COMMENT = "<!--"
 
 
 def quoted(text: str, length: int = LONGEST) -> str:
-    """``text`` as a code span of Markdown."""
+    """``text`` as a Markdown code span."""
     line = one_line(visible(" ".join(mask_cut(text).split())), length)
     longest = max((len(run) for run in _TICKS.findall(line)), default=0)
     ticks = "`" * (longest + 1)
@@ -24,7 +24,7 @@ def quoted(text: str, length: int = LONGEST) -> str:
 
 
 def plain_lines(text: str) -> list[str]:
-    """Lines of a lesson as they may stand in a file for agents: no secret, nothing that is not
-    seen, and no comment of HTML, which a page would hide and our markers are made of."""
+    """Lines of a lesson for an instruction file: secrets masked, every character visible, and no
+    HTML comments, because these are hidden when rendered and could imitate our markers."""
     lines = mask(text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [visible(line.replace("\t", "    ")).replace(_COMMENT, "&lt;!--") for line in lines]

@@ -1,5 +1,6 @@
-"""The retrospective: what was done in a stretch of time, what it cost, what went wrong, what fixed
-it, and what to do about it; by repository, or for one session.
+"""The retrospective of a period or of one session.
+
+For each repository: the work, its cost, the problems, what fixed them, and advice.
 """
 
 from collections import Counter, defaultdict
@@ -27,8 +28,8 @@ MOST_FIXED = 10
 NOWHERE = "(no repository)"
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in a line: what was asked and what came of it."""
+class RetroSession(msgspec.Struct, frozen=True, kw_only=True):
+    """One session in the list of work: its title, outcome and cost."""
 
     session_uid: str
     title: str
@@ -43,8 +44,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: str | None
 
 
-class Fixed(msgspec.Struct, frozen=True, kw_only=True):
-    """An error that was resolved: by what, and where to look."""
+class FixedError(msgspec.Struct, frozen=True, kw_only=True):
+    """An error that was resolved: what resolved it, and the events."""
 
     error: str
     kind: str
@@ -54,7 +55,7 @@ class Fixed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """``look`` are commands that show the evidence."""
+    """Advice for a pattern. ``look`` are commands that show the evidence."""
 
     text: str
     why: str
@@ -66,7 +67,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
-    """``sessions`` with what they cost, subagents included; ``done`` names the largest."""
+    """One repository. Cost includes subagents. ``done`` lists the largest sessions."""
 
     repo: str
     sessions: int
@@ -75,9 +76,9 @@ class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     microdollars: int
     unpriced_tokens: int
-    done: tuple[Work, ...]
+    done: tuple[RetroSession, ...]
     problems: tuple[Pattern, ...]
-    fixed: tuple[Fixed, ...]
+    fixed: tuple[FixedError, ...]
     suggestions: tuple[Suggestion, ...]
 
     @property
@@ -86,7 +87,7 @@ class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retro(msgspec.Struct, frozen=True, kw_only=True):
-    """``unread`` sessions of the store were not analyzed yet and are not in it."""
+    """``unread`` is the number of sessions without a current digest; they are not included."""
 
     since: str
     until: str
@@ -102,7 +103,7 @@ class Retro(msgspec.Struct, frozen=True, kw_only=True):
 def retro(
     store: Store, *, since: int, until: int, repo: str | None = None, unread: int = 0
 ) -> Retro:
-    """What the sessions come to that ended from ``since`` on and before ``until``."""
+    """The retrospective of sessions that ended from ``since`` on and before ``until``."""
     fleet = fleet_of(store, since, until, repo)
     signals: dict[str, list[Signal]] = defaultdict(list)
     for signal in signals_of(store, fleet):
@@ -112,14 +113,14 @@ def retro(
     return Retro(
         since=format_time(since),
         until=format_time(until),
-        repos=tuple(sorted(repos, key=lambda told: (-told.tokens, told.repo))),
+        repos=tuple(sorted(repos, key=lambda one: (-one.tokens, one.repo))),
         skills=tuple(skill_retros(store, since, until, repo)),
         unread=unread,
     )
 
 
 def retro_of(store: Store, uid: str, *, unread: int = 0) -> Retro | None:
-    """The same for one session and its subagents; None where it was never analyzed."""
+    """The retrospective of one session and its subagents; None if it was never analyzed."""
     digest = digest_of(store, uid)
     if digest is None:
         return None
@@ -128,11 +129,11 @@ def retro_of(store: Store, uid: str, *, unread: int = 0) -> Retro | None:
     own = [row for row in fleet.sessions if row.session_uid in members]
     errors = [error for error in fleet.errors if error.session_uid in members]
     signals = [s for s in signals_of(store, fleet) if s.session_uid in members]
-    told = _repo(store, digest.repo or NOWHERE, Fleet(own, errors), signals)
+    repo = _repo(store, digest.repo or NOWHERE, Fleet(own, errors), signals)
     moments = digest.started_at or format_time(0), digest.ended_at or format_time(0)
     skills = skill_retros(store, None, None, None, uid=uid) if digest.flavor == SKILL else ()
     return Retro(
-        since=moments[0], until=moments[1], repos=(told,), skills=tuple(skills), unread=unread
+        since=moments[0], until=moments[1], repos=(repo,), skills=tuple(skills), unread=unread
     )
 
 
@@ -166,9 +167,9 @@ def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoR
     )
 
 
-def _work(digest: Digest) -> Work:
+def _work(digest: Digest) -> RetroSession:
     asked = digest.first_request.text if digest.first_request else ""
-    return Work(
+    return RetroSession(
         session_uid=digest.session_uid,
         title=digest.title or asked,
         outcome=digest.outcome.outcome,
@@ -183,8 +184,8 @@ def _work(digest: Digest) -> Work:
     )
 
 
-def _fixed(digests: list[Digest]) -> Iterator[Fixed]:
-    """Errors that an edit, a command or another call resolved, the dearest first."""
+def _fixed(digests: list[Digest]) -> Iterator[FixedError]:
+    """Errors that an edit, a command or another call resolved, most tokens first."""
     found = [
         (-error.tokens, digest.session_uid, error.fingerprint, error)
         for digest in digests
@@ -193,7 +194,7 @@ def _fixed(digests: list[Digest]) -> Iterator[Fixed]:
     ]
     for _, uid, _, error in sorted(found, key=lambda item: item[:3]):
         if how := error.resolution:
-            yield Fixed(
+            yield FixedError(
                 error=error.sample,
                 kind=how.kind,
                 text=how.text,
@@ -217,7 +218,7 @@ def _suggestion(pattern: Pattern) -> Suggestion:
 
 
 def _look(pattern: Pattern) -> Iterator[str]:
-    """Commands that show the evidence, an event of each session; a shell leaves the rest out."""
+    """Commands that show one event of each session. The event is a shell comment."""
     events = {seen.session_uid: seen.event_uid for seen in reversed(pattern.evidence)}
     for uid in list(reversed(events) if events else pattern.session_uids)[:SUGGESTIONS]:
         yield f"session-memory show {uid}" + (f"  # event {events[uid]}" if events else "")

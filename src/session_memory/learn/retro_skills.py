@@ -1,5 +1,6 @@
-"""What became of skills in a stretch of time: how often they passed, at which try, and what their
-failures said. Asked of the events of the skill logs alone.
+"""Skills in a retrospective: pass rates, attempts, and the most frequent failures.
+
+Computed from the events of the skill logs.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ MOST_FAILURES = 3
 
 
 class SkillFailure(msgspec.Struct, frozen=True):
-    """What failed calls said, by what they have in common."""
+    """Failed calls with the same fingerprint, and one of their outputs."""
 
     sample: str
     count: int
@@ -28,8 +29,10 @@ class SkillFailure(msgspec.Struct, frozen=True):
 
 
 class SkillRetro(msgspec.Struct, frozen=True, kw_only=True):
-    """``first_try`` calls passed without a second attempt; ``recovered`` ones needed more;
-    ``models`` counts the passes by who made the last attempt."""
+    """``first_try`` calls passed at the first attempt, ``recovered`` calls needed more.
+
+    ``models`` counts passed calls by the model of the last attempt.
+    """
 
     skill: str
     calls: int
@@ -43,11 +46,11 @@ class SkillRetro(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pass_rate(self) -> float | None:
-        judged = self.passed + self.failed
-        return self.passed / judged if judged else None
+        finished = self.passed + self.failed
+        return self.passed / finished if finished else None
 
 
-class _Tally:
+class _SkillCounts:
     def __init__(self) -> None:
         self.calls = self.passed = self.failed = self.first_try = self.attempts = 0
         self.models: Counter[str] = Counter()
@@ -57,19 +60,19 @@ class _Tally:
 def skill_retros(
     store: Store, since: int | None, until: int | None, repo: str | None, uid: str | None = None
 ) -> Iterator[SkillRetro]:
-    """Each skill that was called in the time, the most failures first."""
-    found: dict[str, _Tally] = defaultdict(_Tally)
+    """Each skill that was called in the period, most failures first."""
+    found: dict[str, _SkillCounts] = defaultdict(_SkillCounts)
     digests = Digests(store.db)
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     for row in digests.briefs(begin, end):
-        wanted = row.session_uid == uid if uid else is_in(row.repo, repo)
-        if row.flavor == FLAVOR and wanted:
+        is_included = row.session_uid == uid if uid else is_in(row.repo, repo)
+        if row.flavor == FLAVOR and is_included:
             _count(store, row.session_uid, found, begin, end)
-    for skill, told in sorted(found.items(), key=lambda item: (-item[1].failed, item[0])):
-        yield _retro(skill, told)
+    for skill, counts in sorted(found.items(), key=lambda item: (-item[1].failed, item[0])):
+        yield _retro(skill, counts)
 
 
-def _count(store: Store, uid: str, found: dict[str, _Tally], since: int, until: int) -> None:
+def _count(store: Store, uid: str, found: dict[str, _SkillCounts], since: int, until: int) -> None:
     row = store.sessions.row(uid)
     if row is None:
         return
@@ -84,33 +87,32 @@ def _count(store: Store, uid: str, found: dict[str, _Tally], since: int, until: 
             tries = []
 
 
-def _ended(told: _Tally, uid: str, result: BriefEvent, tries: list[BriefEvent]) -> None:
+def _ended(counts: _SkillCounts, uid: str, result: BriefEvent, tries: list[BriefEvent]) -> None:
     verdict = verdict_of((result.native_kind or "").removeprefix(RESULT))
-    told.calls += 1
-    told.attempts += len(tries)
+    counts.calls += 1
+    counts.attempts += len(tries)
     if verdict == "pass":
-        told.passed += 1
-        told.first_try += len(tries) <= 1
-        # Attempts name their model in the order they were made.
-        told.models[(tries[-1].model if tries else None) or "-"] += 1
+        counts.passed += 1
+        counts.first_try += len(tries) <= 1
+        counts.models[(tries[-1].model if tries else None) or "-"] += 1
     elif verdict == "fail":
-        told.failed += 1
+        counts.failed += 1
         last = tries[-1] if tries else result
         failure = SkillFailure(last.summary or result.summary, 1, uid, result.event_uid)
-        told.failures[fingerprint(failure.sample)].append(failure)
+        counts.failures[fingerprint(failure.sample)].append(failure)
 
 
-def _retro(skill: str, told: _Tally) -> SkillRetro:
-    most = sorted(told.failures.values(), key=lambda some: (-len(some), some[0].sample))
+def _retro(skill: str, counts: _SkillCounts) -> SkillRetro:
+    most = sorted(counts.failures.values(), key=lambda some: (-len(some), some[0].sample))
     return SkillRetro(
         skill=skill,
-        calls=told.calls,
-        passed=told.passed,
-        failed=told.failed,
-        first_try=told.first_try,
-        recovered=told.passed - told.first_try,
-        attempts=told.attempts,
-        models=dict(sorted(told.models.items())),
+        calls=counts.calls,
+        passed=counts.passed,
+        failed=counts.failed,
+        first_try=counts.first_try,
+        recovered=counts.passed - counts.first_try,
+        attempts=counts.attempts,
+        models=dict(sorted(counts.models.items())),
         failures=tuple(
             msgspec.structs.replace(some[-1], count=len(some)) for some in most[:MOST_FAILURES]
         ),

@@ -1,4 +1,4 @@
-"""A signal: one thing that stands out in a session, with the events that show it."""
+"""A signal: one thing that stands out in a session, with the events that prove it."""
 
 import msgspec
 
@@ -11,10 +11,11 @@ LOCUS, DETAIL = 200, 300
 
 
 class Signal(msgspec.Struct, frozen=True, kw_only=True):
-    """``locus`` says where, in words that the same thing elsewhere shares: signals of one type and
-    locus are one pattern. ``magnitude`` is a count. ``tokens`` and ``microdollars`` are what it
-    cost; ``basis`` says whether the tokens were ``measured`` or ``estimated``. Money is the share
-    of the session's amount that the tokens stand for.
+    """Signals with the same ``type`` and ``locus`` form one pattern.
+
+    ``locus`` says where: a fingerprint, a program, a file. ``magnitude`` is a count. ``tokens`` and
+    ``microdollars`` are its cost; ``basis`` says whether the tokens were ``measured`` or
+    ``estimated``. Money is the tokens' share of the session's cost.
     """
 
     session_uid: str
@@ -44,7 +45,7 @@ def signal(
     polarity: str = PROBLEM,
     basis: str | None = None,
 ) -> Signal:
-    """A signal of the session that ``digest`` is of."""
+    """A signal of the digest's session."""
     return Signal(
         session_uid=digest.session_uid,
         flavor=digest.flavor,

@@ -1,7 +1,6 @@
-"""Files that agents read their instructions from: which agent reads which, and what is refused.
+"""Instruction files: which agent reads which file, and which files are refused.
 
-Never written: links, anything that is no Markdown, and whatever lies where agents keep their own
-settings and logs.
+Links, files that are not Markdown, and files in an agent's own directories are never written.
 """
 
 from pathlib import Path
@@ -18,8 +17,10 @@ _OWN = frozenset({".git", ".session-memory", ".gemini", ".cursor"})
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A file to write lessons to; ``repo`` is the name that sessions there go by. ``names`` are
-    its own and those of links beside it that lead to it."""
+    """A file to write lessons to. ``repo`` is the repository name of the sessions in its directory.
+
+    ``names`` are its own name and the names of links to it in the same directory.
+    """
 
     path: Path
     repo: str
@@ -30,15 +31,15 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def target(path: Path, config: Config, repo: str | None = None) -> Target:
-    """The file itself, its directory without links; refuses what must not be written."""
+    """The target at ``path``. Raises `UnsafePath` for a file that must not be written."""
     if path.name.lower().rpartition(".")[2] != "md":
         hint = f"Name a Markdown file that agents read: {', '.join(instruction_files())}."
-        raise UnsafePath(f"{path} is no instruction file", hint)
+        raise UnsafePath(f"{path} is not an instruction file", hint)
     if path.is_symlink():
-        raise UnsafePath(f"{path} is a link", f"Name the file it leads to: {path.resolve()}")
+        raise UnsafePath(f"{path} is a link", f"Name the file it points to: {path.resolve()}")
     folder = path.parent.resolve()
     if not folder.is_dir():
-        raise UnsafePath(f"{folder} is no directory", "Name a file in a directory that exists.")
+        raise UnsafePath(f"{folder} is not a directory", "Name a file in a directory that exists.")
     _refuse_own(folder, path, config)
     real = folder / path.name
     links = [name for name in instruction_files() if (folder / name).is_symlink()]
@@ -49,24 +50,24 @@ def target(path: Path, config: Config, repo: str | None = None) -> Target:
 def _refuse_own(folder: Path, path: Path, config: Config) -> None:
     hint = f"Name a file of a project instead: {', '.join(instruction_files())}."
     if (_OWN | own_directories()) & set(folder.parts):
-        raise UnsafePath(f"{path} lies among an agent's own files", hint)
+        raise UnsafePath(f"{path} is in a directory of an agent or of git", hint)
     for root in roots(config):
         place = root.path.resolve()
-        # Whoever has logs read from all over a home still has projects in it.
+        # A user may configure the whole home directory as a root; projects in it are fine.
         if folder.is_relative_to(place) and not home().resolve().is_relative_to(place):
-            raise UnsafePath(f"{path} lies where {root.flavor} keeps its own files", hint)
+            raise UnsafePath(f"{path} is where {root.flavor} keeps its own files", hint)
 
 
 def default_targets(folder: Path) -> list[Path]:
-    """The instruction files of the project that ``folder`` is in; AGENTS.md where it has none."""
+    """The instruction files of the project that contains ``folder``; AGENTS.md if it has none."""
     top = project_of(folder)
-    # A link among them leads to another of them, which is there as itself.
+    # A link is skipped: it points to another of these files.
     files = [top / name for name in instruction_files()]
     there = [file for file in files if file.is_file() and not file.is_symlink()]
     return there or [top / "AGENTS.md"]
 
 
 def project_of(folder: Path) -> Path:
-    """The directory that git knows as the top, else the folder itself."""
+    """The top directory of the git repository, or the folder itself without one."""
     folder = folder.resolve()
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)

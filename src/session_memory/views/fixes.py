@@ -8,7 +8,7 @@ import msgspec
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.digest.similarity import content_words
-from session_memory.learn.fix import NOTHING, Met, known_errors
+from session_memory.learn.fix import NOTHING, ErrorOccurrence, known_errors
 from session_memory.redact import mask, mask_cut
 from session_memory.redact.nested_values import mask_lines
 from session_memory.search import Filters
@@ -98,7 +98,7 @@ def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
     return search(store, asked, Filters(kinds=("error",)), now=now, limit=limit or 50).hits
 
 
-def _remedy(store: Store, met: Met, names: dict[str, str]) -> Remedy:
+def _remedy(store: Store, met: ErrorOccurrence, names: dict[str, str]) -> Remedy:
     row = store.sessions.row(met.session_uid)
     how = met.resolution
     wanted = how.event_uids if how else ()

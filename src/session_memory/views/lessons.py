@@ -10,7 +10,8 @@ from session_memory.config import Config
 from session_memory.core.errors import UnknownPattern
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.derive.evicted import beside
-from session_memory.learn.applied import Applied, Live
+from session_memory.learn.applied import AppliedLessons
+from session_memory.learn.applied_registry import AppliedState
 from session_memory.learn.lesson import Lesson
 from session_memory.learn.lessons import Decision, Lessons
 from session_memory.learn.patterns import Pattern, patterns
@@ -27,9 +28,9 @@ def lessons_of(store: Store, config: Config, directory: Path | None = None) -> L
     return Lessons(_place(store, "lessons") if directory is None else directory.absolute())
 
 
-def applied_of(store: Store) -> Applied:
+def applied_of(store: Store) -> AppliedLessons:
     """The registry of what is live where, beside the store."""
-    return Applied(_place(store, "applied"))
+    return AppliedLessons(_place(store, "applied"))
 
 
 def _place(store: Store, name: str) -> Path:
@@ -78,7 +79,7 @@ class LessonPage(msgspec.Struct, frozen=True):
 
 
 def list_lessons(
-    lessons: Lessons, applied: Applied, store: Store, status: str | None = None
+    lessons: Lessons, applied: AppliedLessons, store: Store, status: str | None = None
 ) -> LessonList:
     found, problems = lessons.read()
     live, seen = applied.live(), evidence(store) if found else {}
@@ -86,13 +87,15 @@ def list_lessons(
     return LessonList(str(lessons.directory), rows, problems)
 
 
-def show_lesson(lessons: Lessons, applied: Applied, store: Store, name: str) -> LessonPage:
+def show_lesson(lessons: Lessons, applied: AppliedLessons, store: Store, name: str) -> LessonPage:
     lesson = lessons.find(name)
     row = _row(lessons, lesson, applied.live(), evidence(store))
     return LessonPage(row, lessons.decisions(lesson.id), lessons.versions(lesson.id))
 
 
-def _row(lessons: Lessons, lesson: Lesson, live: Sequence[Live], seen: dict[str, int]) -> LessonRow:
+def _row(
+    lessons: Lessons, lesson: Lesson, live: Sequence[AppliedState], seen: dict[str, int]
+) -> LessonRow:
     where = tuple(one.target for one in live if any(h.id == lesson.id for h in one.lessons))
     return LessonRow(lesson, seen_in(lesson, seen), where, lessons.is_recorded(lesson.id))
 
@@ -126,7 +129,7 @@ def proposals(
     store: Store,
     config: Config,
     lessons: Lessons,
-    applied: Applied,
+    applied: AppliedLessons,
     *,
     targets: Sequence[Path],
     here: Path,

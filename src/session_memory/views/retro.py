@@ -10,7 +10,7 @@ from html import escape
 from session_memory.core.text import one_line
 from session_memory.learn.advice import title
 from session_memory.learn.patterns import Pattern
-from session_memory.learn.retro import Fixed, RepoRetro, Retro, Suggestion, Work
+from session_memory.learn.retro import FixedError, RepoRetro, Retro, RetroSession, Suggestion
 from session_memory.learn.retro_skills import SkillRetro
 from session_memory.pricing import Amount, shown
 from session_memory.redact import mask_cut
@@ -104,7 +104,7 @@ def _figures(repo: RepoRetro) -> str:
     return f"{sessions}{below}{ended}, {count(repo.tokens)} tokens, {shown(repo.amount)}."
 
 
-def _work(work: Work, text: Text, code: Text) -> str:
+def _work(work: RetroSession, text: Text, code: Text) -> str:
     amount = shown(Amount(work.microdollars, work.unpriced_tokens))
     proof = f" by {work.reason}" if work.evidence else ""
     commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
@@ -119,7 +119,7 @@ def _problem(pattern: Pattern, text: Text) -> str:
     return f"{where}: {text(pattern.detail.rstrip('.'))}. {_cost(pattern)}; {pattern.id}"
 
 
-def _fixed(fixed: Fixed, text: Text, code: Text) -> str:
+def _fixed(fixed: FixedError, text: Text, code: Text) -> str:
     how = f"{_HOW.get(fixed.kind, fixed.kind)} {text(fixed.text)}"
     look = code(f"session-memory show {fixed.session_uid}")
     return f"{text(fixed.error.rstrip('.'))}: {how}. {look}"

@@ -9,7 +9,7 @@ from session_memory.cli.kit.when import Period
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
-    from session_memory.learn.train.examples import Wanted
+    from session_memory.learn.train.examples import ExampleFilter
     from session_memory.store import Store
 
 KINDS = ("sft", "chat", "dpo")
@@ -70,12 +70,12 @@ def choosing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def chosen(
     store: "Store", kinds: tuple[str, ...], no_tools: bool, max_chars: int, **asked: Any
-) -> "tuple[list[Session], Wanted]":
-    from session_memory.learn.train.examples import Wanted
+) -> "tuple[list[Session], ExampleFilter]":
+    from session_memory.learn.train.examples import ExampleFilter
     from session_memory.views.sessions import Filter, each_session
 
     sessions = list(each_session(store, Filter(**asked)))
-    return sessions, Wanted(
+    return sessions, ExampleFilter(
         kinds=tuple(kind for kind in KINDS if kind in kinds) or KINDS,
         tools=not no_tools,
         most_characters=max_chars,

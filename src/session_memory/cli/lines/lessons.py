@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from session_memory.config import Config
-    from session_memory.learn.applied import Applied
-    from session_memory.learn.curate import Word
+    from session_memory.learn.applied import AppliedLessons
+    from session_memory.learn.curate import DecisionNote
     from session_memory.learn.lessons import Lessons
     from session_memory.learn.proposals import Proposal
     from session_memory.store import Store
@@ -65,7 +65,7 @@ class Desk:
 
         self.store, self.config = store, config
         self.lessons: Lessons = lessons_of(store, config, directory)
-        self.applied: Applied = applied_of(store)
+        self.applied: AppliedLessons = applied_of(store)
 
     def proposals(
         self, targets: tuple[Path, ...], repo: str | None, names: tuple[str, ...], force: bool
@@ -93,11 +93,11 @@ def desk(settings: Settings, directory: Path | None = None) -> Iterator[Desk]:
         yield Desk(store, config, directory)
 
 
-def word(who: str | None, why: str, *, force: bool = False) -> "Word":
+def word(who: str | None, why: str, *, force: bool = False) -> "DecisionNote":
     from session_memory.core.time import now_ms
-    from session_memory.learn.curate import Word, somebody
+    from session_memory.learn.curate import DecisionNote, current_user
 
-    return Word(now_ms(), who or somebody(), why, force)
+    return DecisionNote(now_ms(), who or current_user(), why, force)
 
 
 def remark_unread(settings: Settings, store: "Store") -> None:

@@ -7,7 +7,7 @@ from session_memory.cli.kit.output import Column, table, terminal_width
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
-    from session_memory.learn.train.card import Report
+    from session_memory.learn.train.card import TrainingReport
 
 SHAPE = (
     '{"total", "rows": {KIND: {SPLIT: COUNT}}, "scores": {KIND: {SCORE: COUNT}}, "dropped": {KIND:'
@@ -15,7 +15,7 @@ SHAPE = (
 )
 
 
-def lines(report: "Report") -> Iterator[str]:
+def lines(report: "TrainingReport") -> Iterator[str]:
     from session_memory.learn.train.card import SPLITS
 
     if report.rows:
@@ -30,18 +30,18 @@ def lines(report: "Report") -> Iterator[str]:
         ]
         yield from table(columns, rows, terminal_width())
     for kind, reasons in report.dropped.items():
-        told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-        yield f"left out of {kind}: {told}"
+        reasons_text = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+        yield f"left out of {kind}: {reasons_text}"
     if report.secrets:
-        told = ", ".join(f"{count:,} {kind}" for kind, count in report.secrets.items())
-        yield f"masked: {told}"
+        reasons_text = ", ".join(f"{count:,} {kind}" for kind, count in report.secrets.items())
+        yield f"masked: {reasons_text}"
 
 
-def _scores(report: "Report", kind: str) -> str:
+def _scores(report: "TrainingReport", kind: str) -> str:
     return " ".join(f"{score}:{count:,}" for score, count in report.scores[kind].items())
 
 
-def hint(report: "Report") -> str | None:
+def hint(report: "TrainingReport") -> str | None:
     from session_memory.learn.train.examples import NOT_ANALYZED
 
     waiting = sum(reasons.get(NOT_ANALYZED, 0) for reasons in report.dropped.values())

@@ -34,5 +34,6 @@ DETECTOR = SessionDetector(
     type="flaky_test",
     title="Tests pass and fail without a change",
     advice="Make this test run the same way every time: {locus}",
+    lesson="Run {locus} again before trusting a result: it passes and fails unchanged.",
     find=flaky_test,
 )

@@ -54,5 +54,6 @@ DETECTOR = FleetDetector(
     type="recurring_instruction",
     title="The same instruction in session after session",
     advice="Put it into the agent's instruction file: {detail}",
+    lesson="The user asks for this again and again, so do it unasked: {detail}",
     find=recurring_instruction,
 )

@@ -33,5 +33,6 @@ DETECTOR = SessionDetector(
     type="timeout",
     title="Commands time out",
     advice="Run {locus} in the background, in smaller parts, or with a longer limit.",
+    lesson="Run {locus} in the background, in smaller parts, or with a longer limit.",
     find=timeout,
 )

@@ -187,12 +187,14 @@ class ErrorGroups:
             if streak.last < action.seq < finished.call.seq and action.key != finished.key
         ]
         for kind in _STRONGEST:
-            if chosen := [action for action in since if action.kind == kind]:
-                chosen = chosen if kind == _EDIT else chosen[-1:]
+            if actions := [action for action in since if action.kind == kind]:
+                actions = actions if kind == _EDIT else actions[-1:]
                 own = finished.call.path
-                names = (SAME_FILE if action.text == own else action.text for action in chosen[-5:])
+                names = (
+                    SAME_FILE if action.text == own else action.text for action in actions[-5:]
+                )
                 text = ", ".join(dict.fromkeys(names))
-                uids = tuple(action.uid for action in chosen[-5:])
+                uids = tuple(action.uid for action in actions[-5:])
                 return Resolution(kind, text, uids, finished.result.event_uid)
         return Resolution("again", "", (finished.call.event_uid,), finished.result.event_uid)
 

@@ -1,2 +1,4 @@
-"""Training data: what verified attempts and successful sessions teach, in the columns that
-Hugging Face ``datasets`` and TRL expect. Redacted, gated, split by repository."""
+"""Training data from verified attempts and successful sessions, for Hugging Face and TRL.
+
+Secrets and names are masked, low-quality examples are dropped, and splits go by repository.
+"""

@@ -1,4 +1,4 @@
-"""The data card: what the files hold, how they were made, and what was left out."""
+"""The data card: what the files contain, how they were made, and what was left out."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,8 +20,8 @@ COLUMNS = {
 }
 
 
-class Report(msgspec.Struct, kw_only=True):
-    """What an export did, or would do: rows by kind and split, and why others are not there."""
+class TrainingReport(msgspec.Struct, kw_only=True):
+    """The result of an export: rows by kind and split, and the reasons why others were dropped."""
 
     rows: dict[str, dict[str, int]] = {}
     scores: dict[str, dict[str, int]] = {}
@@ -40,11 +40,11 @@ class Report(msgspec.Struct, kw_only=True):
         return {"total": self.total, **msgspec.to_builtins(self)}
 
 
-def card(report: Report, ending: str, settings: dict[str, Any]) -> str:
+def card(report: TrainingReport, ending: str, settings: dict[str, Any]) -> str:
     return "\n".join((*_front(report, ending), *_body(report, settings))) + "\n"
 
 
-def _front(report: Report, ending: str) -> Iterator[str]:
+def _front(report: TrainingReport, ending: str) -> Iterator[str]:
     yield "---"
     yield "pretty_name: Sessions of coding agents"
     yield "task_categories:\n- text-generation"
@@ -61,7 +61,7 @@ def _front(report: Report, ending: str) -> Iterator[str]:
     yield "---"
 
 
-def _body(report: Report, settings: dict[str, Any]) -> Iterator[str]:
+def _body(report: TrainingReport, settings: dict[str, Any]) -> Iterator[str]:
     yield "\n# Sessions of coding agents\n"
     yield f"Made by session-memory {__version__} of {report.sessions:,} sessions.\n"
     yield "## What is in it\n"
@@ -79,8 +79,7 @@ def _body(report: Report, settings: dict[str, Any]) -> Iterator[str]:
         )
     yield "\n## What was left out, and why\n"
     for kind, reasons in report.dropped.items():
-        told = (f"{count:,} {reason}" for reason, count in reasons.items())
-        yield f"- {kind}: " + "; ".join(told)
+        yield f"- {kind}: " + "; ".join(f"{count:,} {reason}" for reason, count in reasons.items())
     yield "\n## What was changed\n"
     yield "Working directories, home directories, mail addresses and the project's own name were"
     yield "made general. Secrets were masked as `[redacted:kind]`:"

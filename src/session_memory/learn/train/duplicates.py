@@ -1,8 +1,8 @@
-"""Texts that say nearly the same, found without comparing each with every other.
+"""Find near-duplicate texts without comparing all pairs (one-permutation MinHash).
 
-A text is the set of its runs of five words. Each run is hashed once and the smallest hash in each
-of 64 bins is kept; two texts agree in about as many bins as their sets overlap. Texts that agree in
-all bins of one band are compared, and no others.
+A text is a set of shingles: runs of five words. Each shingle is hashed, and the smallest hash in
+each of 64 bins is kept. The share of equal bins estimates how much two sets overlap. Two texts are
+compared only if all bins of one band are equal.
 """
 
 import re
@@ -20,7 +20,7 @@ Signature = tuple[int, ...]
 
 
 def shingles(text: str, run: int = RUN) -> set[str]:
-    """Every run of words; a text with fewer words is one run."""
+    """Every run of ``run`` words; a shorter text is one run."""
     words = _WORD.findall(text.lower())[:LONGEST]
     if len(words) <= run:
         return {" ".join(words)}
@@ -28,7 +28,7 @@ def shingles(text: str, run: int = RUN) -> set[str]:
 
 
 def overlap(one: str, other: str) -> float:
-    """How much two texts share: 1 for the same words in the same order, 0 for nothing."""
+    """The share of common three-word runs: 1 for equal texts, 0 for nothing in common."""
     mine, theirs = shingles(one, 3), shingles(other, 3)
     return len(mine & theirs) / len(mine | theirs)
 
@@ -45,7 +45,7 @@ def signature(text: str) -> Signature:
 
 
 def _filled(smallest: list[int | None]) -> Signature:
-    """A short text leaves bins empty; each takes what the next one that is not has."""
+    """Fill empty bins with the value of the next bin that is not empty."""
     filled = []
     for place in range(BINS):
         steps = next(step for step in range(BINS) if smallest[(place + step) % BINS] is not None)
@@ -59,7 +59,7 @@ def agreement(one: Signature, other: Signature) -> float:
 
 
 class Duplicates:
-    """Remembers what was seen; the first of several that are alike is the one to keep."""
+    """Remembers texts. Of several similar texts only the first one is new."""
 
     def __init__(self, alike: float = ALIKE) -> None:
         self._alike = alike
@@ -67,12 +67,12 @@ class Duplicates:
         self._bands: dict[tuple[int, Signature], list[int]] = {}
 
     def is_new(self, text: str) -> bool:
-        told = signature(text)
-        bands = [(place, told[place : place + BAND]) for place in range(0, BINS, BAND)]
+        signed = signature(text)
+        bands = [(place, signed[place : place + BAND]) for place in range(0, BINS, BAND)]
         near = {number for band in bands for number in self._bands.get(band, ())}
-        if any(agreement(told, self._seen[number]) >= self._alike for number in near):
+        if any(agreement(signed, self._seen[number]) >= self._alike for number in near):
             return False
         for band in bands:
             self._bands.setdefault(band, []).append(len(self._seen))
-        self._seen.append(told)
+        self._seen.append(signed)
         return True

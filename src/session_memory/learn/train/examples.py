@@ -1,6 +1,6 @@
-"""Examples to learn from: attempts that a run proved, and sessions that evidence says succeeded.
+"""Training examples: attempts that a run verified, and sessions with evidence of success.
 
-Every example says where it came from. What cannot be used is a reason, and is counted.
+Every example names its source. A session that gives none is counted with the reason.
 """
 
 import json
@@ -18,7 +18,7 @@ from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.train import gate
 from session_memory.learn.train.duplicates import overlap
-from session_memory.learn.train.gate import Names
+from session_memory.learn.train.gate import ProjectNames
 from session_memory.store.store import Store
 
 SFT, CHAT, DPO = "sft", "chat", "dpo"
@@ -35,7 +35,7 @@ LONGEST_OUTPUT = 4000
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a data set; ``text`` is what it is compared by, ``origin`` what splits go by."""
+    """One row of a data set. ``text`` is compared for duplicates; ``origin`` decides the split."""
 
     kind: str
     row: dict[str, Any]
@@ -46,33 +46,32 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     event_uids: tuple[str, ...] = ()
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedExample(msgspec.Struct, frozen=True):
     kind: str
     reason: str
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which examples, and how large one may be."""
+class ExampleFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which kinds of examples to make, and their maximum size."""
 
     kinds: tuple[str, ...] = KINDS
     tools: bool = True
     most_characters: int = gate.MOST_CHARACTERS
 
 
-def examples(store: Store, session: Session, wanted: Wanted) -> Iterator[Example | Refused]:
-    """What one session gives, usable or not."""
+def examples(
+    store: Store, session: Session, options: ExampleFilter
+) -> Iterator[Example | RefusedExample]:
+    """The examples of one session, and the refused ones."""
     if session.flavor == FLAVOR:
         for entry in entries(store, session):
-            yield from _of_entry(session, entry, wanted)
-    elif CHAT in wanted.kinds:
-        yield _of_session(store, session, wanted)
-
-
-# ------------------------------------------------------------ attempts
+            yield from _of_entry(session, entry, options)
+    elif CHAT in options.kinds:
+        yield _of_session(store, session, options)
 
 
 def entries(store: Store, session: Session) -> Iterator[Entry]:
-    """The entries of a skill session, out of the raw; what is none is a problem elsewhere."""
+    """The entries of a skill session, read from the raw. Invalid lines are skipped."""
     row = store.sessions.row(session.session_uid)
     for source in store.sources.read_by(row.id) if row is not None else ():
         with RawSource(store, source).open(0) as file:
@@ -83,19 +82,21 @@ def entries(store: Store, session: Session) -> Iterator[Entry]:
                     continue
 
 
-def _of_entry(session: Session, entry: Entry, wanted: Wanted) -> Iterator[Example | Refused]:
-    proved = next((attempt for attempt in entry.attempts if attempt.verified), None)
-    kinds = [kind for kind in (SFT, DPO) if kind in wanted.kinds]
-    if proved is None:
-        yield from (Refused(kind, NOT_VERIFIED) for kind in kinds)
+def _of_entry(
+    session: Session, entry: Entry, options: ExampleFilter
+) -> Iterator[Example | RefusedExample]:
+    verified = next((attempt for attempt in entry.attempts if attempt.verified), None)
+    kinds = [kind for kind in (SFT, DPO) if kind in options.kinds]
+    if verified is None:
+        yield from (RefusedExample(kind, NOT_VERIFIED) for kind in kinds)
         return
     root = entry.project_root
-    names = Names(root, root.rstrip("/").rpartition("/")[2], session.host or "")
+    names = ProjectNames(root, root.rstrip("/").rpartition("/")[2], session.host or "")
     prompt = gate.clean(prompt_of(entry), names)
     for kind in kinds:
-        given = _taught if kind == SFT else _compared
-        made = given(entry, proved, prompt, names, wanted)
-        if isinstance(made, Refused):
+        make = _taught if kind == SFT else _compared
+        made = make(entry, verified, prompt, names, options)
+        if isinstance(made, RefusedExample):
             yield made
         else:
             row, score = made
@@ -110,66 +111,67 @@ def _of_entry(session: Session, entry: Entry, wanted: Wanted) -> Iterator[Exampl
 
 
 def prompt_of(entry: Entry) -> str:
-    """What the skill was asked: its name, its phase and its input."""
-    given = entry.input
-    asked = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=1)
+    """The prompt of a skill call: its name, phase and input."""
+    make = entry.input
+    asked = make if isinstance(make, str) else json.dumps(make, ensure_ascii=False, indent=1)
     head = f"Skill: {entry.skill}" + (f"\nPhase: {entry.phase}" if entry.phase else "")
-    return f"{head}\n\n{asked}" if given not in (None, "") else head
+    return f"{head}\n\n{asked}" if make not in (None, "") else head
 
 
-Made = tuple[dict[str, str], int] | Refused
+Made = tuple[dict[str, str], int] | RefusedExample
 
 
-def _taught(entry: Entry, proved: Attempt, prompt: str, names: Names, wanted: Wanted) -> Made:
-    answer = gate.clean(proved.output_summary, names)
-    reason = gate.refusal(prompt, (answer,), names, wanted.most_characters)
+def _taught(
+    entry: Entry, verified: Attempt, prompt: str, names: ProjectNames, options: ExampleFilter
+) -> Made:
+    answer = gate.clean(verified.output_summary, names)
+    reason = gate.refusal(prompt, (answer,), names, options.most_characters)
     if reason is not None:
-        return Refused(SFT, reason)
-    tries = 1 + entry.attempts.index(proved)
+        return RefusedExample(SFT, reason)
+    tries = 1 + entry.attempts.index(verified)
     return {"prompt": prompt, "completion": answer}, gate.attempt_score(prompt, answer, tries)
 
 
-def _compared(entry: Entry, proved: Attempt, prompt: str, names: Names, wanted: Wanted) -> Made:
-    before = entry.attempts[: entry.attempts.index(proved)]
+def _compared(
+    entry: Entry, verified: Attempt, prompt: str, names: ProjectNames, options: ExampleFilter
+) -> Made:
+    before = entry.attempts[: entry.attempts.index(verified)]
     failed = [attempt for attempt in before if attempt.output_summary and _is_failure(attempt)]
     if not failed:
-        return Refused(DPO, NO_FAILURE)
-    chosen = gate.clean(proved.output_summary, names)
+        return RefusedExample(DPO, NO_FAILURE)
+    chosen = gate.clean(verified.output_summary, names)
     rejected = gate.clean(failed[-1].output_summary, names)
-    reason = gate.refusal(prompt, (chosen, rejected), names, wanted.most_characters)
+    reason = gate.refusal(prompt, (chosen, rejected), names, options.most_characters)
     alike = overlap(chosen, rejected)
     if reason is not None or alike > gate.MOST_ALIKE:
-        return Refused(DPO, reason or ALIKE)
-    score = gate.pair_score(alike, proved.model == failed[-1].model)
+        return RefusedExample(DPO, reason or ALIKE)
+    score = gate.pair_score(alike, verified.model == failed[-1].model)
     return {"prompt": prompt, "chosen": chosen, "rejected": rejected}, score
 
 
 def _is_failure(attempt: Attempt) -> bool:
-    """Not only without proof that it works: something said that it does not."""
+    """Whether there is evidence that the attempt failed, not only no proof of success."""
     said_no = verdict_of(attempt.verdict or "") == "fail"
     return not attempt.verified and bool(said_no or attempt.runner_output or attempt.feedback)
 
 
-# ------------------------------------------------------------ sessions
-
-
-def _of_session(store: Store, session: Session, wanted: Wanted) -> Example | Refused:
+def _of_session(store: Store, session: Session, options: ExampleFilter) -> Example | RefusedExample:
     if session.relation in ("subagent", "fork", "resume"):
-        return Refused(CHAT, OF_ANOTHER)
+        return RefusedExample(CHAT, OF_ANOTHER)
     digest = digest_of(store, session.session_uid)
     if digest is None:
-        return Refused(CHAT, NOT_ANALYZED)
+        return RefusedExample(CHAT, NOT_ANALYZED)
     if digest.outcome.outcome != "success":
-        return Refused(CHAT, NO_SUCCESS)
-    names = Names(session.cwd or "", session.repo or "", session.host or "")
-    talk = Conversation(store, names, tools=wanted.tools)
+        return RefusedExample(CHAT, NO_SUCCESS)
+    names = ProjectNames(session.cwd or "", session.repo or "", session.host or "")
+    talk = Conversation(store, names, tools=options.tools)
     messages = talk.of(session)
     if not messages:
-        return Refused(CHAT, NO_CONVERSATION)
-    said = tuple(message["content"] for message in messages[1:] if message["content"].strip())
-    reason = gate.refusal(messages[0]["content"], (talk.text,), names, wanted.most_characters)
-    if reason is not None or not said:
-        return Refused(CHAT, reason or NO_CONVERSATION)
+        return RefusedExample(CHAT, NO_CONVERSATION)
+    answers = tuple(message["content"] for message in messages[1:] if message["content"].strip())
+    reason = gate.refusal(messages[0]["content"], (talk.text,), names, options.most_characters)
+    if reason is not None or not answers:
+        return RefusedExample(CHAT, reason or NO_CONVERSATION)
     return Example(
         kind=CHAT,
         row={"messages": messages},
@@ -193,13 +195,13 @@ def _score(digest: Digest) -> int:
 
 
 class Conversation:
-    """A session as messages: what was asked, what was answered, and with ``tools`` what was done.
+    """A session as chat messages: prompts, answers, and with ``tools`` also calls and results.
 
-    Every message has the same fields, so that they are columns of one type. What was left behind
-    on a branch, thoughts, and what the agent told itself are no part of it.
+    Every message has the same fields, so that all rows have the same columns. Abandoned branches,
+    thinking and injected texts are left out.
     """
 
-    def __init__(self, store: Store, names: Names, *, tools: bool) -> None:
+    def __init__(self, store: Store, names: ProjectNames, *, tools: bool) -> None:
         self._store = store
         self._bodies = Bodies(store)
         self._names = names
@@ -208,7 +210,7 @@ class Conversation:
         self._called: dict[str, str] = {}
 
     def of(self, session: Session) -> list[dict[str, Any]]:
-        """Begins with a question and ends with an answer; nothing where there are none."""
+        """The messages, from the first prompt to the last answer; empty without both."""
         row = self._store.sessions.row(session.session_uid)
         for event in self._store.events.each_of(row.id, session.session_uid) if row else ():
             if not event.is_sidechain and event.branch is None:
@@ -246,7 +248,7 @@ class Conversation:
     def _clean(self, event: SessionEvent, most: int | None = None) -> str:
         text = self._bodies.of(event).text
         if most is not None and len(text) > most:
-            # Masked before it is cut: half a secret would not be known for one.
+            # Mask before cutting, because half a secret would not be recognized.
             half = most // 2
             clean = gate.clean(text, self._names)
             return f"{clean[:half]}\n…\n{clean[-half:]}" if len(clean) > most else clean
@@ -269,8 +271,8 @@ class Conversation:
         if self._messages[-1]["role"] != "assistant":
             self._say("assistant", "")
         body, name = self._bodies.of(event), event.tool or "tool"
-        given = body.arguments if isinstance(body.arguments, dict) else {"input": body.text}
-        arguments = json.dumps(given, ensure_ascii=False, sort_keys=True, default=str)
+        make = body.arguments if isinstance(body.arguments, dict) else {"input": body.text}
+        arguments = json.dumps(make, ensure_ascii=False, sort_keys=True, default=str)
         self._called[event.call_id or ""] = name
         function = {"name": name, "arguments": gate.clean(arguments, self._names)}
         self._messages[-1]["tool_calls"].append({"type": "function", "function": function})

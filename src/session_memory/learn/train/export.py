@@ -1,6 +1,6 @@
-"""Training data of a store: examples gathered, gated, without near-duplicates, split by repository.
+"""Export training data: collect examples, drop low scores and near-duplicates, split, write.
 
-The same store gives the same bytes. The files appear together or not at all, and nothing is
+The same store gives the same bytes. All files appear at once or not at all, and nothing is
 overwritten.
 """
 
@@ -17,9 +17,9 @@ import msgspec
 from session_memory.core.errors import MissingExtra, UnsafePath
 from session_memory.core.schema import Session
 from session_memory.learn.train import gate
-from session_memory.learn.train.card import SPLITS, Report, card
+from session_memory.learn.train.card import SPLITS, TrainingReport, card
 from session_memory.learn.train.duplicates import Duplicates
-from session_memory.learn.train.examples import Example, Refused, Wanted, examples
+from session_memory.learn.train.examples import Example, ExampleFilter, RefusedExample, examples
 from session_memory.store.store import Store
 
 NEAR_DUPLICATE = "a near-duplicate"
@@ -30,7 +30,7 @@ Take = Callable[[Example, str], None]
 
 
 def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
-    """Where everything of a repository goes: by its name alone, so always to the same place."""
+    """The split of a repository. It depends only on the name, so it never changes."""
     number = int.from_bytes(blake2b(origin.encode("utf-8", "replace"), digest_size=8).digest())
     place = number % sum(shares)
     if place < shares[0]:
@@ -38,36 +38,38 @@ def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
     return SPLITS[1] if place < shares[0] + shares[1] else SPLITS[2]
 
 
-def preview(store: Store, sessions: list[Session], wanted: Wanted, **how: Any) -> Report:
-    """What an export would give."""
-    return _gathered(store, sessions, wanted, lambda example, split: None, **how)
+def preview(
+    store: Store, sessions: list[Session], options: ExampleFilter, **how: Any
+) -> TrainingReport:
+    """The report of an export without writing files."""
+    return _gathered(store, sessions, options, lambda example, split: None, **how)
 
 
 def export(
     store: Store,
     sessions: list[Session],
-    wanted: Wanted,
+    options: ExampleFilter,
     out: Path,
     *,
     parquet: bool = False,
     shares: tuple[int, int, int] = SHARES,
     on_session: Callable[[], None] = lambda: None,
-) -> Report:
-    """Write the files below ``out``, which must not exist yet or be an empty directory."""
+) -> TrainingReport:
+    """Write the files below ``out``, which must not exist or must be an empty directory."""
     _refuse_full(out)
     making = out.with_name(f".{out.name}.{os.getpid()}.new")
     out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     making.mkdir(mode=0o700)
     try:
-        with _Files(making, parquet, wanted.tools) as files:
+        with _Files(making, parquet, options.tools) as files:
             report = _gathered(
-                store, sessions, wanted, files.take, shares=shares, on_session=on_session
+                store, sessions, options, files.take, shares=shares, on_session=on_session
             )
         ending = "parquet" if parquet else "jsonl"
         settings = {
-            "kinds": ", ".join(wanted.kinds),
-            "tools": "calls and their results" if wanted.tools else "left out",
-            "longest example": f"{wanted.most_characters:,} characters",
+            "kinds": ", ".join(options.kinds),
+            "tools": "calls and their results" if options.tools else "left out",
+            "longest example": f"{options.most_characters:,} characters",
             "split": "/".join(map(str, shares)),
         }
         with _created(making / "README.md") as file:
@@ -84,19 +86,19 @@ def export(
 def _gathered(
     store: Store,
     sessions: list[Session],
-    wanted: Wanted,
+    options: ExampleFilter,
     take: Take,
     *,
     shares: tuple[int, int, int] = SHARES,
     on_session: Callable[[], None] = lambda: None,
-) -> Report:
-    report = Report(sessions=len(sessions))
-    seen = {kind: Duplicates() for kind in wanted.kinds}
+) -> TrainingReport:
+    report = TrainingReport(sessions=len(sessions))
+    seen = {kind: Duplicates() for kind in options.kinds}
     origins = set()
     for session in sorted(sessions, key=lambda one: one.session_uid):
-        for found in examples(store, session, wanted):
+        for found in examples(store, session, options):
             reason = _reason(found, seen)
-            if isinstance(found, Refused) or reason is not None:
+            if isinstance(found, RefusedExample) or reason is not None:
                 _count(report.dropped, found.kind, reason or "")
                 continue
             split = split_of(found.origin, shares)
@@ -108,14 +110,14 @@ def _gathered(
             take(found, split)
         on_session()
     report.repos = len(origins)
-    report.rows = {kind: report.rows[kind] for kind in wanted.kinds if kind in report.rows}
+    report.rows = {kind: report.rows[kind] for kind in options.kinds if kind in report.rows}
     for counts in (report.secrets, *report.scores.values(), *report.dropped.values()):
         _sort(counts)
     return report
 
 
-def _reason(found: Example | Refused, seen: dict[str, Duplicates]) -> str | None:
-    if isinstance(found, Refused):
+def _reason(found: Example | RefusedExample, seen: dict[str, Duplicates]) -> str | None:
+    if isinstance(found, RefusedExample):
         return found.reason
     if found.score < gate.KEPT_FROM:
         return gate.LOW_SCORE
@@ -135,7 +137,7 @@ def _sort(counts: dict[str, int]) -> None:
 
 def _refuse_full(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise UnsafePath(f"{out} is no directory", "Name a directory that does not exist yet.")
+        raise UnsafePath(f"{out} is not a directory", "Name a directory that does not exist yet.")
     if out.exists() and any(out.iterdir()):
         raise UnsafePath(f"{out} is not empty", "Name a directory that does not exist yet.")
 
@@ -151,16 +153,16 @@ def _created(path: Path) -> IO[bytes]:
 
 
 class _Files:
-    """A file for each kind and split that has rows, and beside them where each row came from."""
+    """One file for each kind and split, and ``provenance.jsonl`` with the source of each row."""
 
     def __init__(self, directory: Path, parquet: bool, tools: bool) -> None:
         self._directory = directory
         self._tools = tools
-        self._open: dict[tuple[str, str], _Lines | _Table] = {}
-        self._make = _Table if parquet else _Lines
+        self._open: dict[tuple[str, str], _JsonLinesFile | _ParquetFile] = {}
+        self._make = _ParquetFile if parquet else _JsonLinesFile
         if parquet:
             _arrow()
-        self._origins = _Lines(directory / "provenance.jsonl", "", tools)
+        self._origins = _JsonLinesFile(directory / "provenance.jsonl", "", tools)
 
     def take(self, example: Example, split: str) -> None:
         key = (example.kind, split)
@@ -188,13 +190,13 @@ class _Files:
             file.close()
 
 
-class _Lines:
+class _JsonLinesFile:
     def __init__(self, path: Path, kind: str, tools: bool) -> None:
         self._file = _created(path if path.suffix else path.with_suffix(".jsonl"))
         self.rows = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        # A lone surrogate has no UTF-8; what reads these files would stumble over it.
+        # A lone surrogate cannot be written as UTF-8, so it is replaced.
         text = json.dumps(row, ensure_ascii=False, allow_nan=False)
         self._file.write(text.encode("utf-8", "replace") + b"\n")
         self.rows += 1
@@ -205,8 +207,8 @@ class _Lines:
         self._file.close()
 
 
-class _Table:
-    """Rows of a Parquet file, written some at a time."""
+class _ParquetFile:
+    """A Parquet file, written in batches."""
 
     def __init__(self, path: Path, kind: str, tools: bool) -> None:
         self._schema = _schema(kind, tools)

@@ -1,7 +1,7 @@
-"""The quality gate: what is personal goes, what names a project stays out, the rest gets a score.
+"""The quality gate for training examples. Pure functions.
 
-Pure. Secrets are masked first, then the places and names of the project are made general, and
-whatever still names one is refused.
+Secrets are masked, paths and names of the project are replaced by general ones, and a text that
+still names the project is refused. The remaining examples get a score.
 """
 
 import re
@@ -16,7 +16,7 @@ LEAST_PROMPT = 8
 LEAST_ANSWER = 8
 SUBSTANTIAL = 40
 MOST_CHARACTERS = 100_000
-# Chosen and rejected must be clearly different, and an answer must not repeat its question.
+# Chosen and rejected answers must be clearly different.
 MOST_ALIKE = 0.7
 
 NAMES_A_PROJECT = "names a project or a person"
@@ -28,11 +28,11 @@ _HOME = re.compile(r"(?:/home|/Users|/root|[A-Za-z]:[\\/]+Users)[\\/]+(?!\.)([\w
 _MAIL = re.compile(r"\b(?!git@)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 _MASK = re.compile(r"\[redacted:([\w-]+)\]")
 _EXAMPLE_MAIL = "user@example.com"
-# Paths that are the same on every machine name nobody's project.
+# Paths below these directories exist on every machine and do not name a project.
 _SYSTEM = r"usr|bin|sbin|etc|tmp|var|dev|proc|sys|lib|lib64|opt|run|app|api|v\d"
 _ABSOLUTE = re.compile(rf"(?<![\w/.:~*-])/(?!(?:{_SYSTEM})\b)[\w.-]+/[\w.-]+/[\w.-]+")
 _BELOW_HOME = re.compile(r"~[\\/](?!\.)[\w-]")
-# Names that tell nobody apart.
+# Names that are too common to identify a project.
 _COMMON = frozenset(
     ("backend", "build", "client", "code", "demo", "docs", "example", "frontend", "home", "main")
     + ("project", "repo", "root", "sample", "scripts", "server", "service", "site", "test", "tests")
@@ -40,50 +40,50 @@ _COMMON = frozenset(
 )
 
 
-class Names(msgspec.Struct, frozen=True):
-    """What would tell whose work it was."""
+class ProjectNames(msgspec.Struct, frozen=True):
+    """The names that identify a project or its owner."""
 
     cwd: str = ""
     repo: str = ""
     host: str = ""
 
-    def told(self) -> list[str]:
+    def identifying(self) -> list[str]:
         user = _HOME.match(self.cwd)
         names = (self.repo, self.host, user[1] if user and user[1] else "")
         return [name for name in names if len(name) > 3 and name.lower() not in _COMMON]
 
 
-def clean(text: str, names: Names) -> str:
-    """Masked and made general."""
+def clean(text: str, names: ProjectNames) -> str:
+    """The text with secrets masked and project names replaced."""
     return general(mask(text), names)
 
 
 def masked_in(text: str) -> dict[str, int]:
-    """How many secrets of which kind were masked in a text."""
+    """The number of masked secrets of each kind in a text."""
     return dict(Counter(_MASK.findall(text)))
 
 
-def general(text: str, names: Names) -> str:
-    """The text as it could have been said in any project."""
+def general(text: str, names: ProjectNames) -> str:
+    """The text with paths, mail addresses and names of the project replaced."""
     cwd = names.cwd.rstrip("/\\")
     if len(cwd) > 1:
         text = text.replace(f"{cwd}/", "").replace(cwd, ".")
     text = _HOME.sub("~", text)
     text = _MAIL.sub(_EXAMPLE_MAIL, text)
-    for name in names.told():
+    for name in names.identifying():
         text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "project", text)
     return text
 
 
-def names_a_project(text: str, names: Names) -> bool:
+def names_a_project(text: str, names: ProjectNames) -> bool:
     if _ABSOLUTE.search(text) or _BELOW_HOME.search(text):
         return True
     lowered = text.lower()
-    return any(name.lower() in lowered for name in names.told())
+    return any(name.lower() in lowered for name in names.identifying())
 
 
-def refusal(prompt: str, answers: tuple[str, ...], names: Names, most: int) -> str | None:
-    """Why an example is left out; None when nothing speaks against it."""
+def refusal(prompt: str, answers: tuple[str, ...], names: ProjectNames, most: int) -> str | None:
+    """Why an example is refused; None if it is not."""
     texts = (prompt, *answers)
     if sum(map(len, texts)) > most:
         return TOO_LONG
@@ -93,7 +93,7 @@ def refusal(prompt: str, answers: tuple[str, ...], names: Names, most: int) -> s
 
 
 def attempt_score(prompt: str, answer: str, tries: int) -> int:
-    """1 to 5 for an attempt that a run has proved; docs/training.md has the rules."""
+    """1 to 5 for a verified attempt. docs/training.md has the rules."""
     score = 3
     score += tries == 1
     score += len(answer) >= SUBSTANTIAL and len(prompt) >= SUBSTANTIAL
@@ -103,7 +103,7 @@ def attempt_score(prompt: str, answer: str, tries: int) -> int:
 
 
 def pair_score(alike: float, same_model: bool) -> int:
-    """1 to 5 for two attempts at the same thing, one proved to work and one to fail."""
+    """3 to 5 for a verified and a failed attempt at the same input."""
     return 3 + same_model + (alike < MOST_ALIKE / 2)
 
 
@@ -113,7 +113,7 @@ _EVIDENCE = {"tests": 4, "last_word": 4, "commit": 3}
 def session_score(
     reason: str, *, errors: int, retries: int, interventions: int, undone: int, calls: int
 ) -> int:
-    """1 to 5 for a session that evidence says succeeded."""
+    """1 to 5 for a session with evidence of success."""
     score = _EVIDENCE.get(reason, 2)
     score += not (errors or retries or interventions)
     score -= errors * 4 > max(calls, 4)

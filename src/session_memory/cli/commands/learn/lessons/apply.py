@@ -25,7 +25,7 @@ from session_memory.cli.lines.lessons import (
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
-    from session_memory.learn.applied import Write
+    from session_memory.learn.applied_registry import FileWrite
     from session_memory.learn.proposals import Proposal
 
 
@@ -57,7 +57,7 @@ def command(
 ) -> None:
     from session_memory.cli.lines.proposals import proposal_lines
 
-    done: list[tuple[Proposal, Write | None]] = []
+    done: list[tuple[Proposal, FileWrite | None]] = []
     with desk(settings, directory) as opened:
         found = opened.proposals(targets, repo, names, force)
         for one in found:

@@ -36,7 +36,7 @@ from session_memory.render.text import safe
 if TYPE_CHECKING:
     from session_memory.cli.lines.lessons import Desk
     from session_memory.learn.fleet_metrics import FleetReport, Metrics
-    from session_memory.learn.measure import Measurement, Side
+    from session_memory.learn.measure import MeasuredSide, Measurement
 
 DAY_MS = 86_400_000
 _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
@@ -109,14 +109,14 @@ def command(
 def _measured(opened: "Desk", name: str | None, days: int) -> "list[Measurement]":
     from session_memory.learn.measure import measure
 
-    stretches = opened.applied.stretches()
+    periods = opened.applied.periods()
     if name is not None:
         lessons = [opened.lessons.find(name)]
     else:
-        live = {stretch.lesson for stretch in stretches}
+        live = {period.lesson for period in periods}
         lessons = [one for one in opened.lessons.read()[0] if one.id in live]
     least = opened.config.lessons.measure_sessions
-    return measure(opened.store, lessons, stretches, least=least, days=days)
+    return measure(opened.store, lessons, periods, least=least, days=days)
 
 
 def _fleet(opened: "Desk", now: int, days: int, repo: str | None) -> "FleetReport":
@@ -179,7 +179,7 @@ def _measurement(one: "Measurement") -> Iterator[str]:
         yield f"  change  {change}   ({one.method})"
 
 
-def _side(side: "Side") -> str:
+def _side(side: "MeasuredSide") -> str:
     from session_memory.views.figures import count, plural
 
     told = f"{side.showing} of {plural(side.sessions, 'session')}"

@@ -17,7 +17,7 @@ from session_memory.cli.lines.lessons import desk, print_learned, word, word_opt
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
-    from session_memory.learn.applied import Applied
+    from session_memory.learn.applied import AppliedLessons
 
 
 @make_command(
@@ -65,7 +65,7 @@ def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why:
         ctx.exit(PROBLEMS)
 
 
-def _live_here(applied: "Applied", here: Path) -> list[Path]:
+def _live_here(applied: "AppliedLessons", here: Path) -> list[Path]:
     """The files of the project that hold something of ours."""
     from session_memory.learn.targets import project_of
 

@@ -48,5 +48,5 @@ def command(
     print_lines(lines(report))
     rows = plural(report.total, "row")
     remark(settings, f"{rows} in {short_path(target)}, {size(report.bytes)}.")
-    if told := hint(report):
-        remark(settings, told)
+    if message := hint(report):
+        remark(settings, message)
