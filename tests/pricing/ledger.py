@@ -5,7 +5,7 @@ from itertools import count
 from session_memory.core.time import parse_time
 from session_memory.store import Store
 from session_memory.store.sessions import EMPTY_STATE, SessionRow
-from session_memory.store.usage import ResponseUsage
+from session_memory.store.usage import NewUsage
 
 
 class Ledger:
@@ -35,7 +35,7 @@ class Ledger:
         **buckets: int,
     ) -> str:
         number = next(self._numbers)
-        row = ResponseUsage(
+        row = NewUsage(
             usage_key=number,
             usage_id=f"msg_{number}",
             seq=number,

@@ -7,7 +7,7 @@ from session_memory.store.migrations import TABLES
 from session_memory.store.record_keys import place_key, record_key
 from session_memory.store.sessions import SessionRow
 from session_memory.store.sources import SourceRow
-from session_memory.store.usage import ResponseUsage
+from session_memory.store.usage import NewUsage
 from session_memory.testing.stores import Stores
 
 HOSTILE = "NUL \0, half \ud800 and \udcff, :name %s %(x)s '' \\ {keys} \U0001f30a \u202e"
@@ -87,7 +87,7 @@ def filled(store: Store) -> tuple[SourceRow, SessionRow]:
             exit_code=None,
         )
         store.events.add(session.id, [other])
-        usage = ResponseUsage(7, LONG, 1, None, HOSTILE, HOSTILE, HOSTILE, 1, 2, 3, 4, 5, 6, 7)
+        usage = NewUsage(7, LONG, 1, None, HOSTILE, HOSTILE, HOSTILE, 1, 2, 3, 4, 5, 6, 7)
         store.usage.add(session.id, [usage], session.id)
         store.problems.add(source.id, [(0, 1, HOSTILE, LONG), (0, 1, "plain", HOSTILE)], 0)
         store.sessions.link_child(session.id, escaped(HOSTILE), HOSTILE)
