@@ -145,12 +145,6 @@ def config_path(environ: Mapping[str, str] = os.environ) -> Path:
     return home(environ) / ".session-memory" / "config.toml"
 
 
-def default_store(config: Config, environ: Mapping[str, str] = os.environ) -> str:
-    """``$SESSION_MEMORY_STORE``, else the configured place, else below the home directory."""
-    named = environ.get(STORE_VARIABLE) or config.store
-    return named or str(home(environ) / ".session-memory" / "memory.db")
-
-
 def home(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's home directory."""
     return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
@@ -186,6 +180,17 @@ def load_config(path: Path | None = None) -> Config:
     except msgspec.ValidationError as error:
         message = _readable(str(error), values)
         raise ConfigError(f"{path}: {message}", _hint(str(error), path)) from error
+
+
+def default_store(
+    config: Callable[[], Config] = load_config, environ: Mapping[str, str] = os.environ
+) -> str:
+    """``$SESSION_MEMORY_STORE``, else the configured place, else below the home directory.
+
+    The configuration is not read if the environment names the store.
+    """
+    named = environ.get(STORE_VARIABLE) or config().store
+    return named or str(home(environ) / ".session-memory" / "memory.db")
 
 
 # Tables whose keys the user invents. An error of msgspec does not name these keys.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.config import Config, default_store, load_config
+from session_memory.config import default_store, load_config
 from session_memory.core.time import now
 from session_memory.pricing import session_amounts, shown, tree_amounts
 from session_memory.store import open_store
@@ -208,7 +208,7 @@ def test_a_wrong_price_or_limit_is_refused(run, spent, text: str) -> None:
 
 
 def test_the_same_figure_stands_everywhere(run, spent) -> None:
-    with open_store(default_store(Config())) as store:
+    with open_store(default_store()) as store:
         own, whole = session_amounts(store), tree_amounts(store)
     rows = {row["key"]: row for row in answer(run, "cost", "--by", "session")["rows"]}
     for uid, amount in own.items():

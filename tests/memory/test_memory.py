@@ -1,5 +1,6 @@
 """`Memory`: opening it, its sessions, and what it refuses."""
 
+import json
 import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -19,7 +20,10 @@ from session_memory.core.errors import (
     StoreNotFound,
     UnknownSession,
 )
+from session_memory.core.time import now_ms
 from session_memory.demo import demo_home
+from session_memory.memory.retention import DueRetention
+from session_memory.render.json_text import to_json
 
 from .conftest import AskCli
 
@@ -216,7 +220,50 @@ def test_arguments_that_mean_nothing_are_refused(place: Path) -> None:
                 ask()
 
 
+# ---------------------------------------------------------------- retention
+
+
+def test_retention_applies_as_on_the_command_line(
+    place: Path, home: Path, cli: AskCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / "config.toml"
+    file.write_text("[retention]\nraw_max_age_days = 1\n")
+    with Memory(config=file) as memory:
+        plan = memory.retain(dry_run=True)
+        assert json.loads(to_json(plan.to_dict())) == cli(
+            "retain", "--dry-run", "--config", str(file)
+        )
+        assert plan.outcome.gone
+        # A sync runs it when a day has passed, unless the setting says no.
+        assert memory.sync([home]).retention == DueRetention()
+        tomorrow = now_ms() + 25 * 3_600_000
+        monkeypatch.setattr("session_memory.memory.retention.now_ms", lambda: tomorrow)
+        result = memory.sync([home])
+        assert result.retention is not None and result.retention.outcome is not None
+        evicted = {uid for one in result.retention.outcome.gone for uid in one.sessions}
+        assert evicted == {uid for one in plan.outcome.gone for uid in one.sessions}
+        uid = evicted.pop()
+        session = memory.session(uid)
+        assert session.record.evicted_at and list(session.events) == []
+        assert session.digest().is_stored
+        assert memory.sync([home]).retention == DueRetention()
+
+
 # ---------------------------------------------------------------- live
+
+
+def test_a_live_store_opens_the_store_of_the_configuration(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / ".session-memory" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(f'store = "{home}/configured.db"\n')
+    with SessionStore.open() as live, Memory() as memory:
+        assert live.path == memory.live.path == memory.place == str(home / "configured.db")
+    monkeypatch.setenv("SESSION_MEMORY_STORE", str(home / "named.db"))
+    file.write_text("store = 1")
+    with SessionStore.open() as live:
+        assert live.path == str(home / "named.db")
 
 
 def test_live_sessions_are_in_the_same_store(place: Path) -> None:

@@ -4,10 +4,10 @@ Every operation is one transaction. When it returns, it is on disk; a killed pro
 partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone.
 """
 
-import os
 from pathlib import Path
 from types import TracebackType
 
+from session_memory.config import default_store
 from session_memory.core.errors import StoreError
 from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
@@ -24,7 +24,6 @@ from session_memory.live.usage import UsageOperations
 from session_memory.store.database import connect
 from session_memory.store.migrations import migrate
 
-DEFAULT = "~/.session-memory/memory.db"
 DURABILITIES = ("full", "normal")
 
 
@@ -44,7 +43,8 @@ class SessionStore(
     def open(cls, path: str | Path | None = None, *, durability: str = "full") -> "SessionStore":
         """Open the store at a path or a ``postgresql://`` address. Create it if it is missing.
 
-        The default is the store in ``SESSION_MEMORY_STORE``, else the one in the home directory.
+        The default is the store of the command line: the one in ``SESSION_MEMORY_STORE``, else
+        in the configuration, else in the home directory.
 
         With ``durability="full"``, every operation that returned survives a power cut. With
         ``"normal"``, a power cut may lose the last operations; a killed process loses nothing.
@@ -52,7 +52,7 @@ class SessionStore(
         if durability not in DURABILITIES:
             hint = f"Choose one of: {', '.join(DURABILITIES)}"
             raise StoreError(f"unknown durability {short_repr(durability)}", hint)
-        where = path if path is not None else os.environ.get("SESSION_MEMORY_STORE") or DEFAULT
+        where = path if path is not None else default_store()
         db = connect(place_of(where), durability=durability)
         try:
             migrate(db, now_ms())

@@ -101,6 +101,7 @@ class AsyncMemory:
     patterns = _awaited(Memory.patterns)
     lessons = _awaited(Memory.lessons)
     skills = _awaited(Memory.skills)
+    retain = _awaited(Memory.retain)
     verify = _awaited(Memory.verify)
     backup = _awaited(Memory.backup)
     export = _awaited(Memory.export)

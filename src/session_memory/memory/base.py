@@ -37,7 +37,7 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
     from session_memory.config import default_store
     from session_memory.store.address import expanded
 
-    return expanded(str(store) if store else default_store(config()))
+    return expanded(str(store) if store else default_store(config))
 
 
 def without_secrets(answer: T) -> T:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from session_memory.collect.sync_report import ReadProgress
     from session_memory.collect.watch import Watch
     from session_memory.memory.follow import Follow
+    from session_memory.memory.retention import RetainResult
 
 Roots = Iterable[str | Path]
 DEMO_HOST = "demo"
@@ -43,10 +44,12 @@ class Operations(OpenMemory):
         ``roots`` are directories to look in, instead of those of the configuration and the
         agents' default ones. ``redact`` masks secrets before anything is kept, as the setting of
         that name does. ``progress`` is called with the bytes to read and those that were read.
+        Afterwards retention runs if it is due, as the configuration says.
         """
         import msgspec
 
         from session_memory.collect.sync import sync
+        from session_memory.memory.retention import run_due_retention
 
         config = self.config
         if redact:
@@ -54,9 +57,9 @@ class Operations(OpenMemory):
         where = self._roots(roots, flavors)
         if not dry_run:
             self._complete_index()
-        return SyncResult.of(
-            sync(self.store, config, where, progress=progress, dry_run=dry_run, host=host)
-        )
+        outcome = sync(self.store, config, where, progress=progress, dry_run=dry_run, host=host)
+        retention = None if dry_run else run_due_retention(self.store, config)
+        return SyncResult.of(outcome, retention)
 
     def sync_demo(self) -> SyncResult:
         """Collect the demo sessions that come with the package, whatever the configuration
@@ -124,6 +127,19 @@ class Operations(OpenMemory):
             )
 
         return Follow(watch, idle=idle)
+
+    def retain(self, *, dry_run: bool = False, archive: bool | None = None) -> "RetainResult":
+        """Bring the store within the bounds of the configuration: evict the raw of old sessions.
+
+        ``archive=False`` drops the raw instead of archiving it; None leaves that to the
+        configuration.
+        """
+        from session_memory.memory.retention import RetainResult, run_retention
+        from session_memory.views.retention import expiry
+
+        outcome = run_retention(self.store, self.config, dry_run=dry_run, archive=archive)
+        soon = tuple(expiry(self.store, self.config))
+        return RetainResult(outcome=outcome, expiry=soon, dry_run=dry_run)
 
     def verify(
         self, sample: int = 20, *, on_source: Callable[[int], None] = lambda size: None

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from session_memory.collect.discover import Root
     from session_memory.collect.sync_report import SyncOutcome
     from session_memory.learn.analyze import Analyzed
+    from session_memory.memory.retention import DueRetention
     from session_memory.retain.verification import VerifyReport
 
 
@@ -31,7 +32,8 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync did. The first four figures count sources, and ``discovered`` is the sum of the
     next three. ``problems`` are all that are open, ``new_problems`` those of this run.
     ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
-    the agent deleted since the last sync, ``roots`` are the directories that were looked in."""
+    the agent deleted since the last sync, ``roots`` are the directories that were looked in,
+    ``retention`` is what was evicted afterwards."""
 
     discovered: int
     ingested: int
@@ -46,15 +48,17 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     vanished: int
     changed: tuple[str, ...]
     roots: "tuple[Root, ...]"
+    retention: "DueRetention | None" = None
 
     @classmethod
-    def of(cls, outcome: "SyncOutcome") -> "SyncResult":
+    def of(cls, outcome: "SyncOutcome", retention: "DueRetention | None" = None) -> "SyncResult":
         return cls(
             **msgspec.structs.asdict(outcome.report),
             new_problems=outcome.new_problems,
             vanished=outcome.vanished,
             changed=tuple(outcome.touched),
             roots=tuple(outcome.roots),
+            retention=retention,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""Retention on the command line: what a run did in a few sentences, and the run after a sync."""
+"""What retention did, in a few sentences."""
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
@@ -10,6 +9,7 @@ from session_memory.views.figures import plural, size
 if TYPE_CHECKING:
     from session_memory.collect.watch_events import Happening
     from session_memory.config import Config
+    from session_memory.memory.retention import DueRetention
     from session_memory.retain.retention_run import RetentionOutcome
     from session_memory.store import Store
 
@@ -19,39 +19,6 @@ WHY = {
     "hard cap": "over the hard cap, analyzed first",
     "data loss": "over the hard cap and never analyzed: DATA LOSS",
 }
-
-
-def run_retention(
-    store: "Store", config: "Config", *, dry_run: bool = False, archived: bool | None = None
-) -> "RetentionOutcome":
-    """One run; what has to be analyzed at the hard cap is analyzed now."""
-    from session_memory.core.time import now_ms
-    from session_memory.learn.analyze import analyze
-    from session_memory.retain import lake
-    from session_memory.retain.retention_run import retain
-
-    store.own_prices = lambda: config.prices
-    with nullcontext() if dry_run else store.db.operation_lock(shared=False):
-        if not dry_run:
-            _renew_lake(store, lake.place(store, config))
-        return retain(
-            store,
-            config,
-            now_ms(),
-            lambda uids: analyze(store, uids),
-            dry_run=dry_run,
-            archived=archived,
-        )
-
-
-def _renew_lake(store: "Store", directory: Any) -> None:
-    """Whoever has a lake wants the events in it before they go."""
-    from importlib.util import find_spec
-
-    from session_memory.retain import lake
-
-    if lake.is_there(directory) and find_spec("pyarrow") is not None:
-        lake.export(store, directory)
 
 
 def remark_evicted(settings: Settings, store: "Store") -> None:
@@ -97,45 +64,36 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
     return lines
 
 
-def after_sync(store: "Store", config: "Config", *, failed: bool) -> list[str]:
-    """Retention once a day, after a sync; what there is to say about it, and about logs that
-    could not be read and will be deleted soon."""
-    return [*_due_retention(store, config), *(_at_risk(store, config) if failed else [])]
-
-
 def retain_beside(settings: Settings, config: "Config", happening: "Happening") -> None:
-    """The same beside a watch, whenever it has looked at everything."""
+    """Run retention beside a watch, when it is due, after the watch has looked at everything."""
     from session_memory.collect.watch_events import Synced
     from session_memory.core.errors import StoreError
+    from session_memory.memory.retention import run_due_retention
 
     if not (isinstance(happening, Synced) and happening.whole):
         return
     try:
         with settings.opened(config) as store:
-            lines = _due_retention(store, config)
+            lines = due_retention_lines(run_due_retention(store, config))
     except StoreError as error:
-        # The watch itself says what is wrong with the store, and waits for it.
+        # The watch itself reports what is wrong with the store, and waits for it.
         lines = [f"Retention did not run: {error}."]
     for line in lines:
         remark(settings, line)
 
 
-def _at_risk(store: "Store", config: "Config") -> list[str]:
+def at_risk_lines(store: "Store", config: "Config") -> list[str]:
+    """Logs that could not be read and that their agent will delete soon."""
     from session_memory.views.retention import expiry, expiry_lines
 
     return list(expiry_lines([one for one in expiry(store, config) if one.at_risk]))
 
 
-def _due_retention(store: "Store", config: "Config") -> list[str]:
-    from session_memory.core.errors import SessionMemoryError
-    from session_memory.core.time import now_ms
-
-    limits = config.retention
-    if not limits.after_sync or not store.retention.is_due(now_ms()):
+def due_retention_lines(due: "DueRetention") -> list[str]:
+    """What retention after a sync evicted, or why it failed; nothing if there is no news."""
+    outcome = due.outcome
+    if due.error is not None:
+        return [f"Retention did not run: {due.error}."]
+    if outcome is None or not (outcome.gone or outcome.report.over_hard_cap):
         return []
-    try:
-        outcome = run_retention(store, config)
-    except (SessionMemoryError, OSError) as error:
-        # The sync itself went well; what did not is said, and tried again the next time.
-        return [f"Retention did not run: {error}."]
-    return retention_sentences(outcome) if outcome.gone or outcome.report.over_hard_cap else []
+    return retention_sentences(outcome)

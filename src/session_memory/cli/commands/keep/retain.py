@@ -36,26 +36,19 @@ SHOWN = 20
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool) -> None:
-    from session_memory.cli.lines.retention import retention_sentences, run_retention
+    from session_memory.cli.lines.retention import retention_sentences
     from session_memory.core.time import now_ms
-    from session_memory.views.retention import expiry, expiry_lines, retention_status
+    from session_memory.views.retention import expiry_lines, retention_status
 
-    config = settings.configuration()
-    archived = False if without_archive else None
     if without_archive and not (yes or dry_run):
         click.confirm("The raw of what is evicted will be gone for good. Go on?", abort=True)
-    with settings.opened(config) as store:
-        outcome = run_retention(store, config, dry_run=dry_run, archived=archived)
-        soon = expiry(store, config)
-        state = retention_status(store, config, now_ms())
+    with settings.memory() as memory:
+        result = memory.retain(dry_run=dry_run, archive=False if without_archive else None)
+        state = retention_status(memory.store, memory.config, now_ms())
     if settings.as_json:
-        import msgspec
-
-        told = {**msgspec.to_builtins(outcome.report), "dry_run": dry_run}
-        gone = msgspec.to_builtins(outcome.gone)
-        lists = {"evicted": _timed(gone), "expiry": msgspec.to_builtins(soon)}
-        print_json({**told, "archive": outcome.archive, **lists})
+        print_json(result.to_dict())
         return
+    outcome, soon = result.outcome, list(result.expiry)
     if settings.quiet:
         return
     caps = f"{size(state.soft_cap)}, at most {size(state.hard_cap)}"
@@ -79,12 +72,6 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
         print_lines(table(columns, rows, terminal_width()))
         if len(outcome.gone) > SHOWN:
             click.echo(f"… and {len(outcome.gone) - SHOWN:,} more; all of them with --json")
-
-
-def _timed(gone: list[dict[str, object]]) -> list[dict[str, object]]:
-    from session_memory.core.time import format_time
-
-    return [{**one, "last_at": format_time(int(str(one["last_at"])))} for one in gone]
 
 
 def _day(moment: int) -> str:

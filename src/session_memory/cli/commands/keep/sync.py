@@ -53,7 +53,7 @@ def command(
     from session_memory.cli.kit.progress import progress
     from session_memory.cli.lines.analysis import run_analysis
     from session_memory.cli.lines.indexing import make_index_whole
-    from session_memory.cli.lines.retention import after_sync
+    from session_memory.cli.lines.retention import at_risk_lines, due_retention_lines
 
     settings: Settings = ctx.obj
     with _memory(settings, dry_run) as memory:
@@ -69,7 +69,10 @@ def command(
         analysis = run_analysis(settings, memory) if analyze and not dry_run else None
         _show(settings, memory.store, result, analysis, dry_run=dry_run, is_demo=is_demo)
         if not (dry_run or is_demo):
-            for line in after_sync(memory.store, memory.config, failed=bool(result.failed)):
+            lines = due_retention_lines(result.retention) if result.retention else []
+            if result.failed:
+                lines += at_risk_lines(memory.store, memory.config)
+            for line in lines:
                 remark(settings, line)
     if not is_demo and (result.failed or result.new_problems):
         ctx.exit(PROBLEMS)
