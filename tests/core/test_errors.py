@@ -10,6 +10,7 @@ from session_memory.core import errors, lesson_errors
 from session_memory.core.errors import (
     AdapterError,
     AdapterFailed,
+    AdapterUnusable,
     AmbiguousSession,
     ArchiveError,
     CannotFold,
@@ -101,6 +102,7 @@ EXAMPLES = (
     SourceUnreadable("/a/log.jsonl", "permission denied"),
     AdapterError("it broke"),
     UnknownFlavor("cloude", near=["claude"]),
+    AdapterUnusable("toy", "no adapter is installed for it"),
     AdapterFailed("toy", ImportError("no module named toys"), "/a/log.jsonl"),
     ConfigError("no such key: roots"),
     LessonError("it broke"),

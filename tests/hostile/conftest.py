@@ -16,7 +16,7 @@ from session_memory.collect.sync import sync
 from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import rebuild
+from session_memory.derive.rebuilding import rebuild
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.verification import verify
 from session_memory.store.store import Store, open_store

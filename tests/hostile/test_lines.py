@@ -16,7 +16,7 @@ from session_memory.collect.discover import Root
 from session_memory.collect.sync import sync
 from session_memory.config import Config
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import rebuild
+from session_memory.derive.rebuilding import rebuild
 from session_memory.store.store import open_store
 
 from .conftest import HOST, Memory, assert_sound, collect, run_child

@@ -22,7 +22,7 @@ from session_memory.core.time import now_ms
 from session_memory.demo import demo_home
 from session_memory.derive import reindex as reindexing
 from session_memory.derive.bodies import Bodies
-from session_memory.derive.derivation import rebuild
+from session_memory.derive.rebuilding import rebuild
 from session_memory.derive.reindex import docs_of, ensure_index, reindex
 from session_memory.retain.portable_file import export_store, import_store
 from session_memory.retain.verification import verify

@@ -8,14 +8,16 @@ import pytest
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
 from session_memory.config import Config
+from session_memory.derive.raw_records import parsed_ref
 from session_memory.store import Store
 from session_memory.testing.collecting import new_store
-from session_memory.views.payloads import decoded, parse_ref
+from session_memory.views.payloads import decoded
 from session_memory.views.session import EventSelection, show_session
 
 
 def test_a_reference_names_source_place_and_length() -> None:
-    assert parse_ref("0123abcd@100+25#3") == ("0123abcd", 100, 25)
+    assert parsed_ref("0123abcd@100+25#3") == ("0123abcd", 100, 25, 3)
+    assert parsed_ref("") == ("", 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What there is to read: the sources of every enabled adapter, below their roots."""
+"""Finding sources: the files of every enabled agent, below their roots."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.registry import agent, agent_or_substitute, flavors
+from session_memory.adapters.registry import agent, agent_or_substitute, agents
 from session_memory.config import Config, home
-from session_memory.core.errors import SourceUnreadable
+from session_memory.core.errors import AdapterFailed, SourceUnreadable
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -38,33 +39,59 @@ def roots(
         if not root.exists():
             raise SourceUnreadable(str(root), "there is no such directory")
     found = []
-    for flavor in only or flavors():
+    for flavor in only or loadable_flavors():
         source = config.source(flavor)
         if not source.enabled and not only:
             continue
-        told = given or tuple(Path(root).expanduser() for root in source.roots)
-        places = told or agent(flavor).roots(environ, home(environ))
-        # Where one is only another name of another, a link say, the first name stands for both.
+        named = given or tuple(Path(root).expanduser() for root in source.roots)
+        places = named or default_roots(agent(flavor), environ)
+        # Two names may lead to one directory, through a link. The first name is taken.
         once = {place.resolve(): place.absolute() for place in reversed(places)}
         for place in reversed(once.values()):
-            found.append(Root(flavor, place, place.exists(), not told))
+            found.append(Root(flavor, place, place.exists(), not named))
     return found
 
 
+def default_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
+    """Where an agent says that it keeps its logs; nowhere if asking it fails."""
+    try:
+        return list(adapter.roots(environ, home(environ)))
+    except Exception:
+        # `adapter_problems` reports it.
+        return []
+
+
+def loadable_flavors() -> list[str]:
+    """Every flavor whose adapter can be loaded."""
+    return [adapter.flavor for adapter in agents()]
+
+
 def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
-    """Every source below ``where`` once, leaving out what the configuration leaves out."""
+    """Every source below ``where`` once, without what the configuration excludes.
+
+    An adapter that fails ends the search below its root; that is a problem of the root.
+    """
     seen: set[str] = set()
     for root in where:
         if not root.exists:
             continue
-        glob = config.source(root.flavor).glob
-        adapter = agent(root.flavor)
-        for ref in adapter.discover(root.path):
-            path = str(ref.path)
-            if path not in seen and not config.excludes(path, adapter.directory_fits):
-                seen.add(path)
-                if _fits(path, glob):
-                    yield Discovered(root.flavor, ref)
+        try:
+            for ref in _below(config, root, seen):
+                yield Discovered(root.flavor, ref)
+        except Exception as error:
+            failure = AdapterFailed(root.flavor, error, str(root.path))
+            yield Discovered(root.flavor, Unlisted(root.path / "*", str(failure)))
+
+
+def _below(config: Config, root: Root, seen: set[str]) -> Iterator[SourceRef | Unlisted]:
+    glob = config.source(root.flavor).glob
+    adapter = agent(root.flavor)
+    for ref in adapter.discover(root.path):
+        path = str(ref.path)
+        if path not in seen and not config.excludes(path, adapter.directory_fits):
+            seen.add(path)
+            if _fits(path, glob):
+                yield ref
 
 
 def present_paths(config: Config, where: list[Root]) -> set[Path]:

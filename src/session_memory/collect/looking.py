@@ -15,6 +15,7 @@ from session_memory.collect.native import Stat, database_stat, dump_of
 from session_memory.collect.run_context import RunContext
 from session_memory.core.roles import LOG, TIMELINE
 from session_memory.core.text import escaped
+from session_memory.derive.readers import reader_of
 
 
 class Looking:
@@ -94,6 +95,9 @@ class Looking:
             row = msgspec.structs.replace(fresh, id=row.id, uid=row.uid)
         if stat.matches(row) and not row.vanished:
             return None
+        if problem := reader_of(row).problem:
+            # Where the newer adapter left off, an older one could not go on.
+            raise OSError(problem)
         return ReadTask(flavor, ref, row, stat, is_new=False)
 
 

@@ -5,11 +5,14 @@ Nothing is written here, so the database is not locked while a source is read.
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import Cursor, Record
+from session_memory.adapters.agent import Dump
+from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.registry import agent
 from session_memory.collect.batches import Chunk, ReadTask
 from session_memory.collect.evicted_sources import EvictedSources
@@ -38,6 +41,7 @@ from session_memory.collect.native import (
     unpacked,
 )
 from session_memory.collect.run_context import RunContext
+from session_memory.core.errors import AdapterFailed, SessionMemoryError
 from session_memory.core.roles import LOGS, SPILL
 from session_memory.derive.forgotten import blanked
 from session_memory.derive.ingest import repo_of
@@ -57,7 +61,7 @@ class SourceReading:
 
     def chunks(self, task: ReadTask) -> Iterator[Chunk]:
         """What is new in a source. The last chunk carries the file's size and times."""
-        place, dump = task.ref.place, dump_of(task.flavor)
+        place, dump = task.ref.place, _dump(task)
         if dump is not None:
             # Taken before the copy: what is written meanwhile is noticed by the next sync.
             task.stat = database_stat(place)
@@ -105,8 +109,9 @@ class SourceReading:
             return False
         head = os.pread(file.fileno(), HEAD, 0)
         piece = FilePiece(0, head, head.rfind(b"\n") + 1)
-        records = agent(task.flavor).read(MemorySource(task.ref, piece), Cursor())
-        cwd = next((record.cwd for _, record in records if record.cwd), None)
+        with adapter_failures(task):
+            records = agent(task.flavor).read(MemorySource(task.ref, piece), Cursor())
+            cwd = next((record.cwd for _, record in records if record.cwd), None)
         return config.excludes_repo(repo_of(cwd))
 
     def _begin_generation(self, task: ReadTask) -> None:
@@ -160,14 +165,16 @@ class SourceReading:
         read = agent(task.flavor).read
         if piece.giant:
             begin = Cursor(piece.offset + len(piece.data) - piece.giant, cursor.state)
-            cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))
+            with adapter_failures(task):
+                cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))
             return [record], cursor
         begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
         records, last = [], begin
-        # Only the last cursor is kept: each may hold as much as an adapter must remember.
-        for cursor, record in read(MemorySource(task.ref, piece), begin):
-            records.append(record)
-            last = cursor
+        with adapter_failures(task):
+            # Only the last cursor is kept: each may hold as much as an adapter must remember.
+            for cursor, record in read(MemorySource(task.ref, piece), begin):
+                records.append(record)
+                last = cursor
         return records, last
 
     # ------------------------------------------------------------ documents and spilled bodies
@@ -220,3 +227,27 @@ class SourceReading:
 def _tail(file: BinaryIO, end: int) -> str:
     """The hash of the last bytes before ``end``, by which a grown file is recognized."""
     return tail_hash(os.pread(file.fileno(), min(TAIL, end), max(end - TAIL, 0)))
+
+
+@contextmanager
+def adapter_failures(task: ReadTask) -> Iterator[None]:
+    """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
+    try:
+        yield
+    except (OSError, SessionMemoryError):
+        raise
+    except Exception as error:
+        raise AdapterFailed(task.flavor, error, str(task.ref.path)) from error
+
+
+def _dump(task: ReadTask) -> Dump | None:
+    """The agent's ``dump``, its exceptions named; None for an agent without databases."""
+    dump = dump_of(task.flavor)
+    if dump is None:
+        return None
+
+    def lines(database: Path, ref: SourceRef) -> Iterator[bytes]:
+        with adapter_failures(task):
+            yield from dump(database, ref)
+
+    return lines

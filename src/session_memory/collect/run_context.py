@@ -3,7 +3,7 @@
 import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.registry import agent
+from session_memory.adapters.registry import agent_or_substitute
 from session_memory.collect.batches import ReadTask
 from session_memory.collect.sync_report import NewProblem, ReadProgress, SyncOutcome, SyncReport
 from session_memory.config import Config
@@ -66,7 +66,7 @@ class RunContext:
             session=escaped(ref.session),
             agent=escaped(ref.agent),
             generation=generation,
-            adapter_version=agent(flavor).version,
+            adapter_version=agent_or_substitute(flavor).version,
             discovered_at=self.now,
         )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.batches import Batches, ReadTask
 from session_memory.collect.discover import Root
+from session_memory.collect.doctor import adapter_problems
 from session_memory.collect.evicted_sources import EvictedSources
 from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.looking import Looking
@@ -20,6 +21,7 @@ from session_memory.collect.reading import SourceReading
 from session_memory.collect.run_context import RunContext
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
 from session_memory.config import Config, this_host
+from session_memory.core.errors import AdapterFailed
 from session_memory.core.text import escaped
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.reindex import ensure_index
@@ -51,6 +53,7 @@ def sync(
             run.read()
     run.outcome.report.seconds = round(time.perf_counter() - started, 3)
     run.outcome.roots = where
+    run.outcome.broken_adapters = adapter_problems(config)
     return run.outcome
 
 
@@ -166,8 +169,8 @@ class Sync:
         try:
             for chunk in self.reading.chunks(task):
                 batches.add(chunk)
-        except OSError as error:
-            reason = error.strerror or str(error)
+        except (OSError, AdapterFailed) as error:
+            reason = getattr(error, "strerror", None) or str(error)
             self.context.fail(task.flavor, task.ref, reason, counted=task.counted)
             return
         if task.counted:

@@ -36,6 +36,7 @@ class SyncOutcome(msgspec.Struct, kw_only=True):
 
     ``touched`` holds the sessions that were written to, each with the number of events it had
     before. ``problems_found`` holds the first new problems; ``new_problems`` counts all of them.
+    ``broken_adapters`` names the adapters that could not be used, each with the reason.
     """
 
     report: SyncReport
@@ -45,6 +46,7 @@ class SyncOutcome(msgspec.Struct, kw_only=True):
     vanished: int = 0
     roots: list[Root] = []
     by_flavor: dict[str, int] = {}
+    broken_adapters: dict[str, str] = {}
 
 
 class ReadProgress:

@@ -1,24 +1,24 @@
-"""Which variables of the environment decide where agents keep their logs."""
+"""Which environment variables decide where agents keep their logs."""
 
 import os
 from collections.abc import Iterator, Mapping
 
 from session_memory.adapters.registry import agents
-from session_memory.config import home
+from session_memory.collect.discover import default_roots
 
 
 def deciding_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Those that are set, except the home directory itself.
+    """The ones that are set, except the home directory itself.
 
-    Only the adapters know their names, so we listen to what they ask for.
+    Only the adapters know their names, so every variable that an adapter asks for is recorded.
     """
-    heard = _Listening(environ)
+    asked = _RecordedEnvironment(environ)
     for agent in agents():
-        agent.roots(heard, home(environ))
-    return {name: environ[name] for name in sorted(heard.names - {"HOME"}) if name in environ}
+        default_roots(agent, asked)
+    return {name: environ[name] for name in sorted(asked.names - {"HOME"}) if name in environ}
 
 
-class _Listening(Mapping[str, str]):
+class _RecordedEnvironment(Mapping[str, str]):
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self.names: set[str] = set()

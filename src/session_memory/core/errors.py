@@ -38,6 +38,7 @@
     │   └── SourceUnreadable
     ├── AdapterError
     │   ├── UnknownFlavor
+    │   ├── AdapterUnusable
     │   └── AdapterFailed
     ├── ConfigError
     ├── CannotResume           no agent can continue this session
@@ -377,6 +378,16 @@ class UnknownFlavor(AdapterError):
 
     def __init__(self, flavor: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no adapter for {short_repr(flavor)}", did_you_mean(near))
+
+
+class AdapterUnusable(AdapterError):
+    """Sessions of this flavor cannot be derived anew: their adapter is missing, old or broken."""
+
+    hint = "Install the package that brings the adapter, or a newer one, and run it again."
+
+    def __init__(self, flavor: str, problem: str) -> None:
+        self.flavor = flavor
+        super().__init__(f"sessions of {flavor} cannot be read from the raw: {problem}")
 
 
 _LONGEST_REASON = 300

@@ -1,7 +1,7 @@
-"""What was said, thought, called and printed: the whole text of events, out of the raw.
+"""The whole text of events, read from the raw: what was said, thought, called and printed.
 
-Events keep a line of it. The adapter of today reads the record again, so a body is as good as the
-newest adapter, and nothing is stored twice.
+An event keeps one line of its text. The installed adapter reads the record again, so nothing is
+stored twice, and a newer adapter gives better texts.
 """
 
 import io
@@ -10,22 +10,21 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from session_memory.adapters import neutral
 from session_memory.adapters.base import Cursor, NativeEvent, Record
-from session_memory.adapters.registry import agent
 from session_memory.adapters.words import words_of
-from session_memory.core.roles import LOGS
+from session_memory.core.errors import AdapterFailed
 from session_memory.core.schema import SessionEvent
 from session_memory.derive.identity import key_in, stem_of
+from session_memory.derive.raw_records import RawRecords, RecordPlace, place_of
 from session_memory.derive.raw_source import RawSource, stored_records
-from session_memory.derive.tables import is_table
-from session_memory.store.live_rows import LiveRows
-from session_memory.store.record_keys import event_uid
+from session_memory.derive.readers import note_substitute, reader_of
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 
 class Body(msgspec.Struct, frozen=True):
-    """``text`` is all there is to read; ``arguments`` is what a call was given, as it was."""
+    """The whole text of an event. ``arguments`` is what a call was given, as the log has it."""
 
     text: str = ""
     arguments: Any = None
@@ -34,42 +33,28 @@ class Body(msgspec.Struct, frozen=True):
 NOTHING = Body()
 
 
-def bodies(store: Store, uid: str) -> Iterator[tuple[str, Body]]:
-    """``(event_uid, body)`` of every event in the session's own sources, in their order.
-
-    What a source repeats of another session or of itself comes again.
-    """
-    row = store.sessions.row(uid)
-    if row is None:
-        return
-    for source in store.sources.read_by(row.id):
-        if source.role in LOGS:
-            for key, block, body in bodies_in(store, source, row.native_id):
-                yield event_uid(key, block), body
-
-
 def bodies_in(store: Store, source: SourceRow, native: str) -> Iterator[tuple[bytes, int, Body]]:
     """``(record, block, body)`` of a session's events in one source. A message in chunks is one."""
-    stem, waiting = stem_of(source), _Waiting()
+    stem, waiting = stem_of(source), _OpenRecord()
     for record in stored_records(store, source):
         if record.session != native or record.problem is not None:
             continue
         if record.continues:
             waiting.texts.append(record.text)
         elif record.events:
-            yield from waiting.told()
-            waiting = _Waiting(record, key_in(stem, record))
-    yield from waiting.told()
+            yield from waiting.bodies()
+            waiting = _OpenRecord(record, key_in(stem, record))
+    yield from waiting.bodies()
 
 
-class _Waiting:
-    """A record whose last event may go on in the next ones."""
+class _OpenRecord:
+    """A record whose last event may continue in the next records."""
 
     def __init__(self, record: Record | None = None, key: bytes = b"") -> None:
         self.record, self.key = record, key
         self.texts: list[str] = []
 
-    def told(self) -> Iterator[tuple[bytes, int, Body]]:
+    def bodies(self) -> Iterator[tuple[bytes, int, Body]]:
         events = self.record.events if self.record is not None else []
         for block, event in enumerate(events):
             more = self.texts if block == len(events) - 1 else []
@@ -81,68 +66,61 @@ def _body(event: NativeEvent, more: list[str]) -> Body:
 
 
 class Bodies:
-    """Single events of a session; neighbours usually lie in the pack that was read last."""
+    """The bodies of single events of a session."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._sources: dict[str, SourceRow | None] = {}
-        self._window: tuple[str, int, bytes] = ("", 0, b"")
-        self._record: tuple[str, int, int] = ("", 0, 0)
+        self._records = RawRecords(store)
+        self._place: tuple[str, int, int] = ("", 0, 0)
         self._bodies: list[Body] = []
 
     def of(self, event: SessionEvent) -> Body:
         """Empty once the raw was evicted."""
-        source, place, length, block = _parsed(event.payload_ref or "")
-        return self.at(source, place, length, block)
+        return self.at(*place_of(event))
 
-    def at(self, source: str, place: int, length: int, block: int) -> Body:
-        where = (source, place, length)
-        if where != self._record:
-            self._record, self._bodies = where, self._read(source, place, length)
+    def at(self, source: str, offset: int, length: int, block: int) -> Body:
+        where = (source, offset, length)
+        if where != self._place:
+            self._bodies = self._read(RecordPlace(source, offset, length, 0))
+            self._place = where
         return self._bodies[block] if block < len(self._bodies) else NOTHING
 
-    def _read(self, uid: str, place: int, length: int) -> list[Body]:
-        if uid not in self._sources:
-            self._sources[uid] = self._store.sources.by_uid(uid)
-        row = self._sources[uid]
+    def _read(self, place: RecordPlace) -> list[Body]:
+        row = self._records.source(place.source)
         if row is None:
             return []
-        data = self._bytes(row, place, length)
-        found = [told for _, told in agent(row.flavor).read(_Piece(row, data), Cursor())]
-        events = next((record.events for record in found if record.events), [])
-        more = [record.text for record in found if record.continues]
+        data = self._records.at(place)
+        records = self._translated(row, data)
+        events = next((record.events for record in records if record.events), [])
+        more = [record.text for record in records if record.continues]
         last = len(events) - 1
         return [_body(one, more if at == last else []) for at, one in enumerate(events)]
 
-    def _bytes(self, row: SourceRow, place: int, length: int) -> bytes:
-        if is_table(row) and not row.kept:
-            return LiveRows(self._store.db).line_at(row.session, place)
-        known, start, data = self._window
-        if known != row.uid or not start <= place <= place + length <= start + len(data):
-            start, data = place, self._store.raw.from_place(row.id, place)
-            if len(data) < length:
-                return self._store.raw.record(row.id, place, length)
-            self._window = (row.uid, start, data)
-        return data[place - start : place - start + length]
+    def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
+        """The records in ``data``; read without knowing the agent where its adapter fails."""
+        reader, problem = reader_of(row), ""
+        try:
+            records = [record for _, record in reader.read(_RecordBytes(row, data), Cursor())]
+            problem = reader.problem
+        except Exception as error:
+            # Whatever an adapter does, the text of its sessions can still be shown.
+            records = [record for _, record in neutral.read(_RecordBytes(row, data), Cursor())]
+            problem = str(AdapterFailed(row.flavor, error))
+        if problem:
+            note_substitute(self._store, row.flavor, problem)
+        return records
 
 
-class _Piece:
-    """One record, for an adapter to read."""
+class _RecordBytes:
+    """One record, as an adapter reads it."""
 
     def __init__(self, row: SourceRow, data: bytes) -> None:
         self.ref = RawSource.ref_of(row)
-        # A session in one file is named by its lines; what stands alone must not wait for more.
+        # The log of a subagent may be named by its lines: an adapter holds lines back until one
+        # names the session. A single record must not wait for others, so it gets a name.
         if not self.ref.session and self.ref.agent:
             self.ref = msgspec.structs.replace(self.ref, session=" ")
         self._data = data if data.endswith(b"\n") else data + b"\n"
 
     def open(self, offset: int) -> BinaryIO:
         return io.BytesIO(self._data[offset:])
-
-
-def _parsed(ref: str) -> tuple[str, int, int, int]:
-    """``<source uid>@<offset>+<length>#<block>``."""
-    source, _, rest = ref.partition("@")
-    place, _, rest = rest.partition("+")
-    length, _, block = rest.partition("#")
-    return source, int(place or 0), int(length or 0), int(block or 0)

@@ -1,23 +1,22 @@
-"""Deriving sessions anew from the raw: who owns copied history, and a rebuild of everything.
+"""Deriving sessions anew from the raw, and deciding who owns copied history.
 
 Sessions that share records are derived together, in one transaction, with all they hold in view:
 what comes out depends on the raw alone, never on the order in which files were found.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
-from itertools import islice
 
 import msgspec
 
 from session_memory.adapters.base import Record
-from session_memory.adapters.registry import agent
+from session_memory.core.errors import AdapterFailed, AdapterUnusable
 from session_memory.core.roles import LOGS
 from session_memory.derive.facts import base_of, is_told, told_parent
 from session_memory.derive.ingest import DomainOf, Ingest, name_parent
-from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
+from session_memory.derive.readers import note_substitute
 from session_memory.derive.settle import SettleState
 from session_memory.derive.writing import SessionWriting, key_of, usage_in
 from session_memory.store.record_keys import record_key
@@ -32,16 +31,26 @@ HELD_IN_MEMORY = 16 * 1024 * 1024
 
 
 def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
-    """Derive every session that is marked stale, with those it shares with; says how many."""
-    derived = 0
-    while stale := store.sessions.stale():
+    """Derive every session that is marked stale, with those it shares with; returns how many.
+
+    Sessions that no adapter can read keep their events and stay stale; `readers.substituted` names
+    them.
+    """
+    derived, left = 0, set[int]()
+    while stale := [session_id for session_id in store.sessions.stale() if session_id not in left]:
         with store.transaction():
             cluster = derive_closure(store, stale[0])
             derivation = Derivation(store, cluster, now, domain_of)
-            while strangers := derivation.strangers():
-                store.sessions.set_sharing({(cluster[0], other) for other in strangers})
-                cluster = derive_closure(store, cluster[0])
-                derivation = Derivation(store, cluster, now, domain_of)
+            try:
+                while strangers := derivation.strangers():
+                    store.sessions.set_sharing({(cluster[0], other) for other in strangers})
+                    cluster = derive_closure(store, cluster[0])
+                    derivation = Derivation(store, cluster, now, domain_of)
+            except (AdapterUnusable, AdapterFailed) as failure:
+                # Everything is read before anything is dropped, so nothing is lost here.
+                note_substitute(store, failure.flavor, str(failure))
+                left.update(cluster)
+                continue
             derivation.run()
         derived += len(cluster)
     return derived
@@ -325,39 +334,6 @@ class Owners:
         parents = {index: uids.get(told_parent(self._rows[index]) or "") for index in holders}
         named = {parent for parent in parents.values() if parent is not None}
         return sorted(index for index in named if parents[index] is None) or sorted(named)
-
-
-def rebuild(
-    store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
-) -> int:
-    """Drop everything derived and make it again from the raw, in one transaction."""
-    with store.db.operation_lock(shared=True), store.transaction():
-        sources = store.sources.every()
-        store.drop_all_derived()
-        ingest = Ingest(store, now, domain_of)
-        evicted = store.retention.evicted()
-        for source in sources:
-            on_source(source)
-            if source.id not in evicted:
-                reread(store, ingest, source, now)
-        derive_stale(store, now, domain_of)
-        store.sessions.drop_orphans()
-    return len(sources)
-
-
-def reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
-    """Ingest a source from its raw; versions of a document follow each other as they did."""
-    counts = LineCounts()
-    records = stored_records(store, source)
-    for batch in iter(lambda: list(islice(records, BATCH)), []):
-        counts.add(batch)
-        store.problems.add(source.id, problems_in(batch), now)
-        ingest.add(source, batch)
-    source.lines = source.lenient = 0
-    source.bookkeeping = "{}"
-    source.adapter_version = agent(source.flavor).version
-    counts.add_to(source)
-    store.sources.save(source)
 
 
 def _taken_back_to(record: Record) -> int:

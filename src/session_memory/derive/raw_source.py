@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.adapters.registry import agent
+from session_memory.core.errors import AdapterFailed, SessionMemoryError
+from session_memory.derive.readers import refuse_unusable
 from session_memory.derive.tables import is_table, opened_table
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 
 class RawSource:
-    """The bytes we kept of a source; the agent's own file may be long gone."""
+    """The bytes that the store keeps of a source. The agent's own file may be deleted."""
 
     def __init__(self, store: Store, row: SourceRow) -> None:
         self.ref = self.ref_of(row)
@@ -24,13 +25,22 @@ class RawSource:
         return SourceRef(Path(row.path), row.role, row.home_path, row.session, row.agent)
 
     def open(self, offset: int) -> BinaryIO:
-        # A copy of a live session's rows, made to compare them, is kept like any other raw.
+        # ``verify`` copies the rows of a live session; the copy is kept like any other raw.
         if is_table(self._row) and not self._row.kept:
             return opened_table(self._store, self._row, offset)
         return self._store.raw.open(self._row.id, offset)
 
 
 def stored_records(store: Store, row: SourceRow) -> Iterator[Record]:
-    """Every record of a stored source, translated by the adapter of today."""
-    for _, record in agent(row.flavor).read(RawSource(store, row), Cursor()):
-        yield record
+    """Every record of a stored source, translated by the installed adapter.
+
+    Raises ``AdapterError`` when there is no adapter, when it is too old, or when it fails.
+    """
+    reader = refuse_unusable(row)
+    try:
+        for _, record in reader.read(RawSource(store, row), Cursor()):
+            yield record
+    except SessionMemoryError:
+        raise
+    except Exception as error:
+        raise AdapterFailed(row.flavor, error, row.path) from error

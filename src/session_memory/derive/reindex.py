@@ -9,9 +9,10 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 
-from session_memory.core.errors import IndexTaken, StoreBusy
+from session_memory.core.errors import AdapterError, IndexTaken, StoreBusy
 from session_memory.core.roles import LOGS
 from session_memory.derive.bodies import Bodies, bodies_in
+from session_memory.derive.readers import note_substitute
 from session_memory.store.hits import Hits
 from session_memory.store.index import event_of
 from session_memory.store.store import Store
@@ -126,12 +127,16 @@ def docs_of(store: Store, session_id: int, uid: str) -> Iterator[tuple[int, str]
     waiting = store.events.docs_by_record(session_id)
     native = uid.partition(":")[2]
     for source in store.sources.read_by(session_id):
-        if source.role in LOGS:
+        if source.role not in LOGS:
+            continue
+        try:
             for record, block, body in bodies_in(store, source, native):
                 doc = waiting.pop((record, block), None)
                 if doc is not None:
                     yield doc, body.text
-    # What it holds by reference to another session's source.
+        except AdapterError as error:
+            note_substitute(store, source.flavor, str(error))
+    # Events in another session's source, and those that their adapter could not read.
     left = {event_of(doc): doc for doc in waiting.values()}
     bodies = Bodies(store)
     for hit in Hits(store.db, store.names).of(sorted(left)).values():

@@ -33,7 +33,8 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     next three. ``problems`` are all that are open, ``new_problems`` those of this run.
     ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
     the agent deleted since the last sync, ``roots`` are the directories that were looked in,
-    ``retention`` is what was evicted afterwards."""
+    ``retention`` is what was evicted afterwards.
+    ``broken_adapters`` names the adapters that could not be used, each with the reason."""
 
     discovered: int
     ingested: int
@@ -48,6 +49,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     vanished: int
     changed: tuple[str, ...]
     roots: "tuple[Root, ...]"
+    broken_adapters: Mapping[str, str]
     retention: "DueRetention | None" = None
 
     @classmethod
@@ -59,6 +61,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
             changed=tuple(outcome.touched),
             roots=tuple(outcome.roots),
             retention=retention,
+            broken_adapters=outcome.broken_adapters,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +88,9 @@ class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read back and compared. ``findings`` say what is wrong; ``ok`` if there are none."""
+    """What was read back and compared. ``findings`` say what is wrong; ``ok`` if there are none.
+
+    ``skipped`` names the agents whose sessions were not derived anew, each with the reason."""
 
     ok: bool
     packs: int
@@ -93,6 +98,7 @@ class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     evicted: int
     findings: tuple[str, ...]
+    skipped: Mapping[str, str]
 
     @classmethod
     def of(cls, verified: "VerifyReport") -> "VerifyResult":
@@ -103,6 +109,7 @@ class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
             sessions=verified.sessions,
             evicted=verified.evicted,
             findings=tuple(verified.findings),
+            skipped=verified.skipped,
         )
 
     def to_dict(self) -> dict[str, Any]:

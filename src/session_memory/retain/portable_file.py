@@ -18,6 +18,8 @@ import msgspec
 from session_memory.collect.masking import masked_copy, masked_row
 from session_memory.config import Config
 from session_memory.core.errors import (
+    AdapterFailed,
+    AdapterUnusable,
     SessionEvicted,
     SessionMemoryError,
     StoreDamaged,
@@ -25,10 +27,12 @@ from session_memory.core.errors import (
 )
 from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import derive_stale, reread
+from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import Forgotten, mask_stored
 from session_memory.derive.ingest import Ingest
+from session_memory.derive.readers import note_substitute, reader_of
+from session_memory.derive.rebuilding import reread
 from session_memory.derive.tables import is_table
 from session_memory.retain.native_files import sources_of
 from session_memory.store.raw import Raw
@@ -153,6 +157,13 @@ def _import(store: Store, source: Path, config: Config) -> StoreImport:
         if known is not None and known.kept >= row.kept:
             done.known += 1
             continue
+        # A new source may be read by any version. What is known must not be read by an older one.
+        row.adapter_version = 0
+        reader = reader_of(known or row)
+        if reader.problem and (known is not None or forgotten):
+            # What has to be masked or continued in it cannot be found.
+            note_substitute(store, row.flavor, reader.problem)
+            continue
         with store.transaction():
             if known is None:
                 _take_in(store, row, body, now, config)
@@ -181,7 +192,18 @@ def _take_in(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Co
     forgotten = Forgotten(store)
     if forgotten:
         mask_stored(store, row, lambda native: forgotten.holds_session(row.flavor, native))
-    reread(store, Ingest(store, now, config.domain_of), row, now)
+    _derive(store, row, now, config)
+
+
+def _derive(store: Store, row: SourceRow, now: int, config: Config) -> None:
+    """Derive events from a new source. Without a working adapter it is kept as raw alone: version
+    0 makes ``doctor`` ask for a rebuild once there is one."""
+    try:
+        reread(store, Ingest(store, now, config.domain_of), row, now)
+    except (AdapterUnusable, AdapterFailed) as failure:
+        note_substitute(store, row.flavor, str(failure))
+        row.adapter_version = 0
+        store.sources.save(row)
 
 
 def _grow(

@@ -1,10 +1,12 @@
 """Problems: bad input that is recorded with its place and reason instead of being ignored."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database
+from session_memory.store.row_values import named_list
 
 UNREADABLE = "unreadable"
 
@@ -28,6 +30,7 @@ _FORGET = "delete from problems where source_id = :source"
 _CLEAR_RECORDS = """
     delete from problems
     where length > 0 and source_id not in (select source_id from evicted_sources)
+    and source_id not in (select id from sources where flavor in ({keep}))
 """
 _COUNT = "select count(*) from problems"
 _LIST = """
@@ -70,9 +73,13 @@ class Problems:
         """Remove all problems of a source that is read again from its start."""
         self._db.execute(_FORGET, {"source": source_id})
 
-    def clear_records(self) -> None:
-        """Remove the problems of single records. Reading the raw again adds them again."""
-        self._db.execute(_CLEAR_RECORDS)
+    def clear_records(self, keep: Collection[str] = ()) -> None:
+        """Forget what was wrong with single records: reading the raw again finds it again.
+
+        The problems of sources of the flavors in ``keep`` stay.
+        """
+        flavors, params = named_list(keep)
+        self._db.execute(_CLEAR_RECORDS.format(keep=flavors), params)
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))

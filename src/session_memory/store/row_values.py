@@ -1,5 +1,6 @@
 """Values of rows in a form that both databases can store."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -13,3 +14,12 @@ def storable(row: msgspec.Struct) -> dict[str, Any]:
         name: escaped(value) if isinstance(value, str) else value
         for name, value in msgspec.structs.asdict(row).items()
     }
+
+
+def named_list(values: Collection[str]) -> tuple[str, dict[str, str]]:
+    """The inside of ``in (…)`` as named parameters, and those parameters.
+
+    PostgreSQL refuses an empty list, so there is always one value that nothing equals.
+    """
+    params = {f"listed_{number}": value for number, value in enumerate(sorted(values))}
+    return ", ".join(["''", *(f":{name}" for name in params)]), params

@@ -1,7 +1,7 @@
 """Sessions: one row each, with its roll-ups, its watermarks and its settling state."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ from session_memory.core.schema import Cost, Session
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
-from session_memory.store.row_values import storable
+from session_memory.store.row_values import named_list, storable
 from session_memory.store.usage import BUCKETS
 
 
@@ -246,8 +246,12 @@ class Sessions:
         for statement in _DROP_DERIVED:
             self._db.execute(statement, {"session": session_id})
 
-    def reset_derived(self) -> None:
-        """Every session back to its watermarks, revision and evidence; the rest will follow."""
+    def reset_derived(self, keep: Collection[str] = ()) -> None:
+        """Every session back to its watermarks, revision and evidence; the rest will follow.
+
+        Evicted sessions and those of the flavors in ``keep`` stay as they are.
+        """
+        flavors, params = named_list(keep)
         kept = "revision, analyzed_revision, discovered_at, ingested_at, analyzed_at, evicted_at"
         kept += ", outcome, outcome_evidence, task_ref, domain"
         blank = SessionRow(uid="", flavor="", native_id="")
@@ -255,8 +259,9 @@ class Sessions:
         reset = {name: getattr(blank, name) for name in sorted(names - set(kept.split(", ")))}
         assignments = ", ".join(f"{name} = :{name}" for name in reset)
         self._db.execute(
-            f"update sessions set {assignments} where evicted_at is null",
-            {**reset, "state": EMPTY_STATE},
+            f"update sessions set {assignments} where evicted_at is null"
+            f" and flavor not in ({flavors})",
+            {**reset, "state": EMPTY_STATE, **params},
         )
 
     def revisions(self) -> dict[int, tuple[str, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from session_memory.store.database import Database, Row
-from session_memory.store.row_values import storable
+from session_memory.store.row_values import named_list, storable
 
 
 class SourceRow(msgspec.Struct, kw_only=True):
@@ -81,6 +81,7 @@ _NOT_DERIVED = """
     select l.source_id from session_sources l join sessions s on s.id = l.session_id
     where s.evicted_at is not null and s.stale = 1
 """
+_NEWEST_ADAPTERS = "select flavor, max(adapter_version) from sources group by flavor"
 _RESET = f"""
     update sources set lines = 0, lenient = 0, bookkeeping = '{{}}' where id not in ({_EVICTED})
 """
@@ -165,8 +166,14 @@ class Sources:
     def mark_superseded(self, source_id: int) -> None:
         self._db.execute(_MARK_SUPERSEDED, {"id": source_id})
 
-    def reset_tallies(self) -> None:
-        self._db.execute(_RESET)
+    def reset_tallies(self, keep: Collection[str] = ()) -> None:
+        """Forget how many lines were counted, except in sources of the flavors in ``keep``."""
+        flavors, params = named_list(keep)
+        self._db.execute(f"{_RESET} and flavor not in ({flavors})", params)
+
+    def newest_adapters(self) -> dict[str, int]:
+        """Each flavor with the newest version of its adapter that read one of its sources."""
+        return dict(self._db.all(_NEWEST_ADAPTERS))
 
     def was_read_by_others(self, row: SourceRow) -> bool:
         """Whether another process has read or forgotten the source since ``row`` was loaded."""

@@ -1,6 +1,6 @@
 """`Store`: one database with everything that was collected, and `open_store`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from session_memory.store.private_files import create_private
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
 from session_memory.store.retention import Retention
+from session_memory.store.row_values import named_list
 from session_memory.store.sessions import EVICTED_SESSIONS, Sessions
 from session_memory.store.sources import SourceRow, Sources
 from session_memory.store.turns import LoggedTurns
@@ -54,27 +55,30 @@ class Store:
             self.raw.dictionary.cache_clear()
             raise
 
-    def drop_all_derived(self) -> None:
-        """Delete all derived rows. Raw, sources with cursors, and watermarks of sessions stay.
+    def drop_all_derived(self, keep: Collection[str] = ()) -> None:
+        """Leave the raw, the sources with their cursors, and the sessions with their watermarks.
 
-        Evicted sessions stay unchanged, because their raw is not here to derive them again.
+        An evicted session has no raw here to be derived from: it stays as it is. So do the
+        sessions of the flavors in ``keep``, but for the index.
         """
+        flavors, params = named_list(keep)
+        kept = f"{EVICTED_SESSIONS} or flavor in ({flavors})"
         for table, session in (
             *((name, "session_id") for name in ("events", "copies", "usage", "session_sources")),
             *(("turn_totals", "session_id"), ("turn_children", "session_id")),
             *(("links", "parent_id"), ("shares", "session_id")),
         ):
-            self.db.execute(f"delete from {table} where {session} not in ({EVICTED_SESSIONS})")
-        self._drop_index()
-        self.problems.clear_records()
-        self.sources.reset_tallies()
-        self.sessions.reset_derived()
+            self.db.execute(f"delete from {table} where {session} not in ({kept})", params)
+        self._drop_index(kept, params)
+        self.problems.clear_records(keep)
+        self.sources.reset_tallies(keep)
+        self.sessions.reset_derived(keep)
 
-    def _drop_index(self) -> None:
-        """Empty the word index, except for the titles of evicted sessions."""
+    def _drop_index(self, kept: str, params: Mapping[str, str]) -> None:
+        """Drop all words; the titles of sessions that stay as they are can still be found."""
         self.index.clear()
-        evicted = "select id, title from sessions where evicted_at is not null"
-        for session_id, title in self.db.all(evicted):
+        titles = f"select id, title from sessions where id in ({kept})"
+        for session_id, title in self.db.all(titles, params):
             self.index.set_title(session_id, title)
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:

@@ -15,7 +15,7 @@ from session_memory.core.index_words import words_in
 from session_memory.core.roles import LOG
 from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import rebuild
+from session_memory.derive.rebuilding import rebuild
 from session_memory.derive.reindex import docs_of
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.verification import verify
@@ -61,7 +61,8 @@ def collected(root: Path, where: str | Path = "", *, flavor: str | None = None) 
 
 def rebuilt(store: Store) -> Store:
     """The same store, everything derived made anew from its raw."""
-    rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: None)
+    done = rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: None)
+    assert not done.skipped, done.skipped
     return store
 
 

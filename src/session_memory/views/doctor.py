@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from session_memory.collect.discover import roots
-from session_memory.collect.doctor import adapter_versions
+from session_memory.collect.doctor import adapter_problems, adapter_versions
 from session_memory.config import Config
+from session_memory.derive.readers import unusable_flavors
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
 from session_memory.store.migrations import NEWEST, version
@@ -60,7 +61,7 @@ def examine(
     known = store.sources.known(host) if store else {}
     now_s = time.time()
     found = [root_state(root, config, known, now_s) for root in roots(config)]
-    checks = [*_logs(found), *_expiry(found)]
+    checks = [*_logs(found), *_expiry(found), *_adapters(config, store)]
     facts: dict[str, Any] = {"path": shown(where), "exists": store is not None}
     if problem is not None:
         checks.append(problem)
@@ -113,6 +114,19 @@ def _expiry(found: list[RootState]) -> Iterator[Check]:
         else:
             text += f", {len(lost):,} of them ({size(sum(f.bytes for f in lost))}) not kept yet"
             yield Check(name, "warn", text, "Keep them now: session-memory sync")
+
+
+def _adapters(config: Config, store: Store | None) -> Iterator[Check]:
+    """Adapters that cannot be used, and sessions in the store that have none."""
+    broken = adapter_problems(config)
+    for flavor, reason in broken.items():
+        hint = "Update or remove the package that brings it; all other agents are collected."
+        yield Check(f"{flavor} adapter", "warn", reason, hint)
+    for flavor, reason in (unusable_flavors(store) if store is not None else {}).items():
+        if flavor not in broken:
+            text = f"sessions of {flavor} are in the store: {reason}"
+            hint = "They can be read. To collect or rebuild them, install the package that has it."
+            yield Check(f"{flavor} adapter", "warn", text, hint)
 
 
 def _facts(store: Store) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""The full body of an event: its native record, decoded, out of the raw.
-
-Events come in the order of their records, so the pack that held one usually holds the next.
-"""
+"""The full payload of an event: its native record, read from the raw and decoded."""
 
 import json
 from collections.abc import Iterator
@@ -12,10 +9,8 @@ import msgspec
 from session_memory.core.ids import split_uid
 from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
-from session_memory.derive.tables import is_table
+from session_memory.derive.raw_records import RawRecords, place_of
 from session_memory.store import Store
-from session_memory.store.live_rows import LiveRows
-from session_memory.store.sources import SourceRow
 
 
 class Payload(msgspec.Struct, frozen=True):
@@ -26,7 +21,7 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture in a record: named, never shown."""
+    """A picture in a record. It is named and never shown."""
 
     media_type: str
     bytes: int
@@ -37,16 +32,14 @@ class Payloads:
 
     def __init__(self, store: Store, uid: str) -> None:
         self._store = store
-        self._sources: dict[str, SourceRow | None] = {}
-        self._window: tuple[str, int, bytes] = ("", 0, b"")
+        self._records = RawRecords(store)
         flavor, native = split_uid(uid)
         named = store.sources.named_for(flavor, native.partition(":")[0])
         self._spills = {_tail(row.path): row for row in named if row.role == SPILL}
 
     def of(self, event: SessionEvent) -> Payload:
-        """The native record of ``event``; ``None`` in it once the raw was evicted."""
-        source, place, length = parse_ref(event.payload_ref or "@0+0#0")
-        body = self._record(source, place, length)
+        """The native record of ``event``; its ``record`` is None once the raw was evicted."""
+        body = self._records.at(place_of(event))
         spilled = self._spilled(body) if event.is_a("tool_result") else None
         return Payload(decoded(body) if body else None, spilled)
 
@@ -54,35 +47,14 @@ class Payloads:
         """The whole of an output that the agent moved out of its log."""
         if not self._spills or not event.is_a("tool_result"):
             return None
-        source, place, length = parse_ref(event.payload_ref or "@0+0#0")
-        return self._spilled(self._record(source, place, length))
+        return self._spilled(self._records.at(place_of(event)))
 
     def images(self, event: SessionEvent) -> tuple[Image, ...]:
-        """The pictures of an event's record; most have none and are not even decoded."""
-        source, place, length = parse_ref(event.payload_ref or "@0+0#0")
-        body = self._record(source, place, length)
+        """The pictures in an event's record. Most records have none and are not decoded."""
+        body = self._records.at(place_of(event))
         if b'image"' not in body:
             return ()
         return tuple(_images(decoded(body)))
-
-    def _record(self, source: str, place: int, length: int) -> bytes:
-        known, start, data = self._window
-        if known != source or not start <= place <= place + length <= start + len(data):
-            row = self._source(source)
-            if row is None:
-                return b""
-            if is_table(row):
-                return LiveRows(self._store.db).line_at(row.session, place)
-            start, data = place, self._store.raw.from_place(row.id, place)
-            if len(data) < length:
-                return self._store.raw.record(row.id, place, length)
-            self._window = (source, start, data)
-        return data[place - start : place - start + length]
-
-    def _source(self, uid: str) -> SourceRow | None:
-        if uid not in self._sources:
-            self._sources[uid] = self._store.sources.by_uid(uid)
-        return self._sources[uid]
 
     def _spilled(self, body: bytes) -> str | None:
         for tail, row in self._spills.items():
@@ -93,7 +65,7 @@ class Payloads:
 
 
 MOST_IMAGES = 1000
-# The agent's second copies of what a record says.
+# Fields in which an agent repeats what the record says elsewhere.
 _COPIES = frozenset({"toolUseResult", "rawOutput"})
 
 
@@ -125,17 +97,10 @@ def _image(value: Any) -> Image | None:
     return None
 
 
-def parse_ref(ref: str) -> tuple[str, int, int]:
-    """``<source uid>@<offset>+<length>#<block>`` without its block."""
-    source, _, rest = ref.partition("@")
-    place, _, rest = rest.partition("+")
-    return source, int(place), int(rest.partition("#")[0])
-
-
 def decoded(body: bytes) -> Any:
-    """The record as JSON values; as text where it is no JSON, or none that can be written again.
+    """The record as JSON values; as text where it is no JSON that can be written again.
 
-    A message that the agent wrote in chunks is the list of them.
+    A message that the agent wrote in chunks is the list of its chunks.
     """
     lines = [line for line in body.split(b"\n") if line.strip()]
     try:

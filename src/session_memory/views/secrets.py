@@ -18,13 +18,13 @@ from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text import one_line
 from session_memory.derive.bodies import Bodies
+from session_memory.derive.raw_records import place_of
 from session_memory.derive.raw_source import RawSource
 from session_memory.derive.tables import is_table
 from session_memory.redact import Secret, mask, secrets
 from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
-from session_memory.views.payloads import parse_ref
 from session_memory.views.sessions import Filter, each_session
 
 READ_AT_ONCE = 1024 * 1024
@@ -205,7 +205,7 @@ class _Events:
         wanted, found = sorted(offsets), dict[tuple[int, int], list[SessionEvent]]()
         for session_id, uid in zip(ids, uids, strict=True):
             for event in store.events.each_of(session_id, uid):
-                source, place, length = parse_ref(event.payload_ref or "@0+0")
+                source, place, length, _ = place_of(event)
                 end = place + (1 if is_table(row) else max(length, 1))
                 if source == row.uid and _any_within(wanted, place, end):
                     found.setdefault((place, end), []).append(event)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from session_memory.cli.kit.settings import settings_of
+from session_memory.cli.kit.settings import Settings, settings_of
 
 PROGRAM = "session-memory"
 ALIGNED = 44
@@ -60,7 +60,10 @@ class Command(click.Command):
         if isinstance(since, int) and isinstance(until, int) and since >= until:
             raise click.UsageError("--since is after the end of --until", ctx)
         ctx.meta[RESUMABLE] = self.resumable
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        finally:
+            _remark_substituted(settings_of(ctx))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
@@ -68,6 +71,19 @@ class Command(click.Command):
             with formatter.section("With --json"):
                 formatter.write_text(self.json_shape)
         write_examples(self.examples, formatter)
+
+
+def _remark_substituted(settings: Settings) -> None:
+    """Name the agents whose records were read without their adapter."""
+    # Only a command that reads records imports it, and few do.
+    readers = sys.modules.get("session_memory.derive.readers")
+    if readers is None:
+        return
+    from session_memory.cli.kit.output import remark
+
+    for store in settings.opened_stores:
+        for flavor, reason in sorted(readers.substituted(store).items()):
+            remark(settings, f"Records of {flavor} were read without its adapter: {reason}.")
 
 
 def make_command(

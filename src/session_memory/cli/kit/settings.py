@@ -1,7 +1,7 @@
 """The options that every command takes, and the memory that they open."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ class Settings:
     as_json: bool = False
     no_color: bool = False
     quiet: bool = False
+    opened_stores: "list[Store]" = field(default_factory=list)
 
     def configuration(self) -> "Config":
         """The user's configuration, read from its file."""
@@ -41,7 +42,9 @@ class Settings:
         """The store and the configuration that the options name; to be used in a ``with`` block."""
         from session_memory.memory import Memory
 
-        return Memory(self.store, config or self.config, create=create)
+        memory = Memory(self.store, config or self.config, create=create)
+        self.opened_stores.append(memory.store)
+        return memory
 
     @contextmanager
     def opened(self, config: "Config | None" = None, *, create: bool = False) -> "Iterator[Store]":

@@ -68,6 +68,8 @@ def command(
             result = memory.sync_demo()
         analysis = run_analysis(settings, memory) if analyze and not dry_run else None
         _show(settings, memory.store, result, analysis, dry_run=dry_run, is_demo=is_demo)
+        for reason in result.broken_adapters.values():
+            remark(settings, f"Not collected: {reason}.")
         if not (dry_run or is_demo):
             lines = due_retention_lines(result.retention) if result.retention else []
             if result.failed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
         ("store rebuild", "after an upgrade, when doctor says so"),
         ("store rebuild --json", "how much there was to do"),
     ),
-    json_shape='{"sources", "sessions", "events"}',
+    json_shape='{"sources", "sessions", "events", "skipped": {FLAVOR: REASON, …}}; sessions of a'
+    " skipped agent stay as they were.",
 )
-@click.pass_obj
-def command(settings: Settings) -> None:
+@click.pass_context
+def command(ctx: click.Context) -> None:
     from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.agents import remark_skipped
     from session_memory.cli.lines.retention import remark_evicted
     from session_memory.core.time import now_ms
-    from session_memory.derive.derivation import rebuild
+    from session_memory.derive.rebuilding import rebuild
 
+    settings: Settings = ctx.obj
     config = settings.configuration()
     with settings.opened(config) as store, progress(settings, "Rebuilding") as bar:
         sources = store.sources.every()
@@ -43,13 +47,16 @@ def command(settings: Settings) -> None:
         done = rebuild(store, now_ms(), config.domain_of, on_source)
         bar.end()
         remark_evicted(settings, store)
+        remark_skipped(settings, done.skipped)
         figures = {
-            "sources": done,
+            "sources": done.sources,
             "sessions": store.sessions.count(),
             "events": store.events.count(),
         }
     if settings.as_json:
-        print_json(figures)
+        print_json({**figures, "skipped": done.skipped})
     else:
         made = f"{plural(figures['sessions'], 'session')} with {plural(figures['events'], 'event')}"
-        click.echo(f"Derived {made} anew from {plural(done, 'source')}.")
+        click.echo(f"Derived {made} anew from {plural(done.sources, 'source')}.")
+    if done.skipped:
+        ctx.exit(PROBLEMS)

@@ -20,7 +20,8 @@ from session_memory.views.figures import plural, size
         ("store verify --sample 200", "and derive two hundred sessions anew to compare"),
         ("store verify --json", "for a script: exit status 0 means that all is well"),
     ),
-    json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …]}',
+    json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …],'
+    ' "skipped": {FLAVOR: REASON, …}}',
 )
 @click.option(
     "--sample",
@@ -32,6 +33,7 @@ from session_memory.views.figures import plural, size
 @click.pass_context
 def command(ctx: click.Context, sample: int) -> None:
     from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.agents import remark_skipped
 
     settings: Settings = ctx.obj
     with settings.memory() as memory, progress(settings, "Verifying") as bar:
@@ -47,6 +49,7 @@ def command(ctx: click.Context, sample: int) -> None:
         if found.evicted:
             count = plural(found.evicted, "session")
             click.echo(f"{count} evicted: read them back with session-memory archive verify.")
+        remark_skipped(settings, found.skipped)
         for finding in found.findings:
             click.secho(f"  {safe(finding)}", fg="red")
     if found.findings:

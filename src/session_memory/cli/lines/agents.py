@@ -1,0 +1,15 @@
+"""Remarks about agents whose adapter is missing, too old or broken."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from session_memory.cli.kit.output import remark
+
+if TYPE_CHECKING:
+    from session_memory.cli.kit.settings import Settings
+
+
+def remark_skipped(settings: "Settings", skipped: Mapping[str, str]) -> None:
+    """Name the agents whose sessions were not derived anew."""
+    for flavor, reason in sorted(skipped.items()):
+        remark(settings, f"Sessions of {flavor} were left as they are: {reason}.")
