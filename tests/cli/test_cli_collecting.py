@@ -101,7 +101,7 @@ def test_a_deleted_log_is_mentioned_and_its_session_stays(logs, run) -> None:
 def test_demo_if_empty_collects_the_demo_and_says_so(home, run) -> None:
     result = run("sync", "--demo-if-empty")
     assert result.exit_code == 0
-    assert result.stdout.startswith("DEMO: these are invented sessions")
+    assert result.stdout.startswith("DEMO: these sessions are invented")
     assert len(json.loads(run("sessions", "--json").stdout)["sessions"]) == 8
     again = run("sync", "--demo-if-empty", "--json")
     assert json.loads(again.stdout)["unchanged"] == 9

@@ -151,7 +151,7 @@ def test_open_prints_the_command_and_says_that_the_log_is_gone(demo, run) -> Non
         *("cd", "/home/mira/code/tidewatch", "&&", "claude", "--resume", native)
     ]
     assert f"session-memory restore-native {STATION}" in result.stderr
-    assert "It was on demo" in result.stderr
+    assert "The session ran on demo" in result.stderr
     assert "is a subagent" in run("open", "7ac3:a5").stderr
 
 
@@ -162,8 +162,8 @@ def test_open_says_what_keeps_it_from_working(home, run, tmp_path) -> None:
     copy.write_text(json.dumps({**line, "message": {"content": "hello"}}) + "\n")
     assert run("sync", "--root", str(tmp_path / "copy")).exit_code == 0
     result = run("open", "abcd")
-    assert "Its log is not where the agent looks for it" in result.stderr
-    assert "The directory it worked in is not here: /nowhere/at/all" in result.stderr
+    assert "The agent no longer has this log" in result.stderr
+    assert "The directory of the session does not exist: /nowhere/at/all" in result.stderr
     told = json.loads(run("open", "abcd", "--json").stdout)
     assert told["is_gone"] is told["is_cwd_gone"] is True
 
@@ -189,7 +189,7 @@ def test_open_runs_the_agent_where_it_was(home, run, start, tmp_path, monkeypatc
         assert process.stdout.read().decode() == f"{work} ['--resume', 'abcd1234']\n"
     assert process.returncode == 7
     log.unlink()
-    assert "not where its agent looks" in run("open", "abcd1234", "--run").stderr
+    assert "no longer has the log" in run("open", "abcd1234", "--run").stderr
 
 
 @pytest.mark.parametrize("cwd", ["/home/\x1b[2J", "relative", "/a\nrm -rf ~"])

@@ -70,7 +70,7 @@ def test_a_page_says_how_much_there_is(demo: Path, run: Run) -> None:
 def test_no_question_is_a_mistake_in_its_use(demo: Path, run: Run) -> None:
     shown = run("search")
     assert shown.exit_code == 2
-    assert "say what to look for" in shown.stderr
+    assert "give words to search for" in shown.stderr
 
 
 def test_an_empty_store_says_what_to_do(home: Path, run: Run) -> None:
@@ -124,7 +124,7 @@ def test_who_may_only_read_is_answered_and_told_what_is_missing(
     told = json.loads(run("search", "clock", "--json").stdout)
     assert (told["behind"], told["total_exact"]) == (8, False)
     assert told["hits"]
-    assert "The index is not whole" in run("search", "clock").stderr
+    assert "are not in the index" in run("search", "clock").stderr
 
 
 def test_sessions_in_the_archive_are_named(demo: Path, run: Run, tmp_path: Path) -> None:

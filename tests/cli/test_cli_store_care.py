@@ -109,7 +109,7 @@ def test_an_export_brings_everything_to_another_store(demo, run, tmp_path, finge
     assert (exported["path"], exported["sources"]) == (file, 10)
     imported = run("import", file, "--store", other)
     assert imported.exit_code == 0, imported.stderr
-    assert "10 taken in" in imported.stdout and "8 new sessions" in imported.stdout
+    assert "10 imported" in imported.stdout and "8 new sessions" in imported.stdout
     assert fingerprint("--store", other) == fingerprint()
     again = json.loads(run("import", file, "--store", other, "--json").stdout)
     assert (again["sources"], again["known"], again["sessions"]) == (10, 10, 0)

@@ -235,8 +235,8 @@ def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
     assert told["basis"] == "same"
     assert {one["flavor"] for one in told["remedies"]} == set(AGENTS)
     similar = world.run("fix", "ModuleNotFoundError: No module named 'yaml'").stdout
-    assert similar.startswith("Not the same error, but like it by its words:")
-    assert "No analyzed session met" in world.run("fix", "quux exploded").stderr
+    assert similar.startswith("Not the same error, but a similar one:")
+    assert "No analyzed session had" in world.run("fix", "quux exploded").stderr
     assert world.failure("fix", "-", ok=2)["kind"] == "usage"
     assert world.json("fix", "-", input=b"\xff\xfe" + output.encode())["basis"] == "same"
 

@@ -1,6 +1,6 @@
-"""Show what is left of a limit for the day or the month.
+"""Show what was spent today and this month, and what is left of the limit.
 
-Exit status 3 when one is passed. Limits are kept in the configuration, in [budget].
+The exit status is 3 when a limit is exceeded. Limits are kept in the configuration, in [budget].
 """
 
 import math
@@ -17,7 +17,7 @@ from session_memory.cli.kit.when import Zone
 
 
 class Dollars(click.ParamType[float]):
-    """A limit: a cent or more, or 0 for none; a dollar sign before it may stay."""
+    """A limit in dollars: at least a cent, or 0 for no limit. A leading dollar sign is allowed."""
 
     name = "dollars"
 
@@ -40,7 +40,7 @@ class Dollars(click.ParamType[float]):
     examples=(
         ("budget", "what was spent today and this month, and what is left"),
         ("budget set --month 200", "a limit of 200 dollars a month"),
-        ("budget set --day 20 --month 0", "one of 20 a day, none a month"),
+        ("budget set --day 20 --month 0", "20 dollars a day, no limit for the month"),
         ("budget --quiet || notify-send 'over budget'", "exit status 3 when over"),
     ),
     json_shape='{"state", "periods": [{"period", "begins", "ends", "state", "limit_microdollars",'
@@ -49,8 +49,10 @@ class Dollars(click.ParamType[float]):
     " unlimited.",
 )
 @click.argument("action", type=click.Choice(["show", "set"]), default="show")
-@click.option("--day", type=Dollars(), metavar="DOLLARS", help="0 for no limit.")
-@click.option("--month", type=Dollars(), metavar="DOLLARS", help="0 for no limit.")
+@click.option("--day", type=Dollars(), metavar="DOLLARS", help="The limit for a day; 0 for none.")
+@click.option(
+    "--month", type=Dollars(), metavar="DOLLARS", help="The limit for a month; 0 for none."
+)
 @click.option("--tz", type=Zone(), metavar="ZONE", help="Days and months of this time zone.")
 @click.pass_context
 def command(
@@ -81,8 +83,8 @@ def _set(settings: Settings, day: float | None, month: float | None) -> None:
     from session_memory.cli.kit.config_file import set_values
     from session_memory.config import config_path
 
-    told = {"day": day, "month": month}
-    given = {name: value or None for name, value in told.items() if value is not None}
-    if not given:
-        raise click.UsageError("say which limit: --day DOLLARS or --month DOLLARS")
-    set_values(settings.config or config_path(), "budget", given)
+    options = {"day": day, "month": month}
+    limits = {name: value or None for name, value in options.items() if value is not None}
+    if not limits:
+        raise click.UsageError("give a limit: --day DOLLARS or --month DOLLARS")
+    set_values(settings.config or config_path(), "budget", limits)

@@ -1,8 +1,8 @@
-"""Show what was spent, to the micro-dollar.
+"""Show what was spent, by day, model, repository or session.
 
-Each response is priced once, at the price of its day, from the table that comes with this
-program; docs/cost.md has the rules. A model without a price is listed as unpriced, with its
-tokens, and is in no total. Prices of your own go into the configuration.
+Each response is priced once, at the price of its day, from the price table of this program;
+docs/cost.md explains the rules. A model without a price is listed as unpriced, with its tokens, and
+is in no total. Your own prices go into the configuration.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from session_memory.views.cost_audit import CostAudit
 
 GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session")
-# On a terminal, unless --limit says otherwise: a month of days, a page of the rest.
+# How many rows are shown without --limit.
 SHOWN_DAYS, SHOWN = 31, 20
 
 
 @make_command(
     examples=(
-        ("cost --by model --since 2026-07", "which models, since July"),
-        ("cost --by session --repo webshop", "the dearest sessions, with their subagents"),
-        ("cost --audit 5b0c6a1e", "where each micro-dollar of a session comes from"),
+        ("cost --by model --since 2026-07", "by model, since July"),
+        ("cost --by session --repo webshop", "the most expensive sessions, with subagents"),
+        ("cost --audit 5b0c6a1e", "how the cost of a session was calculated"),
         ("cost --by month --tz UTC --json", "for a script"),
     ),
     json_shape='{"totals": {"input_tokens", …, "responses", "microdollars", "unpriced_tokens"},'
@@ -44,7 +44,11 @@ SHOWN_DAYS, SHOWN = 31, 20
     ' "provider", "since", …}, …]}.',
 )
 @click.option(
-    "--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="A row for each."
+    "--by",
+    type=click.Choice(GROUPINGS),
+    default="day",
+    show_default=True,
+    help="What a row stands for.",
 )
 @click.option(
     "--flavor",
@@ -75,14 +79,14 @@ SHOWN_DAYS, SHOWN = 31, 20
     "--audit",
     metavar="UID",
     shell_complete=complete_uid,
-    help="Every response of a session with its price row.",
+    help="Every response of a session with its price.",
 )
-@click.option("--prices", is_flag=True, help="The price rows of the models in the store.")
+@click.option("--prices", is_flag=True, help="The prices of the models in the store.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"At most so many rows; 0 for all.  [default: {SHOWN_DAYS} days, {SHOWN} others; all"
+    help=f"At most N rows; 0 for all.  [default: {SHOWN_DAYS} days, {SHOWN} others; all"
     " with --json]",
 )
 @click.pass_obj
@@ -109,7 +113,7 @@ def command(
             _print_prices(settings, memory.prices(**filters))
             return
         report = memory.cost(by, **filters)
-        rows = _chosen(report, limit, settings.as_json)
+        rows = _shown_rows(report, limit, settings.as_json)
         if settings.as_json:
             print_json({**report.to_dict(), "rows": [row.to_dict() for row in rows]})
             return
@@ -120,15 +124,15 @@ def command(
 
 
 def _refuse(option: str, others: str) -> None:
-    """What would mean nothing beside ``option`` and be ignored."""
+    """Raise if an option was given that ``option`` would ignore."""
     ctx = click.get_current_context()
     for name in others.split():
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} means nothing with {option}", ctx)
+            raise click.UsageError(f"--{name} cannot be used with {option}", ctx)
 
 
-def _chosen(report: "CostReport", limit: int | None, as_json: bool) -> "list[CostRow]":
-    """The newest of time, the dearest of anything else."""
+def _shown_rows(report: "CostReport", limit: int | None, as_json: bool) -> "list[CostRow]":
+    """The newest days, weeks or months; of anything else the most expensive."""
     in_time = report.by in ("day", "week", "month", "block")
     if limit is None:
         limit = 0 if as_json else SHOWN_DAYS if in_time else SHOWN
@@ -144,13 +148,13 @@ def _print(
 
     print_lines(report_lines(report, rows, terminal_width(), names))
     if not report.rows:
-        remark(settings, "Nothing was spent there. Collect logs with: session-memory sync")
+        remark(settings, "Nothing was spent. Collect logs with: session-memory sync")
         return
     if len(rows) < len(report.rows):
         shown = f"{len(rows):,} of {len(report.rows):,} {report.by}s"
         remark(settings, f"{shown}; --limit 0 lists all.")
     if report.unpriced:
-        remark(settings, "Price them yourself: session-memory config --example, [prices]")
+        remark(settings, "Set prices for them: session-memory config --example, section [prices]")
     remark(settings, f"Prices: {report.prices['version']} ({report.prices['digest'][:12]})")
 
 

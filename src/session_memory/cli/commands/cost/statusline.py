@@ -1,8 +1,8 @@
-"""Print one line for an agent's status bar.
+"""Print one line for an agent's status bar: cost of session and day, budget.
 
-What the session, today and the block of five hours cost, and what is left of the budget.
-Reads what the agent passes on stdin. Never fails its bar: when something is wrong, it says so
-in a few words and leaves with 0. docs/cost.md shows how to set it up.
+Reads the JSON that the agent passes on standard input. The line has the cost of the session, of
+today and of the current five-hour block, and what is left of the budget. Errors are shown in the
+line, and the exit status is always 0. docs/cost.md shows how to set it up.
 """
 
 import os
@@ -22,20 +22,22 @@ MOST_BYTES = 1 << 20
 
 @make_command(
     examples=(
-        ("statusline < status.json", "with what an agent passes to its status bar"),
-        ("statusline --tz UTC < /dev/null", "without a session: today, block and budget"),
+        ("statusline < status.json", "with the JSON of an agent"),
+        ("statusline --tz UTC < /dev/null", "without a session"),
     ),
     json_shape='{"model", "session", "agent_microdollars", "today", "block", "block_left_ms",'
     ' "budget"}; amounts are {"microdollars", "unpriced_tokens"}.',
 )
-@click.option("--flavor", metavar="NAME", help="Which agent; by default the one that has a bar.")
+@click.option(
+    "--flavor", metavar="NAME", help="The agent; by default the one that has a status bar."
+)
 @click.option("--tz", type=Zone(), metavar="ZONE", help="Days of this time zone.")
 @click.pass_obj
 def command(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     try:
         _print(settings, flavor, tz)
-    # A status bar shows whatever is printed and drops the line on a failure, so a failure is
-    # said in the line; with SESSION_MEMORY_DEBUG the rest is told, too.
+    # A status bar shows what is printed and drops the line of a program that fails, so the error
+    # goes into the line. With SESSION_MEMORY_DEBUG there is a traceback.
     except Exception as error:
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             raise

@@ -1,8 +1,8 @@
 """Find how an error was resolved before.
 
-By its fingerprint: the same error in any repository and by any agent, whatever its paths and
-numbers. Shows the edit or the command after which the same call succeeded. Where nobody had
-it, errors most like it by their words, and says so. - reads an output from stdin.
+Errors are compared without their paths and numbers, over all repositories and agents. Shows the
+edit or the command after which the same call succeeded. If nobody had this error, shows similar
+ones and says so. With - the text is read from standard input.
 """
 
 import sys
@@ -25,16 +25,16 @@ WIDE = 100
 _HOW = {
     "edit": "resolved by an edit",
     "command": "resolved by a command",
-    "instead": "another call took its place",
-    "look": "resolved after a look at",
-    "again": "the same call succeeded later, with nothing in between",
+    "instead": "resolved by another call",
+    "look": "resolved after reading",
+    "again": "the same call succeeded later without a change",
 }
 
 
 @make_command(
     examples=(
-        ("fix \"No module named 'yaml'\"", "how was that resolved before?"),
-        ("fix - < build.log", "the error in an output: pytest 2>&1 | session-memory fix -"),
+        ("fix \"No module named 'yaml'\"", "how was this resolved before?"),
+        ("fix - < build.log", "an error in the output of a program"),
         ("fix 'connection refused' --json", "for an agent"),
     ),
     json_shape='{"asked", "fingerprint", "basis", "remedies": [{"session_uid", "name", "flavor",'
@@ -51,7 +51,7 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
 
     text = _output() if words == ("-",) else " ".join(words)
     if not text.strip():
-        raise click.UsageError("there is no text to look for")
+        raise click.UsageError("give the text of the error")
     with settings.memory() as memory:
         make_index_whole(settings, memory.store)
         found = memory.fix(text, limit=limit)
@@ -61,12 +61,12 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
         return
     print_lines(_lines(found, terminal_width() or WIDE, now_ms()))
     if found.basis == "nothing":
-        seen = " These events say as much:" if found.mentions else ""
-        remark(settings, f"No analyzed session met this error, or one like it.{seen}")
+        seen = " These events mention it:" if found.mentions else ""
+        remark(settings, f"No analyzed session had this error or a similar one.{seen}")
 
 
 def _output() -> str:
-    """What a program printed, whatever bytes it is of."""
+    """Standard input as text; bytes that are not UTF-8 are replaced."""
     return sys.stdin.buffer.read(MOST_TEXT).decode("utf-8", "replace")
 
 
@@ -74,14 +74,15 @@ def _lines(found: "Remedies", columns: int, now: int) -> Iterator[str]:
     from session_memory.redact import mask_cut
 
     if found.basis == "similar":
-        yield click.style("Not the same error, but like it by its words:", fg="yellow")
+        yield click.style("Not the same error, but a similar one:", fg="yellow")
     for place, remedy in enumerate(found.remedies):
         if place:
             yield ""
         yield from _remedy(remedy, columns, now, is_same=found.basis == "same")
     for hit in found.mentions:
-        look = f"session-memory show {hit.session_uid}"
-        yield cut(safe(f"{look}  # event {hit.seq}: {mask_cut(hit.snippet.text)}"), columns)
+        at = "" if hit.seq is None else f" --around {hit.seq}"
+        look = f"session-memory show {hit.session_uid}{at}"
+        yield cut(safe(f"{look}  # {mask_cut(hit.snippet.text)}"), columns)
 
 
 def _remedy(remedy: "Remedy", columns: int, now: int, *, is_same: bool) -> Iterator[str]:

@@ -1,7 +1,6 @@
-"""Find sessions that did a task, with what mattered.
+"""Find sessions that did a task, with their commands, files and commits.
 
-By the words of the task, successful sessions first: the commands that worked and did something,
-the files that were edited, the commits. Nothing is sent anywhere.
+Sessions are found by the words of the task, successful ones first. Nothing is sent anywhere.
 """
 
 from collections.abc import Iterator
@@ -58,7 +57,7 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
         print_lines([""] if place else [])
         print_lines(_lines(did, columns, now_ms()))
     if not done.sessions:
-        remark(settings, "No session is about that.")
+        remark(settings, "No session matches this task.")
 
 
 def _lines(did: "Did", columns: int, now: int) -> Iterator[str]:

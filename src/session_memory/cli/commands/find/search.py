@@ -1,12 +1,12 @@
-"""Find sessions by what was said, called and printed.
+"""Find sessions by their messages, calls and outputs.
 
-All words have to be in one event: a message, a thought, a tool's call or its output. Case and
-accents do not matter. Words may be one argument or several; "quotes" inside the question make a
-phrase; before a first -word put --. Narrow it down with options, or with flavor: repo: model:
-kind: tool: file: outcome: branch: session: class: cmd: since: until: in the question itself.
+All words must be in one event: a message, a thought, a call or the output of a tool. Case and
+accents do not matter. "Quotes" make a phrase, -word excludes a word (put -- before it if it comes
+first). Narrow the search with options, or with flavor: repo: model: kind: tool: file: outcome:
+branch: session: class: cmd: since: until: among the words.
 
-Hits are grouped by session, the best first: titles and messages before calls, calls before
-what tools printed, and of equals the newer one.
+Hits are grouped by session, best first: titles and messages before calls, calls before outputs,
+then newer before older.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -29,17 +29,17 @@ CLASSES = ("title", "message", "summary", "call", "output")
 @make_command(
     examples=(
         ("search webhook signature", "events that have both words"),
-        ("search '\"rate limit\" -test'", "two words side by side, a third one not there"),
-        ("search src/auth/tokens.py:42", "a path as it stands"),
-        ("search 'sign*' '*Token*'", "the beginning of a word, and any part of one"),
-        ("search timeout repo:webshop since:30d tool:Bash", "narrowed down, in the question"),
-        ("search --kind error --since today", "without words: by what events are"),
-        ("search deadlock --limit 0 --json", "all of it, for a script"),
+        ("search '\"rate limit\" -test'", "a phrase, without a word"),
+        ("search src/auth/tokens.py:42", "a path with a line number"),
+        ("search 'sign*' '*Token*'", "the beginning of a word, any part of a word"),
+        ("search timeout repo:webshop since:30d tool:Bash", "with filters among the words"),
+        ("search --kind error --since today", "no words: all events of a kind"),
+        ("search deadlock --limit 0 --json", "all hits, for a script"),
     ),
     json_shape='{"hits": [{"session_uid", "event_uid", "seq", "score", "class", "why", "snippet",'
-    ' "marks"}, …], "total", "total_exact"}; a title has no event_uid and no seq. "expanded" names'
-    ' the words that were taken for one nobody uses, "did_you_mean" words like those, "behind" the'
-    ' sessions that a reader could not put into the index, "evicted" those of which only the titles'
+    ' "marks"}, …], "total", "total_exact"}; a title has no event_uid and no seq. "expanded": for'
+    ' a word that occurs nowhere, the words searched instead; "did_you_mean": similar words;'
+    ' "behind": how many sessions are not in the index yet; "evicted": of how many only the titles'
     " were searched.",
 )
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
@@ -51,11 +51,13 @@ CLASSES = ("title", "message", "summary", "call", "output")
     help="Only this repository; * and ? match.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--model", multiple=True, metavar="TEXT", help="Models with this in them.")
+@click.option("--model", multiple=True, metavar="TEXT", help="Only models with this in their name.")
 @click.option("--kind", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option("--tool", multiple=True, metavar="NAME", help="Only calls of this tool.")
-@click.option("--file", multiple=True, metavar="PATH", help="Files with this in them.")
-@click.option("--outcome", multiple=True, metavar="OUTCOME", help="How sessions ended.")
+@click.option("--file", multiple=True, metavar="PATH", help="Only files with this in their path.")
+@click.option(
+    "--outcome", multiple=True, metavar="OUTCOME", help="Only sessions with this outcome."
+)
 @click.option("--branch", multiple=True, metavar="NAME", help="Only this git branch.")
 @click.option(
     "--session",
@@ -68,7 +70,7 @@ CLASSES = ("title", "message", "summary", "call", "output")
     *("--class", "where"),
     multiple=True,
     type=click.Choice(CLASSES),
-    help="Only in titles, messages, summaries, calls or what tools printed.",
+    help="Only in titles, messages, summaries, calls or outputs.",
 )
 @when_options
 @limit_option(20)
@@ -80,7 +82,7 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
 
     text = " ".join(words).strip()
     if not text and not any(given.values()):
-        raise click.UsageError("Say what to look for: words, or an option that narrows it down.")
+        raise click.UsageError("give words to search for, or a filter")
     with settings.memory() as memory:
         make_index_whole(settings, memory.store)
         results = memory.search(text, limit=limit, **given)
@@ -94,30 +96,34 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
 
 
 def _nothing_like(name: str, value: str, near: list[str]) -> str:
-    meant = f" There is {', '.join(near)}." if near else ""
-    return f"No session or event has {name} {value}.{meant}"
+    known = f" Known: {', '.join(near)}." if near else ""
+    return f"No session or event has {name} {value}.{known}"
 
 
 def _remarks(results: "Results", *, is_empty: bool) -> list[str]:
-    said: list[str] = []
+    remarks: list[str] = []
     if is_empty:
         return ["No sessions yet. Collect them: session-memory sync"]
     for word, words in results.expanded.items():
         if words and results.total and "*" not in word:
             some = ", ".join(words[:5]) + (", …" if len(words) > 5 else "")
-            said.append(f"Nothing has {word} as a word of its own; looked for {some}")
+            remarks.append(f"No event has the word {word}; searched for {some}")
     if not results.total:
-        said.append("Nothing found.")
-        said += [_nothing_like(*told) for told in results.unmatched]
-        said += [f"Did you mean {', '.join(near)}?" for near in results.meant.values()]
+        remarks.append("Nothing found.")
+        remarks += [_nothing_like(*filtered) for filtered in results.unmatched]
+        remarks += [f"Did you mean {', '.join(near)}?" for near in results.meant.values()]
     elif len(results.hits) < results.total or not results.total_exact:
         more = "" if results.total_exact else "at least "
-        said.append(f"{len(results.hits):,} of {more}{results.total:,} hits; --limit 0 shows all.")
+        remarks.append(
+            f"{len(results.hits):,} of {more}{results.total:,} hits; --limit 0 shows all."
+        )
     if results.behind:
-        said.append(
-            f"The index is not whole: {results.behind:,} sessions. session-memory store reindex"
+        remarks.append(
+            f"{results.behind:,} sessions are not in the index: session-memory store reindex"
         )
     if results.evicted:
         many = plural(results.evicted, "evicted session")
-        said.append(f"Of {many} only the titles were searched: session-memory restore")
-    return said
+        remarks.append(
+            f"Of {many} only the titles were searched. Get them back: session-memory restore"
+        )
+    return remarks

@@ -1,8 +1,8 @@
-"""Remove sessions from everything of ours, with proof.
+"""Delete sessions from the store, index, archive and lake, with proof.
 
-Out of the store with its free pages and its log, the index, digests, the lake and the archive;
-then every file is searched, as it is and unpacked, for words of theirs. A tombstone without a
-word keeps them out from now on. Forks keep what they hold. What cannot be reached is listed:
+Deletes them from the database with its free pages and log, the index, digests, the lake and the
+archive. Then searches every file, also unpacked, for samples of their text. Only the session id is
+kept, so that a later sync skips it. Forks keep the events they share. Lists what it cannot delete:
 the agents' own logs, backups, exports.
 """
 
@@ -27,22 +27,24 @@ SHOWN = 10
 
 @make_command(
     examples=(
-        ("forget 5b0c6a1e --dry-run", "what would go, and what cannot be reached"),
-        ("forget 5b0c6a1e", "remove a session from everything of ours, with proof"),
-        ("forget --repo private-notes --yes", "everything that was done in a repository"),
-        ("forget --lift claude:5b0c6a1e-…", "let a forgotten session be collected again"),
+        ("forget 5b0c6a1e --dry-run", "what would be deleted, and what could not"),
+        ("forget 5b0c6a1e", "delete a session"),
+        ("forget --repo private-notes --yes", "all sessions of a repository"),
+        ("forget --lift claude:5b0c6a1e-…", "let a later sync collect it again"),
     ),
     json_shape='{"dry_run", "forgotten": [UID, …], "sources": [PATH, …], "shared": [PATH, …],'
     ' "keep": [UID, …], "archives": [FILE, …], "unreachable": [TEXT, …], "proof": {"samples",'
     ' "held_by_others", "files", "packs", "found": [PLACE, …]} or null}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--repo", metavar="NAME", help="Every session of this repository.")
-@click.option("--before", metavar="WHEN", help="Every session that ended before, of the repo.")
-@click.option("--with-forks", is_flag=True, help="Forks and resumes that hold its history too.")
-@click.option("--without-subagents", is_flag=True, help="Leave its subagents.")
-@click.option("--lift", metavar="UID", help="Let what was forgotten be collected again.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--repo", metavar="NAME", help="All sessions of this repository.")
+@click.option("--before", metavar="WHEN", help="Only sessions that ended before this time.")
+@click.option(
+    "--with-forks", is_flag=True, help="Also forks and resumed sessions that share its events."
+)
+@click.option("--without-subagents", is_flag=True, help="Keep its subagents.")
+@click.option("--lift", metavar="UID", help="Let a later sync collect this session again.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def command(
@@ -66,30 +68,30 @@ def command(
         if lift is not None:
             _lift(settings, store, lift)
             return
-        # What a killed run has left in free pages; its session is no longer there to be named.
+        # A run that was killed may have left text in free pages; its sessions are unknown by now.
         swept = not dry_run and sweep(store)
         named = _named(store, sessions, repo, before)
         if not named and swept:
-            click.echo("Finished what was begun: free pages are clean.")
+            click.echo("Finished an earlier, interrupted forget: the free pages are clean.")
             return
         uids = with_relatives(store, named, subagents=not without_subagents, forks=with_forks)
         if not uids:
-            raise click.UsageError("no session is meant")
+            raise click.UsageError("no session matches")
         plan = plan_of(store, config, uids)
         plan.unreachable[:0] = map(_with_lesson, files_with_lessons_of(store, config, uids))
         if dry_run:
             _show(settings, plan, None)
             return
         if not (yes or settings.as_json):
-            _tell(plan, "would be forgotten")
+            _print_plan(plan, "would be forgotten")
             click.confirm(f"Forget {plural(len(uids), 'session')} for good?", abort=True)
         elif not yes:
-            raise click.UsageError("with --json, say --yes")
+            raise click.UsageError("with --json, give --yes as well")
         with store.db.operation_lock(shared=False):
-            # A subagent that came while we asked goes along.
+            # A subagent may have been collected while we waited for the answer.
             uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
             held = files_with_lessons_of(store, config, uids)
-            # Before the store forgets whose words they are: it still can be done again.
+            # First, because it can be repeated if it fails; afterwards the sessions are unknown.
             forget_in_lessons(store, config, uids)
             done = forget(store, config, uids, now_ms())
         done.plan.unreachable[:0] = map(_with_lesson, held)
@@ -133,46 +135,50 @@ def _lift(settings: Settings, store: "Store", uid: str) -> None:
     if settings.as_json:
         print_json({"lifted": [uid] if known else []})
     elif known:
-        click.echo(safe(f"{uid} is collected again by the next session-memory sync"))
+        click.echo(safe(f"The next session-memory sync collects {uid} again."))
     else:
-        click.echo(safe(f"nothing of that uid was forgotten: {uid}"))
+        click.echo(safe(f"{uid} was not forgotten."))
 
 
 def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -> None:
     if settings.as_json:
         import msgspec
 
-        told = msgspec.to_builtins(plan)
+        values = msgspec.to_builtins(plan)
         proof = None if done is None else msgspec.to_builtins(done.proof)
-        print_json({"dry_run": done is None, "forgotten": told.pop("uids"), **told, "proof": proof})
+        print_json(
+            {"dry_run": done is None, "forgotten": values.pop("uids"), **values, "proof": proof}
+        )
         return
     if settings.quiet:
         return
-    _tell(plan, "would be forgotten" if done is None else "forgotten")
+    _print_plan(plan, "would be forgotten" if done is None else "forgotten")
     if done is not None:
         proof = done.proof
         click.echo(
             f"Searched {plural(proof.files, 'file')} and {plural(proof.packs, 'pack')} for"
-            f" {plural(proof.samples, 'sample')} of what they held: {len(proof.found)} found."
+            f" {plural(proof.samples, 'sample')} of their text: {len(proof.found)} found."
         )
         if proof.held_by_others:
-            click.echo(f"{proof.held_by_others:,} of the samples are held by other sessions too.")
+            click.echo(f"{proof.held_by_others:,} of the samples are in other sessions too.")
         for place in proof.found:
             click.secho(f"  still in {safe(place)}", fg="red")
         if any(place.endswith("-wal") for place in proof.found):
-            click.echo("Another program reads the store. When it is done: session-memory forget")
+            click.echo(
+                "Another program reads the store. When it has ended, run: session-memory forget"
+            )
 
 
-def _tell(plan: "ForgetPlan", done: str) -> None:
+def _print_plan(plan: "ForgetPlan", done: str) -> None:
     for uid in plan.uids[:SHOWN]:
         click.echo(safe(f"{uid} {done}"))
     if len(plan.uids) > SHOWN:
         click.echo(f"… and {len(plan.uids) - SHOWN:,} more {done}")
     if plan.keep:
-        click.echo(safe(f"Keep what they hold of it: {', '.join(plan.keep[:SHOWN])}"))
+        click.echo(safe(f"These forks keep the events they share: {', '.join(plan.keep[:SHOWN])}"))
     for path in plan.shared[:SHOWN]:
-        click.echo(safe(f"Only its records become blanks in {path}"))
-    click.echo("Not reached:")
+        click.echo(safe(f"Other sessions are in {path} too: only its records are blanked."))
+    click.echo("Not deleted:")
     for line in plan.unreachable[:SHOWN]:
         click.echo(safe(f"  {line}"))
     if len(plan.unreachable) > SHOWN:

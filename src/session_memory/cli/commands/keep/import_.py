@@ -1,6 +1,7 @@
-"""Take in sessions from a portable file.
+"""Import sessions from a portable file.
 
-What the store has already is not doubled; sources keep the name of the machine they come from.
+Sessions that the store already has are not added twice. Each source keeps the name of the machine
+it came from.
 """
 
 from pathlib import Path
@@ -16,11 +17,11 @@ from session_memory.views.figures import plural, size
 @make_command(
     resumable=True,
     examples=(
-        ("import laptop.smx", "take in what another machine has exported"),
-        ("import laptop.smx --store team.db", "into a store of its own"),
+        ("import laptop.smx", "sessions that another machine exported"),
+        ("import laptop.smx --store team.db", "into another store"),
     ),
     json_shape='{"sources", "known", "bytes", "sessions"}: the sources in the file, how many of'
-    " them were here already, the bytes taken in, and the sessions that are new.",
+    " them the store already had, the bytes imported, and the number of new sessions.",
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
 @click.pass_obj
@@ -35,8 +36,8 @@ def command(settings: Settings, file: str) -> None:
     if settings.as_json:
         print_json(msgspec.to_builtins(done))
     elif not settings.quiet:
-        new = f"{done.sources - done.known:,} taken in ({size(done.bytes)})"
+        new = f"{done.sources - done.known:,} imported ({size(done.bytes)})"
         click.echo(
-            f"Found {plural(done.sources, 'source')}: {new}, {done.known:,} here already."
+            f"Found {plural(done.sources, 'source')}: {new}, {done.known:,} already in the store."
             f" {plural(done.sessions, 'new session')}."
         )

@@ -1,8 +1,7 @@
-"""Keep sessions in the store, whatever their age.
+"""Keep sessions in the store, whatever their age and size.
 
-The caps do not touch them either. What was read from the same logs, and a session's subagents,
-stay with it. Without a UID, lists what is pinned. A session that was restored is pinned for as
-long as a new one would stay.
+Sessions from the same logs, and subagents, are kept with them. Without UID, lists the pinned
+sessions. A restored session is pinned for as long as a new one would stay.
 """
 
 import click
@@ -16,10 +15,10 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("pin 5b0c6a1e", "keep a session in the store whatever its age"),
-        ("pin", "list what is pinned"),
+        ("pin 5b0c6a1e", "never evict this session"),
+        ("pin", "list pinned sessions"),
     ),
-    json_shape='{"pinned": [UID, …]}: all that are pinned now.',
+    json_shape='{"pinned": [UID, …]}: all pinned sessions.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.pass_obj
@@ -38,4 +37,4 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
         print_json({"pinned": pinned})
         return
     for uid in (uids or pinned) if not settings.quiet else ():
-        click.echo(safe(f"{uid} stays"))
+        click.echo(safe(f"{uid} is pinned"))

@@ -1,9 +1,8 @@
 """Bring evicted sessions back from the archive.
 
-Their raw is what it was, byte for byte, and their events are derived from it again. What went
-together comes back together. They stay for as long as a new session would, then their time
-comes again; session-memory pin keeps one for good. The native log itself is written back by
-session-memory restore-native.
+Their raw is restored byte for byte, and their events are derived from it again. Sessions that were
+evicted together come back together. They stay as long as new sessions do; pin keeps them longer.
+To write back the agent's own log, use restore-native.
 """
 
 import click
@@ -18,13 +17,13 @@ from session_memory.views.figures import plural, size
 
 @make_command(
     examples=(
-        ("restore 5b0c6a1e", "bring an evicted session back from the archive"),
-        ("restore --all", "bring everything back"),
+        ("restore 5b0c6a1e", "one session"),
+        ("restore --all", "all evicted sessions"),
     ),
     json_shape='{"restored": [{"sessions": [UID, …], "bytes"}, …]}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--all", "everything", is_flag=True, help="Every session that was evicted.")
+@click.option("--all", "everything", is_flag=True, help="All evicted sessions.")
 @click.pass_obj
 def command(settings: Settings, sessions: tuple[str, ...], everything: bool) -> None:
     from session_memory.core.time import now_ms
@@ -46,4 +45,6 @@ def command(settings: Settings, sessions: tuple[str, ...], everything: bool) -> 
         click.echo(safe(f"{uid} is back"))
     total = size(sum(one.bytes for one in restored))
     count = sum(len(one.sessions) for one in restored)
-    remark(settings, f"{plural(count, 'session')}, {total}." if restored else "Nothing is evicted.")
+    remark(
+        settings, f"{plural(count, 'session')}, {total}." if restored else "No session is evicted."
+    )

@@ -1,8 +1,8 @@
-"""Write native logs back, byte for byte.
+"""Write agents' logs back, byte for byte.
 
-A session's subagents and spilled outputs come along. Files that exist are never overwritten
-and links never followed. With the log back in its place, the agent can resume the session.
-Without --to, --all means the files of this machine.
+Afterwards the agent can resume the session. Subagents and outputs that the agent keeps in files of
+their own are written too. No file is overwritten, no link followed. Without --to, --all writes only
+logs of this machine.
 """
 
 from pathlib import Path
@@ -19,18 +19,20 @@ from session_memory.views.figures import plural, size
 
 @make_command(
     examples=(
-        ("restore-native 5b0c6a1e", "put a deleted log back where the agent looks for it"),
-        ("restore-native 5b0c6a1e --to /tmp/logs", "write it somewhere else"),
-        ("restore-native --all --to /tmp/logs", "write back everything that was collected"),
-        ("restore-native --all --only-missing", "put back whatever the agent has deleted"),
+        ("restore-native 5b0c6a1e", "to where the agent looks for it"),
+        ("restore-native 5b0c6a1e --to /tmp/logs", "to another directory"),
+        ("restore-native --all --to /tmp/logs", "all logs that were collected"),
+        ("restore-native --all --only-missing", "all logs that the agent deleted"),
     ),
     json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--all", "everything", is_flag=True, help="Every source of every session.")
-@click.option("--to", metavar="DIR", help="Below this directory, as if it were the home directory.")
-@click.option("--host", metavar="NAME", help="Only what was collected on this machine.")
-@click.option("--only-missing", is_flag=True, help="Leave out files that exist.")
+@click.option("--all", "everything", is_flag=True, help="The logs of all sessions.")
+@click.option(
+    "--to", metavar="DIR", help="Write below this directory instead of the home directory."
+)
+@click.option("--host", metavar="NAME", help="Only logs of this machine.")
+@click.option("--only-missing", is_flag=True, help="Skip files that exist.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -54,7 +56,7 @@ def command(
     config = settings.configuration()
     where = roots(config)
     if target is None and host is None and everything:
-        # Back in their places only the files of this machine: those of others have none here.
+        # Logs of other machines have no place here.
         host = this_host(config)
     with settings.opened() as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
@@ -79,4 +81,6 @@ def command(
     of_host = f" of {host}" if host and not restored else ""
     remark(settings, f"{plural(len(restored), 'file')}{of_host}, {size(total)}.")
     if masked := sum(file.masked for file in restored):
-        remark(settings, f"{plural(masked, 'file')} of them masked: secrets were not collected.")
+        remark(
+            settings, f"{plural(masked, 'file')} of them masked: their secrets were never stored."
+        )

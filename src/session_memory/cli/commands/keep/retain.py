@@ -1,10 +1,10 @@
-"""Keep the store within its bounds.
+"""Evict old sessions to the archive, to keep the store within its limits.
 
-What was analyzed at its present revision and is older than raw_max_age_days goes; then, over
-the soft cap, the oldest that was analyzed; over the hard cap the oldest of the rest, analyzed
-first. Raw goes into the archive, which is read back and compared before anything is dropped. A
-session's row, digest and cost stay; session-memory restore brings the rest back. Runs once a
-day after a sync. The limits are in the configuration, under [retention].
+First go analyzed sessions older than raw_max_age_days; then, over the soft cap, the oldest analyzed
+ones; over the hard cap the oldest of the rest, which are analyzed before. Their raw goes into the
+archive, which is read back and compared before anything is deleted. Title, digest and cost of a
+session stay; restore brings the rest back. Runs once a day after a sync. The limits are in the
+configuration, in [retention].
 """
 
 import click
@@ -21,18 +21,20 @@ SHOWN = 20
 @make_command(
     resumable=True,
     examples=(
-        ("retain --dry-run", "what would go, and why"),
-        ("retain", "evict what is due, into the archive"),
+        ("retain --dry-run", "what would be evicted, and why"),
+        ("retain", "evict what is over the limits"),
         ("retain --json", "the report, for a monitor"),
-        ("pin 5b0c6a1e", "keep one session whatever its age"),
+        ("pin 5b0c6a1e", "never evict this session"),
     ),
     json_shape='{"backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss",'
     ' "bytes_freed", "final_usage_bytes", "over_hard_cap", "tier2_over_cap", "dry_run", "archive",'
     ' "evicted": [{"sessions": [UID, …], "why", "bytes", "last_at"}, …], "expiry": [{"flavor",'
     ' "files", "at_risk", "bytes_at_risk", "days_left"}, …]}; the first four count sessions.',
 )
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
-@click.option("--without-archive", is_flag=True, help="Let the raw go for good. Asks first.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be evicted.")
+@click.option(
+    "--without-archive", is_flag=True, help="Delete the raw instead of archiving it. Asks first."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool) -> None:
@@ -41,7 +43,7 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
     from session_memory.views.retention import expiry_lines, retention_status
 
     if without_archive and not (yes or dry_run):
-        click.confirm("The raw of what is evicted will be gone for good. Go on?", abort=True)
+        click.confirm("The raw of evicted sessions will be deleted for good. Continue?", abort=True)
     with settings.memory() as memory:
         result = memory.retain(dry_run=dry_run, archive=False if without_archive else None)
         state = retention_status(memory.store, memory.config, now_ms())
@@ -81,5 +83,5 @@ def _day(moment: int) -> str:
 
 
 def _named(uids: tuple[str, ...]) -> str:
-    more = f" and {len(uids) - 1} with it" if len(uids) > 1 else ""
+    more = f" and {len(uids) - 1} more" if len(uids) > 1 else ""
     return f"{uids[0]}{more}"

@@ -1,7 +1,7 @@
-"""Collect what is new in the agents' logs.
+"""Collect new sessions from the agents' logs.
 
-Reads only what was added since the last run and never touches the logs themselves. It can be
-stopped at any moment; the next run goes on from there.
+Reads only what was added since the last run, and never changes the logs. It can be stopped at any
+time; the next run continues there.
 """
 
 from typing import TYPE_CHECKING
@@ -24,22 +24,26 @@ if TYPE_CHECKING:
 @make_command(
     resumable=True,
     examples=(
-        ("sync", "collect from every agent found on this machine"),
+        ("sync", "from every agent on this machine"),
         ("sync --dry-run", "only say what would be read"),
-        ("sync --root /backup/laptop/.claude", "collect from a copy of another machine's logs"),
-        ("sync --redact", "mask passwords, keys and tokens before anything is kept"),
-        ("sync --analyze", "and work out what the sessions come down to"),
+        ("sync --root /backup/laptop/.claude", "from a copy of another machine's logs"),
+        ("sync --redact", "mask passwords, keys and tokens before storing"),
+        ("sync --analyze", "and analyze the new sessions"),
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
     ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
     ' the next three. --analyze adds "analysis", which is what analyze --json prints.',
 )
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="Look here only; repeatable.")
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="Only collect from here; repeatable."
+)
 @click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
-@click.option("--dry-run", is_flag=True, help="Say what there is to read, and read nothing.")
-@click.option("--redact", is_flag=True, help="Mask secrets before anything is kept.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be read.")
+@click.option("--redact", is_flag=True, help="Mask secrets before storing.")
 @click.option("--analyze", is_flag=True, help="Then analyze the sessions that changed.")
-@click.option("--demo-if-empty", is_flag=True, help="Without any logs, collect invented ones.")
+@click.option(
+    "--demo-if-empty", is_flag=True, help="If there are no logs, collect invented sessions."
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -122,7 +126,7 @@ def _show(
         click.echo("No agent logs found. Looked in:")
         for place in looked_at(result):
             click.echo(f"  {safe(place)}")
-        click.echo(callable_text("Try it on invented sessions: session-memory demo"))
+        click.echo(callable_text("Try it with invented sessions: session-memory demo"))
         return
     click.echo(sync_summary(result, store, dry_run=dry_run))
     if analysis is not None:
@@ -141,5 +145,4 @@ def _next(result: "SyncResult", dry_run: bool) -> str:
 
 
 def demo_notice() -> str:
-    whose = "these are invented sessions that come with Session Memory"
-    return f"DEMO: {whose}. Nothing of yours was read."
+    return "DEMO: these sessions are invented. None of your own logs was read."

@@ -1,4 +1,4 @@
-"""Let pinned sessions go when their time comes."""
+"""Let retention evict sessions that were pinned."""
 
 import click
 
@@ -11,10 +11,10 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("unpin 5b0c6a1e", "let a session go when its time comes"),
-        ("unpin 5b0c6a1e 7ac31f58 --json", "two of them; what is pinned still"),
+        ("unpin 5b0c6a1e", "no longer keep it for ever"),
+        ("unpin 5b0c6a1e 7ac31f58 --json", "two of them"),
     ),
-    json_shape='{"pinned": [UID, …]}: all that are pinned still.',
+    json_shape='{"pinned": [UID, …]}: all sessions that are still pinned.',
 )
 @click.argument("sessions", nargs=-1, required=True, metavar="UID...", shell_complete=complete_uid)
 @click.pass_obj
@@ -32,4 +32,4 @@ def command(settings: Settings, sessions: tuple[str, ...]) -> None:
         print_json({"pinned": pinned})
         return
     for uid in uids if not settings.quiet else ():
-        click.echo(safe(f"{uid} may go when its time comes"))
+        click.echo(safe(f"{uid} is no longer pinned"))

@@ -1,7 +1,7 @@
-"""Work out what sessions come down to.
+"""Analyze sessions: outcome, errors, fixes, cost.
 
-Reads every session that changed since it was analyzed last, and no other: how it ended and what
-proves it, what it cost, what went wrong and what resolved it. patterns and retro build on that.
+Reads only sessions that changed since they were last analyzed. Finds how each ended and what proves
+it, what it cost, what went wrong and what resolved it. patterns, retro, fix and lessons use this.
 """
 
 import click
@@ -16,8 +16,8 @@ from session_memory.cli.kit.settings import Settings
     resumable=True,
     examples=(
         ("analyze", "everything that changed since the last time"),
-        ("analyze 5b0c6a1e", "one session, whether it changed or not"),
-        ("analyze --json", "how much there was to do"),
+        ("analyze 5b0c6a1e", "one session, even if it did not change"),
+        ("analyze --json", "the counts, for a script"),
     ),
     json_shape='{"analyzed", "unchanged", "events", "errors", "signals", "outcomes": {OUTCOME:'
     " NUMBER}}; the first two count sessions.",

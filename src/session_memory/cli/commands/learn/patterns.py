@@ -1,8 +1,8 @@
 """Show what goes wrong again and again.
 
-Signals of analyzed sessions, put together by type and place, and ranked: sessions count in
-full, tokens by their magnitude. "basis" says whether the tokens were measured or estimated;
-money is always the share of the sessions' amounts that those tokens stand for.
+Similar signals of analyzed sessions are one pattern. Rank = sessions × (1 + log2(tokens / 1000)),
+so that frequency counts more than cost. "basis" says whether the tokens were measured or estimated.
+The cost is the part of the sessions' cost that belongs to these tokens.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ _POLARITIES = ("problem", "success")
 def _complete(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of patterns, the worst first; nothing at all when the store cannot be read."""
+    """The ids of patterns, worst first; none when the store cannot be read."""
     from click.shell_completion import CompletionItem
 
     from session_memory.learn.patterns import patterns
@@ -63,7 +63,7 @@ def _complete(
 
 @make_command(
     examples=(
-        ("patterns", "what goes wrong again and again, the worst first"),
+        ("patterns", "the worst first"),
         ("patterns --repo webshop --since 30d", "in one repository, this month"),
         ("patterns --polarity success", "what works"),
         ("patterns p-0c88102dbf64", "one pattern, with its evidence"),
@@ -76,15 +76,19 @@ def _complete(
     ' "total", "sessions", "unread"}; with an ID {"pattern": …}.',
 )
 @click.argument("name", required=False, metavar="[ID]", shell_complete=_complete)
-@click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
-@click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
+@click.option(
+    "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d, yesterday."
+)
+@click.option(
+    "--until", type=Period(end=True), metavar="WHEN", help="The same; the end is included."
+)
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
 @click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")
 @click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
 @limit_option(20)
 @click.pass_obj
 def command(
-    settings: Settings, /, name: str | None, kind: str | None, limit: int, **wanted: Any
+    settings: Settings, /, name: str | None, kind: str | None, limit: int, **filters: Any
 ) -> None:
     from session_memory.views.learning import find_pattern, pattern_dict
 
@@ -96,7 +100,7 @@ def command(
             else:
                 print_lines(safe(line) for line in _page(pattern))
             return
-        listing = memory.patterns(type=kind, limit=limit, **wanted)
+        listing = memory.patterns(type=kind, limit=limit, **filters)
     if settings.as_json:
         print_learned(listing.to_dict())
         return
@@ -106,10 +110,10 @@ def command(
 
 def _remark(settings: Settings, listing: "PatternList") -> None:
     if listing.unread:
-        waiting = f"{listing.unread:,} of the sessions changed since they were analyzed"
-        remark(settings, f"{waiting}: session-memory analyze")
+        changed = f"{listing.unread:,} sessions are new or changed since the last analysis"
+        remark(settings, f"{changed}: session-memory analyze")
     elif not listing.total:
-        remark(settings, f"Nothing stands out in {listing.sessions:,} analyzed sessions.")
+        remark(settings, f"No pattern in {listing.sessions:,} analyzed sessions.")
     elif len(listing.patterns) < listing.total:
         shown = f"{len(listing.patterns):,} of {listing.total:,} patterns"
         remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory patterns ID")
@@ -156,6 +160,6 @@ def _page(pattern: "Pattern") -> Iterator[str]:
     yield f"  advice    {advice(pattern)}"
     yield "Evidence"
     for evidence in pattern.evidence:
-        yield f"  session-memory show {evidence.session_uid}  # event {evidence.event_uid}"
+        yield f"  session-memory show {evidence.session_uid} --around {evidence.event_uid}"
     if not pattern.evidence:
         yield from (f"  session-memory show {uid}" for uid in pattern.session_uids[-10:])

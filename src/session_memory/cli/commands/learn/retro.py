@@ -1,8 +1,8 @@
 """Look back: what was done, what it cost, what went wrong.
 
-For each repository the sessions that ended in the last days, their outcomes, what they cost,
-what went wrong and what fixed it, and three suggestions with the sessions that show why. With
-a UID the same for one session. Only analyzed sessions are in it.
+For each repository the sessions that ended in the period: outcomes, cost, problems with what fixed
+them, and three suggestions with the sessions that support them. With UID the same for one session.
+Only analyzed sessions are included.
 """
 
 from datetime import tzinfo
@@ -48,7 +48,7 @@ DAYS, DAY_MS = 7, 86_400_000
     type=click.Choice(FORMATS),
     default="markdown",
     show_default=True,
-    help="How to write it; --json is the same as --format json.",
+    help="How to print it; --json is the same as --format json.",
 )
 @click.pass_obj
 def command(

@@ -1,7 +1,7 @@
 """List the shell commands that sessions ran, and how each ended.
 
-Of one session and its subagents, or of all that the filters leave, newest session first. A
-command is open when the log has no result for it.
+Without UID the commands of all sessions that match the options, newest session first. Subagents
+are included. The state is "open" where the log has no result.
 """
 
 from datetime import tzinfo
@@ -27,14 +27,14 @@ STATES = ("ok", "failed", "open")
     examples=(
         ("commands 7ac31f58", "what one session ran"),
         ("commands --state failed --since 7d", "what failed this week"),
-        ("commands --text pytest --repo webshop", "every run of the tests of a repository"),
+        ("commands --text pytest --repo webshop", "all test runs in a repository"),
     ),
     json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
     ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"}',
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
-@click.option("--state", type=click.Choice(STATES), help="Only those that ended so.")
+@click.option("--state", type=click.Choice(STATES), help="Only commands with this result.")
 @click.option("--text", metavar="TEXT", help="Only commands with this in them.")
 @limit_option(50)
 @click.pass_obj
@@ -62,7 +62,7 @@ def command(
     if not listing.total:
         remark(settings, _nothing(state, text))
     elif len(listing.commands) < listing.total:
-        # How many more hold a text is known when all of them are read.
+        # With --text the total is known only after all of them were read.
         whole = f" of {listing.total:,}" if text is None else ""
         shown = f"The first {len(listing.commands):,}{whole} commands"
         remark(settings, f"{shown}; --limit 0 lists all.")

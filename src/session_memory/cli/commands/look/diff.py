@@ -1,8 +1,8 @@
 """Show what a session changed, file by file.
 
-Put together from the edits in the log, those of its subagents included; edits that failed are
-left out. Where the log holds the file as it was, the diff is exact and can be applied; where
-it holds excerpts only, or a command made the change, that is said.
+The diff is made from the edits in the log, with those of subagents and without failed ones. Where
+the log has the whole file, the diff is exact and can be applied. Where it has only excerpts, or a
+command made the change, a note says so.
 """
 
 from collections.abc import Iterator
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 @make_command(
     examples=(
         ("diff 7ac31f58", "what a session changed, file by file"),
-        ("diff 7ac31f58 --stat", "only which files, and how much"),
+        ("diff 7ac31f58 --stat", "only the files and the number of lines"),
         ("diff 7ac31f58 --file dates", "only files with this in their path"),
     ),
     json_shape='{"session": UID, "files": [{"path", "action", "edits", "added", "removed",'
     ' "is_whole", "notes": [TEXT, …], "moved_to", "diff"}, …], "totals": {"files", "edits",'
-    ' "added", "removed"}}; "is_whole" says that the diff leads exactly from before to after.',
+    ' "added", "removed"}}; "is_whole": the diff is exact.',
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
-@click.option("--stat", is_flag=True, help="Only files and figures.")
+@click.option("--stat", is_flag=True, help="Only list files with counts of lines.")
 @click.option("--file", "text", metavar="TEXT", help="Only files with this in their path.")
-@click.option("--no-children", is_flag=True, help="Without what its subagents changed.")
-@click.option("--no-pager", is_flag=True, help="Print it all, on a terminal too.")
+@click.option("--no-children", is_flag=True, help="Leave out what subagents changed.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -64,7 +64,7 @@ def command(
         print_paged(settings, _lines(answer), paged=not no_pager)
     if not answer.files:
         which = "" if text is None else f" with {text!r} in its path"
-        remark(settings, f"No file{which} was changed, as far as the log tells.")
+        remark(settings, f"No file{which} was changed, according to the log.")
 
 
 def _lines(answer: "SessionDiff") -> Iterator[str]:
@@ -77,7 +77,7 @@ def _lines(answer: "SessionDiff") -> Iterator[str]:
         for line in file.headers:
             yield click.style(safe(line), bold=True)
         for note in file.notes:
-            # What is no line of a diff, patch and git apply skip.
+            # patch and git apply skip lines that are not part of a diff.
             yield click.style(f"# {note}", fg="yellow")
         yield from diff_lines(file.lines, shorten=False)
 

@@ -1,8 +1,8 @@
-"""Show what one session comes down to.
+"""Show the digest of a session: outcome, cost, errors and fixes on one page.
 
-The outcome with its evidence, cost and time, what was changed and run, errors with what
-resolved them, and where a person stepped in. Made anew where the session grew since it was
-analyzed; only analyze stores it.
+It has the outcome with its evidence, cost and time, files and commands, errors with what resolved
+them, and where a person stepped in. If the session grew after it was analyzed, the digest is made
+again for this answer; only analyze stores it.
 """
 
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ WIDE = 110
 
 @make_command(
     examples=(
-        ("digest 5b0c6a1e", "what a session came to, on one page"),
-        ("digest 5b0c6a1e --json", "all of it, for a script"),
+        ("digest 5b0c6a1e", "a session on one page"),
+        ("digest 5b0c6a1e --json", "with all fields, for a script"),
     ),
     json_shape='{"digest": {"session_uid", "outcome": {"outcome", "reason", "evidence"}, "cost",'
     ' "kinds", "tools", "markers", "files", "commands", "tests", "error_snippets", "prompts",'
@@ -48,7 +48,7 @@ def command(settings: Settings, session: str) -> None:
     if shown.is_outdated:
         remark(settings, _outdated(shown))
     elif not shown.is_stored:
-        remark(settings, "Not stored yet: session-memory analyze")
+        remark(settings, "Not stored yet. Store it: session-memory analyze")
 
 
 def _outdated(shown: "DigestShown") -> str:
@@ -65,9 +65,9 @@ def _lines(shown: "DigestShown") -> Iterator[str]:
     yield from _part("Tests", list(_tests(digest)))
     yield from _part("Files", [_file(file) for file in digest.files])
     yield from _part("Commands", [f"{c.text} ({c.runs}×)" for c in digest.commands])
-    yield from _part("Commits", [said.text for said in digest.commits])
-    yield from _part("A person stepped in", [said.text for said in digest.interventions])
-    yield from _part("Decided", [said.text for said in digest.decisions])
+    yield from _part("Commits", [commit.text for commit in digest.commits])
+    yield from _part("A person stepped in", [message.text for message in digest.interventions])
+    yield from _part("Decided", [decision.text for decision in digest.decisions])
     yield from _part("Stands out", [f"{s.type}: {s.detail}" for s in shown.signals])
 
 
@@ -75,9 +75,9 @@ def _head(digest: "Digest") -> Iterator[str]:
     from session_memory.pricing import Amount, shown
     from session_memory.views.figures import count, duration, plural
 
-    told, cost, time = digest.outcome, digest.cost, digest.time
-    proof = f" ({', '.join(told.evidence)})" if told.evidence else ""
-    yield f"  outcome   {told.outcome}, by {told.reason}{proof}"
+    outcome, cost, time = digest.outcome, digest.cost, digest.time
+    proof = f" ({', '.join(outcome.evidence)})" if outcome.evidence else ""
+    yield f"  outcome   {outcome.outcome}, by {outcome.reason}{proof}"
     amount = shown(Amount(cost.microdollars, cost.unpriced_tokens))
     yield f"  cost      {amount}, {count(cost.tokens)} tokens, {cost.turns} turns"
     ms = {"person": time.person_ms, "model": time.model_ms, "tools": time.tools_ms}

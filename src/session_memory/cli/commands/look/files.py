@@ -1,8 +1,8 @@
 """List the files that sessions read, edited and wrote.
 
-Of one session and its subagents, or of all that the filters leave. Paths below the directory
-a session worked in are shown from there. A call that failed counts as failed alone; one whose
-result is not in the log counts as open, which only the JSON has.
+Without UID the files of all sessions that match the options. Subagents are included. Paths are
+relative to the directory of the session. A failed call counts only as failed. A call without a
+result in the log counts as open; only the JSON shows these.
 """
 
 from datetime import tzinfo
@@ -28,11 +28,11 @@ SORTS = ("changed", "read", "recent", "path")
     examples=(
         ("files 7ac31f58", "what one session read and changed"),
         ("files --repo webshop --since 7d", "what was worked on this week"),
-        ("files --sort read --limit 10", "what is read again and again"),
+        ("files --sort read --limit 10", "which files are read most"),
     ),
     json_shape='{"files": [{"repo", "path", "reads", "edits", "writes", "other", "failed",'
-    ' "open", "sessions", "last_at"}, …], "total", "sessions"}; "other" counts calls that named the'
-    " file.",
+    ' "open", "sessions", "last_at"}, …], "total", "sessions"}; "other" counts calls of other tools'
+    " that named the file.",
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
@@ -58,6 +58,6 @@ def command(
         return
     print_lines(file_lines(listing, terminal_width(), tz))
     if not listing.total:
-        remark(settings, "No call of these sessions named a file.")
+        remark(settings, "No call in these sessions used a file.")
     elif len(listing.files) < listing.total:
         remark(settings, f"{len(listing.files):,} of {listing.total:,} files; --limit 0 lists all.")

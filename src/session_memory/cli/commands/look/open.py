@@ -1,7 +1,7 @@
-"""Go on with a session in its own agent.
+"""Print the command that continues a session in its own agent.
 
-Prints the command, or runs it with --run: Claude Code, Codex and Grok are known. An agent
-needs its own log to go on; where that was deleted, restore-native puts it back.
+With --run the agent is started here. The agent needs its own log of the session; if it was
+deleted, restore-native writes it back.
 """
 
 import subprocess
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @make_command(
     examples=(
-        ("open 5b0c6a1e", "the command that goes on with a session"),
-        ("open 5b0c6a1e --run", "go on with it, here and now"),
+        ("open 5b0c6a1e", "how to continue it"),
+        ("open 5b0c6a1e --run", "start the agent and continue it now"),
     ),
     json_shape='{"session_uid", "argv": [WORD, …], "cwd", "is_gone", "is_cwd_gone", "host",'
-    ' "line"}; "is_gone": its log is not where the agent looks; "host" is the machine it was on,'
-    " when that is another.",
+    ' "line"}; "is_gone": the agent\'s log is missing; "host": the session ran on that other'
+    " machine.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
-@click.option("--run", is_flag=True, help="Start the agent, instead of printing how.")
+@click.option("--run", is_flag=True, help="Start the agent instead of printing the command.")
 @click.pass_obj
 def command(settings: Settings, session: str, run: bool) -> None:
     from session_memory.config import this_host
@@ -50,28 +50,28 @@ def command(settings: Settings, session: str, run: bool) -> None:
         return
     click.echo(safe(way.line))
     if way.host:
-        remark(settings, f"It was on {way.host}: run it there.")
+        remark(settings, f"The session ran on {way.host}: run the command there.")
     if way.is_gone:
-        back = f"session-memory restore-native {uid} puts it there"
-        remark(settings, f"Its log is not where the agent looks for it: {back}")
+        back = f"session-memory restore-native {uid}"
+        remark(settings, f"The agent no longer has this log. Write it back: {back}")
     if way.is_cwd_gone:
-        remark(settings, f"The directory it worked in is not here: {way.cwd}")
+        remark(settings, f"The directory of the session does not exist: {way.cwd}")
 
 
 def _run(way: "Resume") -> None:
-    """Hand over to the agent and end as it ends."""
+    """Start the agent, and exit with its exit status."""
     from session_memory.core.errors import CannotResume
 
     argv, cwd = way.argv, way.cwd
     if way.is_gone:
-        hint = f"Bring it back with: session-memory restore-native {way.session_uid}"
-        raise CannotResume("the log of this session is not where its agent looks for it", hint)
+        hint = f"Write it back with: session-memory restore-native {way.session_uid}"
+        raise CannotResume("the agent no longer has the log of this session", hint)
     if way.is_cwd_gone:
-        hint = f"Make it, or check out there what the session worked on: {cwd}"
-        raise CannotResume(f"the directory {cwd} is gone", hint)
+        hint = f"Create it, or check the repository out there: {cwd}"
+        raise CannotResume(f"the directory {cwd} does not exist", hint)
     try:
         done = subprocess.run(argv, cwd=cwd, check=False)
     except FileNotFoundError:
-        hint = f"Install it, or see that it is on the PATH: {argv[0]}"
+        hint = f"Install it, or add it to the PATH: {argv[0]}"
         raise CannotResume(f"{argv[0]} is not installed here", hint) from None
     raise click.exceptions.Exit(done.returncode if done.returncode >= 0 else 1)

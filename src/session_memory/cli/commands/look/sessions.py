@@ -1,7 +1,7 @@
 """List sessions, newest first.
 
-Tokens and cost are those of the session itself; its subagents are sessions of their own. "in"
-is what was sent to the model uncached, "cache" what was read from or written to its cache.
+Tokens and cost are those of the session itself; a subagent is a session of its own. "in" counts
+tokens that were sent to the model uncached, "cache" those read from or written to its cache.
 """
 
 from datetime import tzinfo
@@ -20,24 +20,27 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 
 @make_command(
     examples=(
-        ("sessions", "the twenty newest"),
+        ("sessions", "the newest twenty"),
         ("sessions --since 7d --repo webshop", "this week, in one repository"),
-        ("sessions --roots --sort tokens --limit 5", "what used most, without subagents"),
+        (
+            "sessions --roots --sort tokens --limit 5",
+            "which used the most tokens, without subagents",
+        ),
         ("sessions --limit 0 --json", "all of them, for a script"),
     ),
     json_shape='{"sessions": [SESSION, …], "amounts": {UID: {"microdollars", "unpriced_tokens"},'
-    " …}}, each session with all its fields; its amount is what it used itself.",
+    " …}}; each session with all its fields, and its amount without subagents.",
 )
 @click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
 @click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
-@click.option("--domain", metavar="NAME", help="Only this domain of the configuration.")
+@click.option("--domain", metavar="NAME", help="Only this domain (see the configuration).")
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
 @click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
-@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions that ended so.")
-@click.option("--title", metavar="TEXT", help="Only titles with this in them.")
+@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")
+@click.option("--title", metavar="TEXT", help="Only sessions with this in their title.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")
-@click.option("--roots", is_flag=True, help="Leave subagents out.")
+@click.option("--roots", is_flag=True, help="Leave out subagents.")
 @when_options
 @click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
 @limit_option(20)

@@ -1,15 +1,14 @@
-"""Show one session: events, subagents, branches.
+"""Show one session: messages, calls and their output, subagents.
 
-UID is the session's uid or native id, or a beginning of it of four characters or more; a
-subagent's is its parent's and its own, with a colon between. A title, or its beginning, is
-understood too. Subagents are shown below the calls that started them. What was abandoned by a
-rewind stays, marked. Below each turn stands what it took.
+UID is the session's uid or native id, or the first four or more characters of it. A subagent is
+named by its parent's id and its own, with a colon between. A subagent is shown below the call that
+started it, and the cost of a turn below the turn. Branches that a rewind abandoned are marked.
 
-On a terminal a pager shows it: PAGER, or less. --depth user, assistant, tool and full say how
-much is shown; --json always has every event.
+On a terminal the answer goes through a pager: PAGER, or less. --depth chooses how much is shown;
+--json always has every event.
 
 Kinds: user_msg, assistant_msg, thinking, tool_call, tool_result, error, test_run, edit, retry,
-human_intervention, decision, lifecycle, completion. An event may be of several.
+human_intervention, decision, lifecycle, completion. An event can be of several kinds.
 """
 
 from datetime import tzinfo
@@ -29,12 +28,12 @@ AROUND = 10
 @make_command(
     examples=(
         ("show 5b0c6a1e", "a session, by the beginning of its id"),
-        ("show 5b0c6a1e --depth user", "what was asked, and nothing else"),
-        ("show 5b0c6a1e --depth full", "nothing folded"),
-        ("show 5b0c6a1e --kind user_msg --kind error", "what was asked, and what went wrong"),
+        ("show 5b0c6a1e --depth user", "only what you wrote"),
+        ("show 5b0c6a1e --depth full", "long outputs whole"),
+        ("show 5b0c6a1e --kind user_msg --kind error", "only prompts and errors"),
         ("show 5b0c6a1e --around 171", "event 171, with ten events before and after it"),
         ("show 5b0c6a1e --full", "with every record as the agent wrote it"),
-        ("show 5b0c6a1e --json --inherited", "for a script, copied history included"),
+        ("show 5b0c6a1e --json --inherited", "for a script, with the events a fork copied"),
     ),
     json_shape='{"session": SESSION, "events": [EVENT, …], "usage": [USAGE, …], "children": [UID,'
     ' …], "amount": {"microdollars", "unpriced_tokens"}, "with_subagents": {…}}; --full adds'
@@ -48,7 +47,7 @@ AROUND = 10
     type=click.Choice(LEVELS),
     default="tool",
     show_default=True,
-    help="What a person wrote; with answers; with calls and their output, folded; everything.",
+    help="Only prompts; prompts and answers; also calls with shortened output; everything.",
 )
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option(
@@ -56,12 +55,16 @@ AROUND = 10
     metavar="EVENT",
     help=f"Only this event, by its number or id, with {AROUND} before and after it.",
 )
-@click.option("--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Begin there.")
-@click.option("--inherited", is_flag=True, help="With the events it holds of other sessions.")
-@click.option("--full", is_flag=True, help="With the native record of every event.")
-@click.option("--no-children", is_flag=True, help="Name subagents, and do not open them.")
+@click.option(
+    "--from", "start", type=click.IntRange(min=0), metavar="SEQ", help="Start at this event."
+)
+@click.option(
+    "--inherited", is_flag=True, help="Also show events that a fork copied from its parent."
+)
+@click.option("--full", is_flag=True, help="Also show each record as the agent wrote it.")
+@click.option("--no-children", is_flag=True, help="Name subagents without showing their events.")
 @tz_option
-@click.option("--no-pager", is_flag=True, help="Print it all, on a terminal too.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -122,19 +125,19 @@ def command(
 
 def _partly(settings: Settings, name: str, first: int, last: int | None, *, found: bool) -> None:
     span = f"from {first} on" if last is None else f"{first} to {last}"
-    told = f"Events {span}" if found else f"No event {span}"
-    remark(settings, f"{told}; all of them: session-memory show {name}")
+    shown = f"Events {span}" if found else f"No event {span}"
+    remark(settings, f"{shown}; all of them: session-memory show {name}")
 
 
 def _nothing_of(kinds: tuple[str, ...]) -> str:
-    """An unknown kind may be a newer adapter's, so it is no error; it may also be a slip."""
+    """What to say when no event has these kinds; a kind we do not know may be misspelled."""
     from difflib import get_close_matches
 
     from session_memory.core.schema import KINDS
 
-    slips = [get_close_matches(kind, KINDS, n=1) for kind in kinds if kind not in KINDS]
-    meant = [near for found in slips for near in found]
-    hint = f" Did you mean {', '.join(meant)}?" if meant else ""
-    if slips and not meant:
+    unknown = [get_close_matches(kind, KINDS, n=1) for kind in kinds if kind not in KINDS]
+    close = [kind for found in unknown for kind in found]
+    hint = f" Did you mean {', '.join(close)}?" if close else ""
+    if unknown and not close:
         hint = f" The kinds: {', '.join(sorted(KINDS))}."
     return f"No event is of kind {', '.join(kinds)}.{hint}"

@@ -1,4 +1,4 @@
-"""Show how the work goes: activity, tools, tests, models.
+"""Show statistics: activity, tools, tests, models, time.
 
 Sections: summary, activity, agents, repos, tools, retries, tests, files, time, models, cache,
 context, sessions. Without a name all of them are shown.
@@ -18,15 +18,14 @@ from session_memory.cli.kit.when import when_options
 if TYPE_CHECKING:
     from session_memory.views.stats import Report
 
-# Named here as well: completing a word must not load the views.
+# Repeated here, because completing a word must not load the views.
 SECTIONS = (
     *("summary", "activity", "agents", "repos", "tools", "retries", "tests", "files", "time"),
     *("models", "cache", "context", "sessions"),
 )
 _SECTION = click.Choice(SECTIONS)
 SHAPE = (
-    '{"wanted": {…}, SECTION: …} with the sections asked for; lists as {"total": N, "rows": […]}. '
-    "Each figure: docs/stats.md."
+    '{"wanted": {…}, SECTION: …} ; a list is {"total": N, "rows": […]}. Each figure: docs/stats.md.'
 )
 
 
@@ -45,9 +44,9 @@ def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @make_command(
     examples=(
-        ("stats", "everything, all time"),
+        ("stats", "everything, of all sessions"),
         ("stats tools files --since 7d", "two sections, this week"),
-        ("stats activity --tz Europe/Berlin", "when you work, on a clock of Berlin"),
+        ("stats activity --tz Europe/Berlin", "when you work, in the time of Berlin"),
         ("stats --json --limit 0", "all figures, for a script"),
     ),
     json_shape=SHAPE,
@@ -59,7 +58,7 @@ def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
     multiple=True,
     type=_SECTION,
     metavar="NAME",
-    help="The same, as an option.",
+    help="The same as SECTION.",
 )
 @when_options
 @_narrowed
@@ -86,4 +85,4 @@ def _show(settings: Settings, report: "Report") -> None:
     lines = list(report_lines(report, terminal_width(), signs()))
     print_lines(lines)
     if not lines:
-        remark(settings, f"Nothing of that kind in the {report.stored:,} sessions.")
+        remark(settings, f"None of the {report.stored:,} sessions has such data.")

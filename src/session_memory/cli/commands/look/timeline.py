@@ -1,8 +1,8 @@
-"""Show when what happened in a session, and how long it took.
+"""Show when things happened in a session and how long they took.
 
-Prompts, calls with their durations, turns behind what they consist of, errors, compactions,
-subagents below the calls that started them, and gaps of five minutes and more. The bar shows
-where in the session a moment lies, gaps left out.
+It lists prompts, calls with their durations, turns, errors, compactions, and pauses of five
+minutes or more. Subagents are below the calls that started them. The bar shows where in the session
+a moment is; pauses are left out of it.
 """
 
 import click
@@ -23,7 +23,7 @@ from session_memory.cli.kit.settings import Settings
     ' …]}; "sort" is prompt, turn, tool, error, decision, compaction, subagent or gap.',
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
-@click.option("--no-pager", is_flag=True, help="Print it all, on a terminal too.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.pass_obj
 def command(settings: Settings, session: str, no_pager: bool) -> None:
     from session_memory.cli.kit.pager import print_paged

@@ -1,8 +1,8 @@
-"""Show the family of a session, with the cost of every member.
+"""Show how sessions belong together, with the cost of each.
 
-Forks, resumes, handoffs and subagents stand below what they came from, from the first session
-on; branches that a rewind abandoned are named. What a fork has copied counts for its parent
-alone, so the sum over all is right.
+Forks, resumed sessions, handoffs and subagents are below the session they came from. Branches that
+a rewind abandoned are named. Events that a fork copied count only for its parent, so that the total
+is right.
 """
 
 import click
@@ -15,7 +15,7 @@ from session_memory.cli.kit.settings import Settings
 
 @make_command(
     examples=(
-        ("tree 91d4f0a7", "what a session came from, and what came of it"),
+        ("tree 91d4f0a7", "where a session came from, and its forks and subagents"),
         ("tree 91d4f0a7 --json", "the same for a script"),
     ),
     json_shape='{"asked": UID, "root": NODE, "sessions", "amount": {"microdollars",'

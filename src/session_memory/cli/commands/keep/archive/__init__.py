@@ -1,5 +1,5 @@
-"""Look at the archive of evicted raw.
+"""List and check the archive of evicted sessions.
 
-Files in the directory archive/ beside the store, or where [retention] archive_dir says. Each
-is a plain tar with a manifest, and holds packs as they were in the store.
+The archive is the directory archive/ beside the store, or archive_dir of [retention]. Each file is
+a tar with a manifest, and contains packs as they were in the store.
 """

@@ -1,5 +1,5 @@
-"""Write sessions, events and usage as Parquet files.
+"""Export sessions, events and usage as Parquet files, and query them in SQL.
 
-For questions over all of them, with session-memory lake sql or any engine that reads Parquet in
-hive partitions: DuckDB, Spark, Polars. What is exported stays when a session is evicted.
+The files can be read by lake sql or any program that reads Parquet with hive partitions: DuckDB,
+Spark, Polars. What was exported stays when a session is evicted.
 """
