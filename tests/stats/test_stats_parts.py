@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from session_memory.core.schema import SessionEvent
 from session_memory.core.time import parse_time
 from session_memory.store import Store
-from session_memory.store.statistics import CAP_MS
+from session_memory.store.statistics_parts import CAP_MS
 from session_memory.testing.collecting import collect, events_of
 from session_memory.testing.stores import Stores
 from session_memory.views.stats import facets

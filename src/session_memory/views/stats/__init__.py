@@ -11,7 +11,8 @@ import msgspec
 
 from session_memory.core.time import format_time
 from session_memory.store import Store
-from session_memory.store.statistics import Scope, Statistics
+from session_memory.store.statistics import Statistics
+from session_memory.store.statistics_parts import Scope
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.short_names import short_names
 from session_memory.views.stats import activity, tokens, work

@@ -6,7 +6,8 @@ from datetime import datetime, tzinfo
 from functools import cached_property
 
 from session_memory.store.database import Row
-from session_memory.store.statistics import QUARTER_MS, Scope, Statistics
+from session_memory.store.statistics import Statistics
+from session_memory.store.statistics_parts import QUARTER_MS, Scope
 from session_memory.views.zones import clock
 
 Sums = list[int]

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from session_memory.store.statistics import BANDS, DROPS, PEAKS, STEPS
+from session_memory.store.statistics_parts import BANDS
+from session_memory.store.statistics_sql import DROPS, PEAKS, STEPS
 from session_memory.store.usage import BUCKETS
 from session_memory.views.stats.activity import hit_rate
 from session_memory.views.stats.passes import Passes, summed, total

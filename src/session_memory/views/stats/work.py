@@ -1,7 +1,7 @@
 """What was done and how it went: tools, retries, tests, files, waiting, the longest sessions."""
 
 from session_memory.core.time import format_time
-from session_memory.store.statistics import CAP_MS
+from session_memory.store.statistics_parts import CAP_MS
 from session_memory.views.stats.passes import Passes, grouped, total
 from session_memory.views.stats.values import (
     File,
