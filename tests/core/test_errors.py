@@ -82,7 +82,7 @@ EXAMPLES = (
     AmbiguousSession("2 sessions begin with ab"),
     SessionEvicted("claude:abc", "2026-11-15-0001.tar"),
     ArchiveError("/a/archive is not there"),
-    CannotForget("live session b begins with the messages of a"),
+    CannotForget("live session b continues the messages of a"),
     LakeError("there is no table events"),
     UnknownEvent("claude:a has no event 'zz'", "claude:a"),
     UnknownPattern("p-0c88", near=["p-0c88102dbf64"]),

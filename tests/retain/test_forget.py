@@ -15,14 +15,8 @@ from keeping import LATER, Keeper, talk
 from session_memory.core.errors import CannotForget, UnknownSession
 from session_memory.learn.analyze import analyze
 from session_memory.live import SessionStore
-from session_memory.retain.forget import (
-    ForgetResult,
-    allow_again,
-    forget,
-    plan_of,
-    sweep,
-    with_relatives,
-)
+from session_memory.retain.forget import ForgetResult, allow_again, forget, sweep
+from session_memory.retain.forget_plan import plan_of, with_relatives
 from session_memory.retain.lake import export as export_lake
 from session_memory.retain.portable_file import export_store, import_store
 from session_memory.store import Store, open_store

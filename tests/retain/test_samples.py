@@ -7,7 +7,8 @@ import pytest
 from keeping import LATER, analyzed
 
 from session_memory.config import Config, RetentionConfig
-from session_memory.retain.forget import forget, with_relatives
+from session_memory.retain.forget import forget
+from session_memory.retain.forget_plan import with_relatives
 from session_memory.retain.restore import restore
 from session_memory.retain.retention_run import retain
 from session_memory.retain.units import units

@@ -19,7 +19,8 @@ from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
-    from session_memory.retain.forget import ForgetPlan, ForgetResult
+    from session_memory.retain.forget import ForgetResult
+    from session_memory.retain.forget_plan import ForgetPlan
     from session_memory.store import Store
 
 SHOWN = 10
@@ -59,7 +60,8 @@ def command(
     yes: bool,
 ) -> None:
     from session_memory.core.time import now_ms
-    from session_memory.retain.forget import forget, plan_of, sweep, with_relatives
+    from session_memory.retain.forget import forget, sweep
+    from session_memory.retain.forget_plan import plan_of, with_relatives
     from session_memory.views.lessons import files_with_lessons_of, forget_in_lessons
 
     settings: Settings = ctx.obj

@@ -1,0 +1,170 @@
+"""What forgetting sessions will delete, which sessions keep copies, and what cannot be reached."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from session_memory.config import Config
+from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
+from session_memory.core.ids import split_uid
+from session_memory.derive.derivation import derive_closure
+from session_memory.derive.evicted import archive_of, beside
+from session_memory.derive.tables import LIVE
+from session_memory.retain import archive_edit
+from session_memory.store.address import is_postgres
+from session_memory.store.retention_archive import Archive
+from session_memory.store.retention_forget import is_live, live_holders
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+
+class ForgetPlan(msgspec.Struct, kw_only=True):
+    """What will be forgotten.
+
+    ``sources`` are read only by these sessions and are deleted. ``shared`` are also read by other
+    sessions; only the records of the forgotten sessions are blanked in them. ``keep`` are sessions
+    that hold copies of forgotten events and keep them.
+    """
+
+    uids: list[str]
+    sources: list[str] = []
+    shared: list[str] = []
+    keep: list[str] = []
+    archives: list[str] = []
+    unreachable: list[str] = []
+
+
+class Selection(msgspec.Struct):
+    """The sessions and sources to forget.
+
+    ``sessions`` maps ids to uids. ``live`` are native ids of live sessions. ``whole`` are sources
+    of these sessions only, ``shared`` also belong to others. ``related`` are ids of sessions that
+    share events with them.
+    """
+
+    sessions: dict[int, str]
+    live: list[str]
+    whole: list[SourceRow]
+    shared: list[SourceRow]
+    related: set[int]
+
+
+def with_relatives(
+    store: Store, uids: Iterable[str], *, subagents: bool = True, forks: bool = False
+) -> list[str]:
+    """The given sessions with their subagents and, with ``forks``, their forks and resumes."""
+    selected, queue = [], list(uids)
+    while queue:
+        uid = queue.pop(0)
+        if uid in selected:
+            continue
+        selected.append(uid)
+        for child in store.sessions.children(uid):
+            row = store.sessions.row(child)
+            relation = row.relation if row else None
+            if (subagents and relation == "subagent") or (forks and relation in ("fork", "resume")):
+                queue.append(child)
+    return selected
+
+
+def plan_of(store: Store, config: Config, uids: list[str]) -> ForgetPlan:
+    """What forgetting these sessions would do. Nothing is changed."""
+    return describe(store, config, select(store, uids), uids)
+
+
+def select(store: Store, uids: list[str]) -> Selection:
+    """The sessions with these uids and their sources. Raises for an unknown session."""
+    sessions: dict[int, str] = {}
+    live = []
+    for uid in uids:
+        row = store.sessions.row(uid)
+        flavor, native = split_uid(uid)
+        has_rows = flavor == LIVE and is_live(store.db, native)
+        if row is None and not has_rows:
+            raise UnknownSession(uid)
+        if row is not None:
+            sessions[row.id] = uid
+        if has_rows:
+            live.append(native)
+    _refuse_live_holders(store, live)
+    whole, shared = split_sources(store, sessions)
+    related = {other for one in sessions for other in derive_closure(store, one)} - set(sessions)
+    return Selection(sessions, live, whole, shared, related)
+
+
+def _refuse_live_holders(store: Store, live: list[str]) -> None:
+    for native in live:
+        others = sorted(set(live_holders(store.db, native)) - set(live))
+        if others:
+            raise CannotForget(
+                f"live session {others[0]} continues the messages of {native}",
+                "Forget both: session-memory forget UID --with-forks",
+            )
+
+
+def split_sources(
+    store: Store, sessions: dict[int, str]
+) -> tuple[list[SourceRow], list[SourceRow]]:
+    """The sources of these sessions only, and the sources that other sessions use too."""
+    sources: dict[int, SourceRow] = {}
+    for session, uid in sessions.items():
+        for source in store.sources.read_by(session):
+            sources[source.id] = source
+        flavor, native = split_uid(uid)
+        for source in store.sources.named_for(flavor, native):
+            if not store.sessions.of_source(source.id) and not source.agent:
+                sources[source.id] = source
+    alone = {s: set(store.sessions.of_source(s)) <= set(sessions) for s in sources}
+    return (
+        [row for source, row in sources.items() if alone[source]],
+        [row for source, row in sources.items() if not alone[source]],
+    )
+
+
+def describe(store: Store, config: Config, selection: Selection, uids: list[str]) -> ForgetPlan:
+    """The selection as a plan for users."""
+    archive = archive_of(store, config)
+    sources = [row.uid for row in (*selection.whole, *selection.shared)]
+    files = (
+        []
+        if archive is None
+        else archive_edit.files_to_change(archive, sources, uids, lambda dictionary: False)
+    )
+    return ForgetPlan(
+        uids=list(uids),
+        sources=[row.path for row in selection.whole],
+        shared=[row.path for row in selection.shared],
+        keep=sorted(store.sessions.row_by_id(one).uid for one in selection.related),
+        archives=[file.name for file in files],
+        unreachable=list(_unreachable(store, selection, archive)),
+    )
+
+
+def _unreachable(store: Store, selection: Selection, archive: Archive | None) -> Iterator[str]:
+    for row in (*selection.whole, *selection.shared):
+        if Path(row.path).exists():
+            yield f"{row.path}: the agent's own log, which we never change"
+    for row in selection.whole:
+        eviction = store.retention.evicted_source(row.id)
+        if eviction and eviction.file and not is_available(archive, eviction.file):
+            yield f"{eviction.file}: an archive file that is missing"
+    directory = beside(store)
+    if is_postgres(store.db.name):
+        yield f"{store.db.name}: the server's write-ahead log, replicas and base backups"
+    elif directory is not None:
+        name = Path(store.db.name).name
+        for file in sorted(directory.glob(f"{name}.before-step-*")):
+            yield f"{file}: a copy from before an update; delete it when you no longer need it"
+    yield (
+        "copies made with backup, export, train export, lake export --to, copy-store or"
+        " restore-native, wherever they are, and archives that archive_dir no longer names"
+    )
+
+
+def is_available(archive: Archive | None, name: str) -> bool:
+    """Whether the archive file exists."""
+    try:
+        return archive is not None and archive.path(name).exists()
+    except ArchiveError:
+        return False
