@@ -1,5 +1,10 @@
-"""Keeping the store within its bounds: evict, archive, restore, forget, and the lake beside it.
+"""Retention and care of a store.
 
-Nothing is dropped before it was understood and is safe elsewhere, except at the hard cap, and
-then it is said.
+- keep it small: `units`, `passes`, `evict`, `retention_run`, `restore`, `archive_check`
+- forget sessions: `forget_plan`, `forget_traces`, `forget`, `archive_edit`, `proof`
+- the Parquet lake: `lake_files`, `lake`, `lake_query`
+- check it: `verification`; move it: `portable_file`; write logs back: `native_files`
+
+A session is evicted only after it was analyzed and its raw is in a verified archive. The only
+exception is the hard cap, and then the run reports data loss.
 """

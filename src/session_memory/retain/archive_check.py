@@ -1,4 +1,4 @@
-"""Whether everything that was evicted is in the archive, whole."""
+"""Check that the archive is intact and holds every evicted source."""
 
 import msgspec
 
@@ -15,21 +15,24 @@ class ArchiveCheck(msgspec.Struct, kw_only=True):
 
 
 def check_archive(store: Store, config: Config) -> ArchiveCheck:
-    """Every file read back, and every evicted source looked for; what was lost is no finding."""
-    archive, found = require_archive(archive_of(store, config)), ArchiveCheck()
+    """Read every archive file and look for every evicted source.
+
+    A source that was evicted without an archive is not a finding.
+    """
+    archive, result = require_archive(archive_of(store, config)), ArchiveCheck()
     held: dict[str, set[tuple[str, str]]] = {}
     for file in archive.files():
-        found.files += 1
+        result.files += 1
         damage = archive.check(file)
-        found.findings += damage
+        result.findings += damage
         if not damage:
             sources = archive.manifest(file).sources
             held[file.name] = {(one.source.uid, one.digest) for one in sources}
-    for source_id, away in store.retention.evicted().items():
-        if away.file is None:
+    for source_id, eviction in store.retention.evicted().items():
+        if eviction.file is None:
             continue
-        found.sources += 1
+        result.sources += 1
         row = store.sources.get(source_id)
-        if (row.uid, away.digest) not in held.get(away.file, set()):
-            found.findings.append(f"{row.path}: it is not in {away.file}")
-    return found
+        if (row.uid, eviction.digest) not in held.get(eviction.file, set()):
+            result.findings.append(f"{row.path} is not in {eviction.file}")
+    return result

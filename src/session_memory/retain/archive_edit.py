@@ -1,7 +1,7 @@
-"""Taking sources out of the archive: files that hold them are written anew, and the old ones go.
+"""Delete sources from the archive: write a new file without them, then delete the old file.
 
-A new file is whole and known to the store before the old one is removed. Dictionaries that came
-from what is forgotten go too: whatever they compressed is compressed without them.
+The new file is complete and known to the store before the old one is deleted. Dictionaries made
+from forgotten logs are deleted too, and the packs that used them are compressed without one.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -22,7 +22,7 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 Tainted = Callable[[bytes], bool]
-"""Whether a dictionary came from what is forgotten, or nobody knows from what."""
+"""Whether a dictionary was, or may have been, made from a forgotten log."""
 
 _MOVE = "update evicted_sources set file = :new where file = :old and source_id = :source"
 
@@ -30,7 +30,7 @@ _MOVE = "update evicted_sources set file = :new where file = :old and source_id 
 def files_to_change(
     archive: Archive, uids: Collection[str], sessions: Collection[str], is_tainted: Tainted
 ) -> list[Path]:
-    """Files with a source of these, or with a dictionary that came from what is forgotten."""
+    """The archive files that hold one of these sources or a tainted dictionary."""
     return [
         file
         for file in archive.files()
@@ -44,7 +44,7 @@ def is_gone(held: ArchivedSource, uids: Collection[str], sessions: Collection[st
 
 
 def tainted_in(archive: Archive, file: Path, is_tainted: Tainted) -> set[str]:
-    """Dictionaries, by hash, that came from what is forgotten."""
+    """The hashes of the tainted dictionaries in a file."""
     return {
         digest
         for digest, (_, body) in archive.dictionaries(file).items()
@@ -61,7 +61,7 @@ def rewrite(
     is_tainted: Tainted,
     now: int,
 ) -> Path | None:
-    """The file without what is gone, under a new name; None when nothing of it is left."""
+    """Replace the file by a new one without the forgotten sources. None if nothing is left."""
     tainted = tainted_in(archive, file, is_tainted)
     rest = [held for held in archive.manifest(file).sources if not is_gone(held, uids, sessions)]
     new = archive.write(_contents(archive, file, rest, tainted), now) if rest else None
@@ -70,8 +70,8 @@ def rewrite(
             for held in rest:
                 row = store.sources.by_uid(held.source.uid)
                 if row is not None:
-                    told = {"new": new.name, "old": file.name, "source": row.id}
-                    store.db.execute(_MOVE, told)
+                    params = {"new": new.name, "old": file.name, "source": row.id}
+                    store.db.execute(_MOVE, params)
     file.unlink()
     return new
 
@@ -84,7 +84,11 @@ def _contents(
 
     def packs() -> Iterator[tuple[str, Pack, bytes]]:
         for uid, pack, dictionary in archive.read(file, uids):
-            yield uid, pack, _without(file, pack, dictionary, named[uid, pack.start], tainted)
+            yield (
+                uid,
+                pack,
+                _clean_body(file, pack, dictionary, named[uid, pack.start], tainted),
+            )
 
     anew: dict[str, list[ArchivedPack]] = {held.source.uid: [] for held in rest}
     for uid, pack, body in packs():
@@ -94,11 +98,13 @@ def _contents(
         anew[uid].append(ArchivedPack(pack.start, pack.length, digest, len(body), kept))
     sources = [msgspec.structs.replace(held, packs=anew[held.source.uid]) for held in rest]
     used = {pack.dictionary for held in sources for pack in held.packs}
-    dictionaries = {name: told for name, told in archive.dictionaries(file).items() if name in used}
+    dictionaries = {
+        name: entry for name, entry in archive.dictionaries(file).items() if name in used
+    }
     return ArchiveContents(sources, dictionaries, lambda: (body for _, _, body in packs()))
 
 
-def _without(
+def _clean_body(
     file: Path, pack: Pack, dictionary: bytes, name: str | None, tainted: set[str]
 ) -> bytes:
     if name not in tainted:

@@ -1,6 +1,6 @@
-"""Evicting: into the archive, read back and compared, and only then out of the store.
+"""Evict sessions: write their raw to the archive, verify that file, then delete from the store.
 
-Killed at any moment, the raw of every session is in the store, or in a verified archive, or both.
+If the process is killed, the raw of every session is still in the store, or in a verified archive.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ FILE_BYTES = 256 * 1024 * 1024
 
 
 class SafeCopy(msgspec.Struct, frozen=True):
-    """Where the raw of a source is safe: a file of the archive, or nowhere if it need not be."""
+    """The archive file with the raw of a source. ``file`` is None if no archive is wanted."""
 
     file: str | None
     digest: str
@@ -40,10 +40,10 @@ def evict(
     now: int,
     domain_of: DomainOf,
 ) -> Iterator[tuple[PlannedEviction, int]]:
-    """Evict one unit after the other: each with the bytes that became free.
+    """Evict the planned units, and yield each with its freed bytes.
 
-    Without an ``archive`` the raw is gone for good. What changed since it was planned stays, and
-    is not among the answers.
+    Without an ``archive`` the raw is deleted for good. A unit that changed since it was planned
+    stays in the store and is not yielded.
     """
     for batch in _batches(steps):
         safe = _archived(store, archive, [step.unit for step in batch], now)
@@ -54,7 +54,7 @@ def evict(
 
 
 def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
-    """As much as goes into one file of the archive."""
+    """Batches that fit into one archive file."""
     batch: list[PlannedEviction] = []
     size = 0
     for step in steps:
@@ -68,8 +68,10 @@ def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
 
 
 def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEviction]]:
-    """Units that hold records of each other go in one transaction: what one of them leaves to
-    another need not be derived for one that goes as well."""
+    """Groups of units that share records. Each group is evicted in one transaction.
+
+    Otherwise a shared record would be derived again for a session that is evicted next.
+    """
     groups: list[tuple[set[int], list[PlannedEviction]]] = []
     for step in steps:
         near = {other for one in step.unit.sessions for other in derive_closure(store, one)}
@@ -83,7 +85,7 @@ def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEvi
 def _archived(
     store: Store, archive: Archive | None, units: list[Unit], now: int
 ) -> dict[int, SafeCopy]:
-    """Every source of the units in a file that was read back and holds just what the store has."""
+    """Write the sources of the units to the archive, unless a verified file holds them already."""
     held = {source: _described(store, source) for unit in units for source in unit.sources}
     if archive is None:
         return {source: SafeCopy(None, one.digest, one.places) for source, one in held.items()}
@@ -98,8 +100,8 @@ def _archived(
 
 
 def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict[int, SafeCopy]:
-    """What a run that was killed, or an eviction before a restore, has archived already."""
-    found: dict[int, SafeCopy] = {}
+    """Sources that are already archived: by a killed run, or by an eviction before a restore."""
+    copies: dict[int, SafeCopy] = {}
     known, sound = archive.holding(), {}
     for source, one in held.items():
         for file, before in known.get(one.source.uid, ()):
@@ -107,12 +109,12 @@ def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict
                 if file not in sound:
                     sound[file] = not archive.check(file)
                 if sound[file]:
-                    found[source] = SafeCopy(file.name, one.digest, one.places)
-    return found
+                    copies[source] = SafeCopy(file.name, one.digest, one.places)
+    return copies
 
 
 def _described(store: Store, source_id: int) -> ArchivedSource:
-    """A source with its packs, each unpacked once: what cannot be read is not archived."""
+    """A source with its packs. Every pack is unpacked once, so a damaged one raises."""
     digest, packs = sha256(), []
     for pack in store.raw.packs(source_id):
         digest.update(store.raw.unpacked(source_id, pack))
@@ -127,16 +129,16 @@ def _described(store: Store, source_id: int) -> ArchivedSource:
 
 
 def _dictionary(store: Store, number: int) -> tuple[str, bytes]:
-    known = {found: (flavor, body) for found, flavor, body in store.retention.dictionaries()}
+    known = {one: (flavor, body) for one, flavor, body in store.retention.dictionaries()}
     return known[number]
 
 
 def _contents(store: Store, held: dict[int, ArchivedSource]) -> ArchiveContents:
-    wanted = {pack.dictionary for one in held.values() for pack in one.packs}
+    used = {pack.dictionary for one in held.values() for pack in one.packs}
     dictionaries = {
         name: (flavor, body)
         for _, flavor, body in store.retention.dictionaries()
-        if (name := sha256(body).hexdigest()) in wanted
+        if (name := sha256(body).hexdigest()) in used
     }
 
     def bodies() -> Iterator[bytes]:
@@ -152,7 +154,7 @@ def _drop(
     now: int,
     domain_of: DomainOf,
 ) -> list[tuple[PlannedEviction, int]]:
-    """Units out of the store, inside a transaction; what is no longer as planned stays."""
+    """Delete units from the store, inside a transaction. Changed units stay."""
     steps = [step for step in steps if _is_as_planned(store, step, safe, now)]
     sessions = {one for step in steps for one in step.unit.sessions}
     others = {other for one in sessions for other in derive_closure(store, one)} - sessions
@@ -167,7 +169,7 @@ def _drop(
         gone.append((step, sum(sizes.values())))
     store.retention.freeze(sorted(sessions), now)
     for other in others:
-        # What it held of these becomes its own; it has that in its own log.
+        # It becomes the owner of the events that it shared. They are in its own log too.
         store.sessions.mark_stale(other)
     derive_stale(store, now, domain_of)
     return gone
@@ -196,8 +198,8 @@ def _size(store: Store, source_id: int) -> int:
 
 
 def require_archive(archive: Archive | None) -> Archive:
-    """The archive, where there must be one."""
+    """The archive. Raises if there is none."""
     if archive is None:
-        hint = 'Name one in the configuration: [retention] archive_dir = "/some/directory"'
+        hint = 'Set one in the configuration: [retention] archive_dir = "/some/directory"'
         raise ArchiveError("a store in memory has no place for an archive", hint)
     return archive

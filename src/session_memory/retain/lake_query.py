@@ -1,6 +1,7 @@
-"""Questions to the lake in SQL, answered by DuckDB, which can read those files and nothing else.
+"""SQL queries over the lake, run by DuckDB in a sandbox.
 
-One statement that only asks; no file outside the lake, no network, no extension, bounded memory.
+Only one ``select`` is allowed. DuckDB can read no file outside the lake, uses no network and no
+extensions, and its memory is limited.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.errors import LakeError, MissingExtra
-from session_memory.retain.lake import COLUMNS, DATASETS, FILE
+from session_memory.retain.lake_files import COLUMNS, DATASETS, FILE
 
 MEMORY = "1GB"
 AT_ONCE = 1000
@@ -34,14 +35,14 @@ class LakeAnswer(msgspec.Struct, frozen=True):
 
 @contextmanager
 def ask(directory: Path, question: str, memory: str = MEMORY) -> Iterator[LakeAnswer]:
-    """The answer to one ``select`` over ``sessions``, ``events`` and ``usage``."""
+    """The result of one ``select`` over ``sessions``, ``events`` and ``usage``."""
     duckdb = _duckdb()
     connection = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": memory})
     try:
         _prepare(connection, directory)
-        _refuse_what_does_not_ask(duckdb, connection, question)
-        asked = connection.sql(question)
-        yield LakeAnswer(list(asked.columns), _rows(duckdb, asked))
+        _refuse_other_than_select(duckdb, connection, question)
+        result = connection.sql(question)
+        yield LakeAnswer(list(result.columns), _rows(duckdb, result))
     except duckdb.Error as error:
         raise LakeError(_first_line(str(error))) from error
     finally:
@@ -84,17 +85,17 @@ def _selection(directory: Path, dataset: str) -> str:
     return f"select '' as flavor, '' as month, {empty} where false"
 
 
-def _refuse_what_does_not_ask(duckdb: Any, connection: Any, question: str) -> None:
+def _refuse_other_than_select(duckdb: Any, connection: Any, question: str) -> None:
     statements = connection.extract_statements(question)
-    # An explanation may run what it explains.
+    # ``explain`` is refused too, because ``explain analyze`` runs its statement.
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise LakeError("only one statement that asks is answered: a select")
+        raise LakeError("only one statement is allowed, and it must be a select")
 
 
-def _rows(duckdb: Any, asked: Any) -> Iterator[tuple[Any, ...]]:
+def _rows(duckdb: Any, result: Any) -> Iterator[tuple[Any, ...]]:
     try:
-        # Through Arrow: by itself DuckDB gives a moment to Python only with another library's help.
-        for batch in asked.to_arrow_reader(AT_ONCE):
+        # Through Arrow, because DuckDB needs another library to return times to Python.
+        for batch in result.to_arrow_reader(AT_ONCE):
             columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
             yield from zip(*columns, strict=True)
     except duckdb.Error as error:
@@ -102,7 +103,7 @@ def _rows(duckdb: Any, asked: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Sums of whole numbers come as decimals."""
+    """Decimals without a fraction as int. DuckDB returns sums of integers as decimals."""
     whole = isinstance(value, Decimal) and value == value.to_integral_value()
     return int(value) if whole else value
 

@@ -1,4 +1,4 @@
-"""Native logs written back exactly as they were, byte for byte."""
+"""Write native logs back to files, byte for byte."""
 
 import os
 import re
@@ -17,8 +17,7 @@ from session_memory.store.store import Store
 
 
 class RestoredFile(msgspec.Struct, frozen=True):
-    """A file that was written. A ``masked`` one is not what the agent wrote: secrets were masked
-    when it was collected."""
+    """A file that was written. ``masked``: its secrets are masked, so it differs from the log."""
 
     path: Path
     bytes: int
@@ -35,16 +34,16 @@ def restore_native(
     below: Iterable[Path] = (),
     present: Collection[Path] = (),
 ) -> list[RestoredFile]:
-    """Write the files of sessions, subagents included, back: all when ``uids`` is ``None``.
+    """Write the files of sessions and their subagents. ``uids=None`` writes all sessions.
 
-    ``to`` is a directory that stands for the home directory; without it every file goes back to
-    where the agent looks for it, which must lie ``below`` one of the agents' roots: a path may
-    have come from somebody else's export. Nothing is overwritten and no link is followed;
-    everything is checked before the first byte is written. ``only_missing`` leaves out files that
-    exist; ``present`` are those that exist elsewhere now, in the agent's archive say. The same
-    file of two machines is written once.
+    ``to`` is used in place of the home directory. Without ``to``, each file goes where the agent
+    looks for it. That path must be ``below`` one of the agents' roots, because it may come from
+    another user's export. Nothing is overwritten and no link is followed; everything is checked
+    before the first byte is written. ``only_missing`` skips existing files. ``present`` are files
+    that exist elsewhere, for example in the agent's archive. A file that two machines have is
+    written once.
     """
-    rows = _chosen(store, uids, host)
+    rows = _selected(store, uids, host)
     allowed = [root.absolute() for root in below]
     targets = [(row, _target(row, to, allowed)) for row in rows]
     taken = frozenset(present) if to is None else frozenset()
@@ -60,48 +59,49 @@ def restore_native(
     return written
 
 
-def _chosen(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
+def _selected(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
     if uids is None:
         rows = [row for row in store.sources.every() if not is_made_of_rows(row)]
     else:
-        wanted = {row.id: row for uid in uids for row in sources_of(store, uid)}
-        rows = list(wanted.values())
-    chosen = [
+        by_id = {row.id: row for uid in uids for row in sources_of(store, uid)}
+        rows = list(by_id.values())
+    rows = [
         row
         for row in rows
         if not row.superseded and row.ingested_at is not None and host in (None, row.host)
     ]
     evicted = store.retention.evicted()
-    away = [evicted[row.id] for row in chosen if row.id in evicted]
-    if away and uids is not None:
-        raise SessionEvicted(uids[0], away[0].file)
-    return [row for row in chosen if row.id not in evicted]
+    evictions = [evicted[row.id] for row in rows if row.id in evicted]
+    if evictions and uids is not None:
+        raise SessionEvicted(uids[0], evictions[0].file)
+    return [row for row in rows if row.id not in evicted]
 
 
 def sources_of(store: Store, uid: str) -> list[SourceRow]:
-    """Every file of a session: its logs, its document, its spilled bodies, its subagents, and the
-    session it begins with where its own log only refers to that."""
-    found, waiting, seen = [], [uid], {uid}
-    while waiting:
-        session = store.sessions.row(waiting.pop())
+    """Every source of a session: logs, document, spilled bodies, and those of its subagents.
+
+    If its log only refers to the history of another session, that session's sources are included.
+    """
+    rows, queue, seen = [], [uid], {uid}
+    while queue:
+        session = store.sessions.row(queue.pop())
         if session is None:
             raise UnknownSession(uid)
         sources = store.sessions.source_ids(session.id)
-        found += [store.sources.get(source_id) for source_id in sources]
+        rows += [store.sources.get(source_id) for source_id in sources]
         named = store.sources.named_for(session.flavor, session.native_id)
-        found += [row for row in named if not row.agent]
+        rows += [row for row in named if not row.agent]
         others = set(store.sessions.subagents(session.uid))
         base = base_of(session)
         if base is not None and store.sessions.row(base[0]) is not None:
-            # Its log begins with another's history and does not repeat it.
             others.add(base[0])
-        waiting += sorted(others - seen)
+        queue += sorted(others - seen)
         seen |= others
-    return found
+    return rows
 
 
 def is_made_of_rows(row: SourceRow) -> bool:
-    """Whether a source is no file, but rows of a database of the agent's or of our own."""
+    """Whether a source is rows of a database (the agent's or ours) and not a file."""
     return row.flavor == LIVE or dump_of(row.flavor) is not None
 
 
@@ -114,12 +114,12 @@ def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
     if to is None:
         if is_made_of_rows(row):
             raise UnsafePath(
-                f"{row.path} is a database; what was kept are its rows",
+                f"{row.path} is a database; only its rows were kept",
                 "Write them to files with: session-memory restore-native UID --to DIR",
             )
         if row.redacted_from is not None:
             raise UnsafePath(
-                f"{row.path} was masked when it was collected and is not what the agent wrote",
+                f"{row.path} was masked when it was collected and differs from the agent's log",
                 "Write what was kept somewhere else: session-memory restore-native UID --to DIR",
             )
         path = Path(_as_named(row.path))
@@ -136,12 +136,12 @@ def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
 
 
 def _as_named(text: str) -> str:
-    """A path as the file system had it: a byte that is no UTF-8 was stored as an escape."""
+    """The original path. Bytes that are not UTF-8 were stored as escapes."""
     return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
 def _each_once(store: Store, targets: list[tuple[SourceRow, Path]]) -> list[tuple[SourceRow, Path]]:
-    """Without what is the same, byte for byte, as something else that belongs there."""
+    """The targets without sources that are byte for byte the same as another for the same path."""
     kept: dict[Path, tuple[SourceRow, Path]] = {}
     others = []
     for row, path in targets:
@@ -169,7 +169,7 @@ def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[
     for row, path in targets:
         if path in taken and not path.exists():
             raise UnsafePath(
-                f"{path} lies in the agent's archive, or compressed, already",
+                f"{path} exists already in the agent's archive or compressed",
                 "Restore into an empty directory: --to DIR",
             )
         if path.exists() or path.is_symlink():
@@ -192,14 +192,14 @@ def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_
             size += file.write(piece)
         file.flush()
         os.fsync(file.fileno())
-    # Back in its place it must look new: an agent deletes what it has not written to for long.
+    # In the agent's directory the file must look new, because agents delete old files.
     if row.mtime_ns and keep_time:
         os.utime(path, ns=(row.mtime_ns, row.mtime_ns))
     return size
 
 
 def _make_directories(directory: Path, base: Path | None) -> None:
-    """Create what is missing, private; below ``base`` a link in the way would lead outside."""
+    """Create missing directories with mode 0700. Raise if one below ``base`` is a link."""
     for place in reversed((directory, *directory.parents)):
         if base is not None and base in place.parents and place.is_symlink():
             raise UnsafePath(f"{place} is a link and would lead outside {base}")

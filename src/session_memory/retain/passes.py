@@ -1,10 +1,11 @@
-"""The three passes, which decide what goes; a pure function of what there is.
+"""Decide what to evict, in three passes. Pure: it depends only on its arguments.
 
-1. What is older than the age limit, if it was analyzed at its present revision.
-2. Over the soft cap, the oldest that was analyzed, until it fits.
-3. Over the hard cap, the oldest of the rest: analyzed now, or else lost, and said to be.
+1. Evict what is older than the age limit and was analyzed at its current revision.
+2. While the soft cap is exceeded, evict the oldest analyzed units.
+3. While the hard cap is exceeded, evict the oldest other units. They are analyzed first. If that
+   fails, the eviction is reported as data loss.
 
-Nothing that is pinned goes in any of them.
+A pinned unit is never evicted.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,11 +19,11 @@ AGE, SOFT_CAP, HARD_CAP, DATA_LOSS = "age", "soft cap", "hard cap", "data loss"
 DAY_MS = 86_400_000
 
 Analyze = Callable[[Unit], Unit]
-"""Have a unit analyzed; the unit as it is afterwards, still not analyzed where that failed."""
+"""Analyze a unit and return its new state. It may still be unanalyzed if the analysis failed."""
 
 
 class PlannedEviction(msgspec.Struct, frozen=True):
-    """One unit to evict, and which pass said so."""
+    """A unit to evict, and the pass that decided it."""
 
     unit: Unit
     why: str
@@ -31,7 +32,7 @@ class PlannedEviction(msgspec.Struct, frozen=True):
 def plan(
     units: Iterable[Unit], used: int, limits: RetentionConfig, now: int, analyze: Analyze
 ) -> list[PlannedEviction]:
-    """What to evict, in order, of units given from the oldest to the newest."""
+    """What to evict, in order. ``units`` must be sorted from the oldest to the newest."""
     rest, steps = list(units), []
 
     def take(unit: Unit, why: str) -> None:

@@ -1,8 +1,8 @@
-"""A store, or some of its sessions, as one portable file; and such a file into a store.
+"""Export a store, or some of its sessions, to one portable file, and import such a file.
 
-The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts),
-then for each source ``sources/<uid>.json`` and ``raw/<uid>``. Only the raw and what cannot be
-derived travels; events, usage and the rest are derived again where it arrives.
+The file is a zstd-compressed tar archive: ``manifest.json`` first (format, version, counts), then
+``sources/<uid>.json`` and ``raw/<uid>`` for each source. It holds only what cannot be derived;
+an import derives events, usage and the rest again.
 """
 
 import io
@@ -70,9 +70,9 @@ class ExportManifest(msgspec.Struct):
 def export_store(
     store: Store, target: Path, uids: list[str] | None = None, *, redacted: bool = False
 ) -> StoreExport:
-    """Write a portable file that must not exist yet; it appears whole or not at all.
+    """Write a portable file that must not exist yet. It appears complete or not at all.
 
-    A ``redacted`` one holds the raw with its secrets masked, and its sources say so.
+    With ``redacted`` the raw has its secrets masked, and its sources say so.
     """
     if target.exists() or target.is_symlink():
         raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
@@ -91,7 +91,7 @@ def export_store(
             for row in map(masked_row, rows) if redacted else rows:
                 _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
                 _add_raw(archive, store.raw, row, redacted)
-        # Linking instead of renaming refuses to replace a file that came into being meanwhile.
+        # A link, unlike a rename, fails if the target was created in the meantime.
         os.link(partial, target)
     finally:
         partial.unlink(missing_ok=True)
@@ -104,10 +104,10 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
     else:
         rows = list({row.id: row for uid in uids for row in sources_of(store, uid)}.values())
     evicted = store.retention.evicted()
-    away = [evicted[row.id] for row in rows if row.id in evicted]
-    if away and uids is not None:
-        raise SessionEvicted(uids[0], away[0].file)
-    # Live sessions are rows of this store; a copy of it takes them along, an export does not.
+    evictions = [evicted[row.id] for row in rows if row.id in evicted]
+    if evictions and uids is not None:
+        raise SessionEvicted(uids[0], evictions[0].file)
+    # Live sessions are rows of this store. `copy-store` copies them, an export does not.
     here = [row for row in rows if row.id not in evicted]
     return [row for row in here if row.ingested_at is not None and not is_table(row)]
 
@@ -133,14 +133,14 @@ def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool)
 
 
 def import_store(store: Store, source: Path, config: Config) -> StoreImport:
-    """Take in every source of a portable file that is not here yet, and derive from it."""
+    """Import every source of a portable file that is not in the store yet."""
     with store.db.operation_lock(shared=True):
         return _import(store, source, config)
 
 
 def _import(store: Store, source: Path, config: Config) -> StoreImport:
     for _ in _sources(source):
-        # Read to its end before anything is taken in: all of it or nothing.
+        # The whole file is read and checked before anything is imported.
         pass
     done = StoreImport()
     sessions_before = store.sessions.count()
@@ -166,20 +166,20 @@ def _import(store: Store, source: Path, config: Config) -> StoreImport:
             continue
         with store.transaction():
             if known is None:
-                _take_in(store, row, body, now, config)
+                _import_source(store, row, body, now, config)
                 done.bytes += row.kept
             else:
                 if store.retention.evicted_source(known.id) is not None:
                     sessions = store.sessions.of_source(known.id)
-                    kin = {other for one in sessions for other in family(store, one)}
-                    bring_back(store, archive_of(store, config), sorted(kin))
-                done.bytes += _grow(store, known, row, body, now, config)
+                    related = {other for one in sessions for other in family(store, one)}
+                    bring_back(store, archive_of(store, config), sorted(related))
+                done.bytes += _import_more(store, known, row, body, now, config)
     derive_stale(store, now, config.domain_of)
     done.sessions = store.sessions.count() - sessions_before
     return done
 
 
-def _take_in(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Config) -> None:
+def _import_source(store: Store, row: SourceRow, body: IO[bytes], now: int, config: Config) -> None:
     kept, row.id, row.kept, row.lines, row.lenient, row.bookkeeping = row.kept, 0, 0, 0, 0, "{}"
     store.sources.save(row)
     packer = store.raw.packer(row.flavor)
@@ -206,10 +206,10 @@ def _derive(store: Store, row: SourceRow, now: int, config: Config) -> None:
         store.sources.save(row)
 
 
-def _grow(
+def _import_more(
     store: Store, known: SourceRow, row: SourceRow, body: IO[bytes], now: int, config: Config
 ) -> int:
-    """Take in what a source has more than we have of it; refuse it if the beginning differs."""
+    """Import the additional bytes of a known source. Raises if its start differs from ours."""
     for stored in store.raw.pieces(known.id):
         if body.read(len(stored)) != stored:
             raise SessionMemoryError(
@@ -228,7 +228,7 @@ def _grow(
     known.read_to, known.cursor_state = row.read_to, row.cursor_state
     known.starts_at, known.ingested_at = row.starts_at, now
     store.sources.save(known)
-    # What we have of its sessions follows from the raw we had: they are derived from all of it.
+    # The sessions were derived from less raw, so they must be derived again.
     for session_id in store.sessions.of_source(known.id):
         store.sessions.mark_stale(session_id)
     reread(store, Ingest(store, now, config.domain_of), known, now)
@@ -236,20 +236,20 @@ def _grow(
 
 
 def _sources(source: Path) -> Iterator[tuple[SourceRow, IO[bytes]]]:
-    """Each source with its bytes; refuses what is no export, is newer, or does not add up."""
+    """Each source with its bytes. Raises if the file is not a valid export of a known version."""
     try:
         with zstd.open(source, "rb") as packed, _opened(packed) as archive:
             yield from _entries(archive, source)
     except (zstd.ZstdError, tarfile.TarError, EOFError, msgspec.MsgspecError) as error:
-        raise _no_export(source, str(error)) from error
+        raise _not_an_export(source, str(error)) from error
 
 
 class _PlainEntry(tarfile.TarInfo):
-    """Plain files alone: a header that brings more headers could be as large as it likes."""
+    """Accepts only plain files, because an extended header could be of any size."""
 
     def _proc_member(self, tarfile_: tarfile.TarFile) -> "_PlainEntry":
         if self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise tarfile.ReadError(f"{self.name!r} is no plain file")
+            raise tarfile.ReadError(f"{self.name!r} is not a plain file")
         return super()._proc_member(tarfile_)  # type: ignore[misc,no-any-return]
 
 
@@ -259,7 +259,7 @@ def _opened(packed: zstd.ZstdFile) -> tarfile.TarFile:
 
 def _document(body: IO[bytes], entry: tarfile.TarInfo, source: Path) -> bytes:
     if entry.size > LARGEST_DOCUMENT:
-        raise _no_export(source, f"{entry.name!r} is too large")
+        raise _not_an_export(source, f"{entry.name!r} is too large")
     return body.read(LARGEST_DOCUMENT)
 
 
@@ -268,7 +268,7 @@ def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow
     for entry in archive:
         body = archive.extractfile(entry) if entry.isreg() else None
         if body is None:
-            raise _no_export(source, f"{entry.name!r} is no plain file")
+            raise _not_an_export(source, f"{entry.name!r} is not a plain file")
         if manifest is None:
             manifest = _manifest(_document(body, entry, source), source)
         elif entry.name.startswith("sources/"):
@@ -278,15 +278,15 @@ def _entries(archive: tarfile.TarFile, source: Path) -> Iterator[tuple[SourceRow
             yield row, body
             row = None
         else:
-            raise _no_export(source, f"{entry.name!r} does not belong here")
+            raise _not_an_export(source, f"{entry.name!r} does not belong here")
     if manifest is None or seen != manifest.sources:
-        raise _no_export(source, "it ends too early")
+        raise _not_an_export(source, "it ends too early")
 
 
 def _manifest(body: bytes, source: Path) -> ExportManifest:
     manifest = msgspec.json.decode(body, type=ExportManifest)
     if manifest.format != FORMAT:
-        raise _no_export(source, f"its format is {manifest.format!r}")
+        raise _not_an_export(source, f"its format is {manifest.format!r}")
     if manifest.version > FORMAT_VERSION:
         raise SessionMemoryError(
             f"{source} has format version {manifest.version}, this release knows {FORMAT_VERSION}",
@@ -298,16 +298,16 @@ def _manifest(body: bytes, source: Path) -> ExportManifest:
 def _source_row(body: bytes, source: Path) -> SourceRow:
     row = msgspec.json.decode(body, type=SourceRow)
     if row.uid != source_uid(row.host, row.path, row.generation):
-        raise _no_export(source, f"the id of {row.path!r} is not its own")
+        raise _not_an_export(source, f"the id of {row.path!r} does not match its path")
     numbers = [value for value in msgspec.structs.astuple(row) if isinstance(value, int)]
     if any(abs(number) >= 1 << 63 for number in numbers) or row.kept < row.read_to:
-        raise _no_export(source, f"the figures of {row.path!r} are none")
+        raise _not_an_export(source, f"the figures of {row.path!r} are not valid")
     if ".." in PurePosixPath(row.home_path).parts or "\0" in row.path + row.home_path:
-        raise _no_export(source, f"{row.home_path!r} is no place below a home directory")
+        raise _not_an_export(source, f"{row.home_path!r} is not below a home directory")
     return row
 
 
-def _no_export(source: Path, reason: str) -> SessionMemoryError:
+def _not_an_export(source: Path, reason: str) -> SessionMemoryError:
     return SessionMemoryError(
         f"{source} cannot be imported: {reason}",
         "Make one with: session-memory export FILE",

@@ -1,7 +1,7 @@
-"""Proof that a text is gone: every file of ours searched as it is and unpacked.
+"""Prove that forgotten texts are gone: search all our files for samples, packed data included.
 
-What another session holds as well, a fork's copy or a phrase of everybody's, is no trace of the
-forgotten one; it is told apart by being in that session's raw, here or in the archive.
+A sample that is also in the raw of a kept session (a fork's copy, or a common phrase) is not a
+trace of the forgotten session, so it is not searched for.
 """
 
 import os
@@ -13,7 +13,7 @@ import msgspec
 from session_memory.derive.evicted import beside
 from session_memory.store.address import is_postgres
 from session_memory.store.retention_archive import Archive, unpacked
-from session_memory.store.retention_forget import blobs, is_somebodys, rows_with
+from session_memory.store.retention_forget import blobs, has_owner, rows_with
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
@@ -22,13 +22,13 @@ MOST_TEXTS = MOST_RAW = 12
 PIECE = 16 * 1024 * 1024
 PACKED = b"\x28\xb5\x2f\xfd"
 
-_open_for_good: dict[tuple[int, int], int] = {}
+_open_descriptors: dict[tuple[int, int], int] = {}
 
 
 class Proof(msgspec.Struct, kw_only=True):
-    """``found`` names places where a sample still stands: nothing, if all went well.
+    """``found`` lists files and tables that still contain a sample. It should be empty.
 
-    ``held_by_others`` counts samples that kept sessions hold too.
+    ``held_by_others`` counts samples that kept sessions also contain.
     """
 
     samples: int = 0
@@ -39,7 +39,7 @@ class Proof(msgspec.Struct, kw_only=True):
 
 
 class Samples:
-    """Some of a session's own words and bytes, spread over all of it."""
+    """Short samples of a session's texts and raw bytes, spread over the whole session."""
 
     def __init__(self) -> None:
         self._texts = _Spread(MOST_TEXTS)
@@ -51,7 +51,7 @@ class Samples:
             self._texts.add(sample.decode("utf-8", "ignore").encode())
 
     def add_raw(self, piece: bytes) -> None:
-        """From the middle of what is longest: the ends of a line are alike in all of them."""
+        """Add samples from the middle of each line. The ends of lines are alike in all logs."""
         for line in piece.split(b"\n"):
             middle = len(line) // 2
             sample = line[middle : middle + LENGTH]
@@ -63,7 +63,7 @@ class Samples:
 
 
 class _Spread:
-    """Every one of few, every so many-th of many: whenever it is full, every second one goes."""
+    """Keeps at most ``most`` samples, evenly spread: when it is full, every second one goes."""
 
     def __init__(self, most: int) -> None:
         self._most, self._every, self._seen = most, 1, 0
@@ -78,15 +78,15 @@ class _Spread:
 
 
 def prove(store: Store, archive: Archive | None, lake: Path | None, samples: Samples) -> Proof:
-    """Search the raw of all that is left, then everything else for what only it had."""
+    """Drop the samples that kept sessions contain, then search everything for the others."""
     proof = Proof()
-    wanted = samples.all()
-    proof.samples = len(wanted)
-    rest = _not_held(store, archive, wanted, proof)
+    texts = samples.all()
+    proof.samples = len(texts)
+    rest = _not_in_kept_raw(store, archive, texts, proof)
     tables = _tables_with(store, rest)
-    # A text without the escapes of the raw is a kept session's where its rows have it.
-    rest = [one for one in rest if not any(is_somebodys(store.db, t) for t in tables[one])]
-    proof.held_by_others = len(wanted) - len(rest)
+    # A text may be escaped in the raw. If a row of a kept session has it, it is that session's.
+    rest = [one for one in rest if not any(has_owner(store.db, t) for t in tables[one])]
+    proof.held_by_others = len(texts) - len(rest)
     found = {f"table {table}" for one in rest for table in tables[one]}
     for file, windows in _files(store, archive, lake) if rest else ():
         proof.files += 1
@@ -99,7 +99,7 @@ def prove(store: Store, archive: Archive | None, lake: Path | None, samples: Sam
 
 
 def _tables_with(store: Store, samples: list[bytes]) -> dict[bytes, set[str]]:
-    """Where each sample stands in a table, as a text or packed."""
+    """Sample → tables that contain it, as text or compressed."""
     found = {one: set(tables) for one, tables in rows_with(store.db, samples).items()}
     for one in samples:
         found.setdefault(one, set())
@@ -111,17 +111,17 @@ def _tables_with(store: Store, samples: list[bytes]) -> dict[bytes, set[str]]:
     return found
 
 
-def _not_held(
-    store: Store, archive: Archive | None, wanted: list[bytes], proof: Proof
+def _not_in_kept_raw(
+    store: Store, archive: Archive | None, samples: list[bytes], proof: Proof
 ) -> list[bytes]:
-    rest = list(wanted)
-    for data in _raw_of_the_rest(store, archive):
+    rest = list(samples)
+    for data in _kept_raw(store, archive):
         proof.packs += 1
         rest = [sample for sample in rest if sample not in data]
     return rest
 
 
-def _raw_of_the_rest(store: Store, archive: Archive | None) -> Iterator[bytes]:
+def _kept_raw(store: Store, archive: Archive | None) -> Iterator[bytes]:
     for row in store.sources.every():
         for pack in store.raw.packs(row.id):
             yield store.raw.unpacked(row.id, pack)
@@ -132,7 +132,7 @@ def _raw_of_the_rest(store: Store, archive: Archive | None) -> Iterator[bytes]:
 def _archived(
     store: Store, archive: Archive | None, *, of_kept: bool
 ) -> Iterator[tuple[Path, bytes]]:
-    """The raw in the archive of sources that the store has, or of those that it has not."""
+    """Archived raw: with ``of_kept`` of sources in the store, otherwise of all others."""
     if archive is None:
         return
     for file in archive.files():
@@ -155,7 +155,7 @@ def _unpacked(body: bytes) -> bytes:
 def _files(
     store: Store, archive: Archive | None, lake: Path | None
 ) -> Iterator[tuple[Path, Iterator[bytes]]]:
-    """Whatever is ours, with what is in it: the database with its log, the archive, the lake."""
+    """All our files with their content: database, WAL, archive, lake, lessons."""
     place = beside(store)
     if place is not None and not is_postgres(store.db.name):
         database = Path(store.db.name).expanduser().absolute()
@@ -175,12 +175,12 @@ def _is_in(windows: Iterator[bytes], samples: list[bytes]) -> bool:
 
 
 def _left_open(file: Path) -> int:
-    """A file of SQLite's: closing it would drop all locks that this process has on it."""
+    """A descriptor that stays open. Closing it would drop this process's SQLite locks."""
     known = file.stat()
     key = (known.st_dev, known.st_ino)
-    if key not in _open_for_good:
-        _open_for_good[key] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    return _open_for_good[key]
+    if key not in _open_descriptors:
+        _open_descriptors[key] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    return _open_descriptors[key]
 
 
 def _windows_of(file: Path) -> Iterator[bytes]:
@@ -189,7 +189,7 @@ def _windows_of(file: Path) -> Iterator[bytes]:
 
 
 def _windows(descriptor: int) -> Iterator[bytes]:
-    """Overlapping, so that nothing hides where two of them meet."""
+    """The file in overlapping windows, so that a sample at a border is found too."""
     rest, place = b"", 0
     while data := os.pread(descriptor, PIECE, place):
         yield rest + data

@@ -1,4 +1,4 @@
-"""Evicted sessions back in the store: their raw byte for byte, their events derived from it."""
+"""Restore evicted sessions from the archive: raw byte for byte, events derived from it."""
 
 import msgspec
 
@@ -20,9 +20,9 @@ class RestoredSessions(msgspec.Struct, frozen=True):
 def restore(
     store: Store, config: Config, uids: list[str] | None, now: int
 ) -> list[RestoredSessions]:
-    """Bring sessions back, with all that went together with them; all when ``uids`` is None.
+    """Restore sessions with all that were evicted together with them. None restores all.
 
-    They stay for as long as a new session would: else the next run would evict them again.
+    They are pinned for as long as a new session stays. Otherwise the next run would evict them.
     """
     with store.db.operation_lock(shared=False):
         return _restore(store, config, uids, now)
@@ -37,32 +37,32 @@ def _restore(
     families = _families(store, uids)
     restored = []
     for first in range(0, len(families), AT_ONCE):
-        # Some at a time: the files of the archive are read from the beginning each time.
+        # Many at once, because each call reads the archive files from their start.
         some = sorted({one for kin in families[first : first + AT_ONCE] for one in kin})
         names = [store.sessions.row_by_id(one).uid for one in some]
         with store.transaction():
             size = bring_back(store, archive_of(store, config), some)
             derive_stale(store, now, config.domain_of)
-            _let_stay(store, names, now, config.retention.raw_max_age_days)
+            _pin(store, names, now, config.retention.raw_max_age_days)
         restored.append(RestoredSessions(tuple(names), size))
     return restored
 
 
 def _families(store: Store, uids: list[str]) -> list[list[int]]:
-    """Each session that is evicted with those it comes back with, each of them once."""
-    found: list[list[int]] = []
+    """For each evicted session, the sessions to restore with it. No session occurs twice."""
+    families: list[list[int]] = []
     seen: set[int] = set()
     for uid in uids:
         row = store.sessions.row(uid)
         if row is None:
             raise UnknownSession(uid)
         if row.evicted_at is not None and row.id not in seen:
-            found.append(family(store, row.id))
-            seen.update(found[-1])
-    return found
+            families.append(family(store, row.id))
+            seen.update(families[-1])
+    return families
 
 
-def _let_stay(store: Store, uids: list[str], now: int, days: float) -> None:
+def _pin(store: Store, uids: list[str], now: int, days: float) -> None:
     pinned = store.retention.pins(now)
     for uid in uids:
         if uid not in pinned:

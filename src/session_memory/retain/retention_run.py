@@ -1,4 +1,4 @@
-"""One run of retention: the plan, what was done, and the report."""
+"""One run of retention: plan, evict, report."""
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -13,12 +13,14 @@ from session_memory.retain.units import Unit, units
 from session_memory.store.store import Store
 
 Analyzer = Callable[[list[str]], object]
-"""Analyzes sessions, by uid; what it could not analyze stays as it is."""
+"""Analyzes the sessions with these uids. Failures are ignored."""
 
 
 class RetentionReport(msgspec.Struct, kw_only=True):
-    """What a run did, in sessions and compressed bytes. ``overflow_data_loss`` are sessions that
-    went although nobody had analyzed them."""
+    """What a run did, in sessions and compressed bytes.
+
+    ``overflow_data_loss`` counts sessions that were evicted without an analysis.
+    """
 
     backstop_evicted: int = 0
     budget_evicted: int = 0
@@ -31,7 +33,7 @@ class RetentionReport(msgspec.Struct, kw_only=True):
 
 
 class Eviction(msgspec.Struct, frozen=True):
-    """A unit that was evicted, or would be."""
+    """A unit that was evicted, or would be in a real run."""
 
     sessions: tuple[str, ...]
     why: str
@@ -61,11 +63,14 @@ def retain(
     *,
     dry_run: bool = False,
     archived: bool | None = None,
-    on_gone: Callable[[int], None] = lambda size: None,
+    on_evicted: Callable[[int], None] = lambda size: None,
 ) -> RetentionOutcome:
-    """Bring the store within its bounds. ``archived=False``: the user said that raw may go."""
+    """Evict sessions until the store is within its limits.
+
+    ``archived=False`` deletes their raw instead of archiving it.
+    """
     with nullcontext() if dry_run else store.db.operation_lock(shared=False):
-        return _retain(store, config, now, analyze, dry_run, archived, on_gone)
+        return _retain(store, config, now, analyze, dry_run, archived, on_evicted)
 
 
 def _retain(
@@ -75,13 +80,13 @@ def _retain(
     analyze: Analyzer,
     dry_run: bool,
     archived: bool | None,
-    on_gone: Callable[[int], None],
+    on_evicted: Callable[[int], None],
 ) -> RetentionOutcome:
     limits = config.retention
     keeps = limits.archive if archived is None else archived
     archive = require_archive(archive_of(store, config)) if keeps else None
     used = store.retention.used_bytes()
-    analysis = _supposed if dry_run else _Analysis(store, analyze, now)
+    analysis = _assume_analyzed if dry_run else _Analysis(store, analyze, now)
     steps = plan(units(store, now), used, limits, now, analysis)
     done: Iterable[tuple[PlannedEviction, int]]
     if dry_run:
@@ -93,7 +98,7 @@ def _retain(
     )
     for step, freed in done:
         _count(outcome, step, freed)
-        on_gone(freed)
+        on_evicted(freed)
     report = outcome.report
     final = used - report.bytes_freed if dry_run else store.retention.used_bytes()
     report.final_usage_bytes = final
@@ -112,13 +117,13 @@ def _count(outcome: RetentionOutcome, step: PlannedEviction, freed: int) -> None
     outcome.gone.append(Eviction(step.unit.uids, step.why, freed, step.unit.last_at))
 
 
-def _supposed(unit: Unit) -> Unit:
-    """A dry run takes it that analyzing works."""
+def _assume_analyzed(unit: Unit) -> Unit:
+    """The unit as analyzed. A dry run assumes that the analysis succeeds."""
     return msgspec.structs.replace(unit, is_analyzed=True)
 
 
 class _Analysis:
-    """Analyzes a unit and looks at it again."""
+    """Analyzes a unit and returns its new state."""
 
     def __init__(self, store: Store, analyze: Analyzer, now: int) -> None:
         self._store = store

@@ -1,8 +1,8 @@
-"""What is evicted or kept as one: sessions with everything they were read from.
+"""Units: groups of sessions that are evicted together, with all their sources.
 
-Sessions that were read from the same source cannot go one without the other, a subagent stays with
-who started it, and a fork that begins with another's history by reference stays with that. Copied
-history binds nobody: every holder has it in a log of its own.
+Sessions of the same source are one unit. A subagent belongs to the unit of its parent. A fork that
+only refers to another session's history belongs to the unit of that session. A fork that has a copy
+of the history does not, because its own log holds it.
 """
 
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from session_memory.store.store import Store
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """``bytes`` are those of its packs; ``last_at`` is when anything last happened in it.
+    """``bytes`` is the size of its packs, ``last_at`` the time of its last event.
 
-    ``revisions`` say what was seen when this was decided: whatever changed since stays.
+    ``revisions`` are those of its sessions. If one changes later, the unit is not evicted.
     """
 
     uids: tuple[str, ...]
@@ -36,7 +36,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def units(store: Store, now: int) -> list[Unit]:
-    """Everything in the store that has packs, the oldest first."""
+    """All units with packs, oldest first."""
     retention = store.retention
     sessions = {one.id: one for one in retention.candidates() if one.evicted_at is None}
     sizes, ours = retention.pack_bytes(), retention.row_sources()
@@ -54,18 +54,18 @@ def units(store: Store, now: int) -> list[Unit]:
     for source, flavor, native in retention.spills():
         if (flavor, native) in by_name:
             sources[by_name[flavor, native]].add(source)
-    _join_kin(sessions.values(), groups)
+    _join_relatives(sessions.values(), groups)
     pinned = retention.pins(now).keys()
-    found = []
+    result = []
     for members in groups.of(sessions):
         held = sorted({source for one in members for source in sources[one]})
         size = sum(sizes.get(source, 0) for source in held)
         if size and live.isdisjoint(members):
-            found.append(_unit([sessions[one] for one in members], held, size, pinned))
-    return sorted(found, key=lambda unit: (unit.last_at, unit.uids))
+            result.append(_unit([sessions[one] for one in members], held, size, pinned))
+    return sorted(result, key=lambda unit: (unit.last_at, unit.uids))
 
 
-def _join_kin(sessions: Iterable[Candidate], groups: "_Groups") -> None:
+def _join_relatives(sessions: Iterable[Candidate], groups: "_Groups") -> None:
     by_uid = {one.uid: one.id for one in sessions}
     for one in sessions:
         if one.relation == "subagent" and one.parent_uid in by_uid:
@@ -100,12 +100,12 @@ def _unit(members: list[Candidate], sources: list[int], size: int, pinned: Itera
 
 
 def is_analyzed(one: Candidate | SessionRow) -> bool:
-    """Analyzed as it is now: a session that grew since is not."""
+    """Whether the session was analyzed at its current revision."""
     return not one.stale and one.analyzed_revision == one.revision
 
 
 class _Groups:
-    """Who belongs together, by joining two at a time."""
+    """Groups that are built by joining two members at a time (union-find)."""
 
     def __init__(self) -> None:
         self._above: dict[int, int] = {}
@@ -120,7 +120,7 @@ class _Groups:
         self._above[self._top(one)] = self._top(other)
 
     def of(self, all_of_them: Iterable[int]) -> list[list[int]]:
-        found: dict[int, list[int]] = {}
+        groups: dict[int, list[int]] = {}
         for one in all_of_them:
-            found.setdefault(self._top(one), []).append(one)
-        return list(found.values())
+            groups.setdefault(self._top(one), []).append(one)
+        return list(groups.values())

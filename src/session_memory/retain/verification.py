@@ -1,4 +1,4 @@
-"""Proof that the store still holds what it was given: hashes, sums, and a sample derived anew."""
+"""Verify a store: check all hashes and sums, and derive a sample of sessions again to compare."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -26,17 +26,17 @@ from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
 from session_memory.store.word_query import QueryWord, WordQuery
 
-# Of each session that is looked for in the index.
+# How much is looked up in the index: events of a session, words of an event, characters of a text.
 EVENTS_ASKED = 50
 WORDS_ASKED = 4
 LOOKED_AT = 20_000
 
 
 class VerifyReport(msgspec.Struct, kw_only=True):
-    """What was looked at, and what was found wrong; nothing wrong means an empty list.
+    """What was checked, and the faults as ``findings``. No faults means an empty list.
 
-    Sessions of the flavors in ``skipped`` were not derived anew, for the reason given: their
-    adapter is missing, too old or broken. Their raw was checked like any other.
+    ``skipped`` maps flavors to the reason why their sessions were not derived again: the adapter is
+    missing, too old or broken. Their raw was checked.
     """
 
     packs: int = 0
@@ -50,70 +50,72 @@ class VerifyReport(msgspec.Struct, kw_only=True):
 def verify(
     store: Store, sample: int = 20, on_source: Callable[[int], None] = lambda size: None
 ) -> VerifyReport:
-    """Re-read and re-hash everything; derive a sample of sessions anew and compare."""
-    found = VerifyReport(findings=store.db.check())
+    """Read and hash everything again, and derive ``sample`` sessions again to compare."""
+    report = VerifyReport(findings=store.db.check())
     with store.db.snapshot():
-        found.skipped = unusable_flavors(store)
+        report.skipped = unusable_flavors(store)
         evicted = store.retention.evicted()
-        found.evicted = store.retention.count_evicted()
+        report.evicted = store.retention.count_evicted()
         for row in store.sources.every():
-            away = store.retention.evicted_up_to(row.id, row.kept) if row.id in evicted else 0
-            _check_raw(store, row, away, found)
+            start = store.retention.evicted_up_to(row.id, row.kept) if row.id in evicted else 0
+            _check_raw(store, row, start, report)
             on_source(row.kept)
-        _check_accounts(store, found)
-        _check_sums(store, found)
-        found.findings += live_findings(store.db)
-        if not found.findings:
-            _check_sample(store, sample, found)
-            _check_words(store, sample, found)
-    return found
+        _check_accounts(store, report)
+        _check_sums(store, report)
+        report.findings += live_findings(store.db)
+        if not report.findings:
+            _check_sample(store, sample, report)
+            _check_words(store, sample, report)
+    return report
 
 
-def _check_raw(store: Store, row: SourceRow, away: int, found: VerifyReport) -> None:
-    """Packs must follow each other without a gap and unpack to what was hashed."""
-    place = away
+def _check_raw(store: Store, row: SourceRow, evicted_up_to: int, report: VerifyReport) -> None:
+    """Packs must follow each other without a gap, and their hashes must match."""
+    place = evicted_up_to
     for pack in store.raw.packs(row.id):
-        found.packs += 1
-        found.bytes += pack.length
+        report.packs += 1
+        report.bytes += pack.length
         if pack.start != place:
-            found.findings.append(f"{row.path}: bytes {place} to {pack.start} are missing")
+            report.findings.append(f"{row.path}: bytes {place} to {pack.start} are missing")
         place = pack.start + pack.length
-        _unpack(store, row.id, pack, row.path, found)
+        _unpack(store, row.id, pack, row.path, report)
     if place != row.kept:
-        found.findings.append(f"{row.path}: {row.kept} bytes were kept, {place} are there")
+        report.findings.append(f"{row.path}: {row.kept} bytes were kept, {place} are there")
 
 
-def _unpack(store: Store, source_id: int, pack: Pack, path: str, found: VerifyReport) -> None:
+def _unpack(store: Store, source_id: int, pack: Pack, path: str, report: VerifyReport) -> None:
     try:
         store.raw.unpacked(source_id, pack)
     except StoreDamaged as error:
-        found.findings.append(f"{path}: {error}")
+        report.findings.append(f"{path}: {error}")
 
 
-def _check_accounts(store: Store, found: VerifyReport) -> None:
+def _check_accounts(store: Store, report: VerifyReport) -> None:
     paths = {row.id: row.path for row in store.sources.every()}
-    waiting = {s for session in store.sessions.stale() for s in store.sessions.source_ids(session)}
+    stale = {s for session in store.sessions.stale() for s in store.sessions.source_ids(session)}
     for source_id, account in store.sources.account().items():
-        if account.unaccounted and source_id not in waiting:
+        if account.unaccounted and source_id not in stale:
             missing = account.unaccounted
-            found.findings.append(f"{paths[source_id]}: {missing} lines are not accounted for")
+            report.findings.append(f"{paths[source_id]}: {missing} lines are not accounted for")
 
 
-def _check_sums(store: Store, found: VerifyReport) -> None:
-    """A session's cost is the sum of its usage; none may be waiting to be derived, but for one
-    that is evicted and has something new."""
+def _check_sums(store: Store, report: VerifyReport) -> None:
+    """The cost of a session must be the sum of its usage, and no session may be stale.
+
+    An evicted session with new lines may be stale.
+    """
     for uid in store.sessions.uids():
         row = store.sessions.row(uid)
         if row is None:
             continue
         if row.stale and row.evicted_at is None:
-            if not _waits_for_adapter(store, row, found):
-                found.findings.append(f"{uid}: a sync was interrupted; run: session-memory sync")
+            if not _waits_for_adapter(store, row, report):
+                report.findings.append(f"{uid}: a sync was interrupted; run: session-memory sync")
         elif tuple(getattr(row, name) for name in BUCKETS) != store.usage.sums(row.id):
-            found.findings.append(f"{uid}: its cost is not the sum of its usage")
+            report.findings.append(f"{uid}: its cost is not the sum of its usage")
 
 
-def _waits_for_adapter(store: Store, row: SessionRow, found: VerifyReport) -> bool:
+def _waits_for_adapter(store: Store, row: SessionRow, report: VerifyReport) -> bool:
     """Whether a session is stale because no adapter can read it."""
     try:
         for session_id in derive_closure(store, row.id):
@@ -121,46 +123,46 @@ def _waits_for_adapter(store: Store, row: SessionRow, found: VerifyReport) -> bo
                 for _ in stored_records(store, source):
                     pass
     except (AdapterUnusable, AdapterFailed) as failure:
-        found.skipped.setdefault(row.flavor, str(failure))
+        report.skipped.setdefault(row.flavor, str(failure))
         return True
     return False
 
 
-def _check_sample(store: Store, sample: int, found: VerifyReport) -> None:
-    """Some sessions, with those they share records with, rebuilt from the raw in memory."""
-    uids = [uid for uid in store.sessions.uids() if split_uid(uid)[0] not in found.skipped]
-    chosen = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
+def _check_sample(store: Store, sample: int, report: VerifyReport) -> None:
+    """Rebuild some sessions, and those they share records with, in memory from the raw."""
+    uids = [uid for uid in store.sessions.uids() if split_uid(uid)[0] not in report.skipped]
+    selected = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
     with open_store(":memory:") as scratch:
         expected: set[str] = set()
-        for uid in chosen:
+        for uid in selected:
             if uid not in expected:
                 expected.update(_copy_with_relatives(store, uid, scratch))
         done = rebuild(scratch, now_ms(), lambda repo, cwd: None, lambda source: None)
-        found.skipped |= done.skipped
+        report.skipped |= done.skipped
         for uid in sorted(expected):
             if split_uid(uid)[0] in done.skipped:
                 continue
-            found.sessions += 1
+            report.sessions += 1
             if list(_comparable(store, uid)) != list(_comparable(scratch, uid)):
-                found.findings.append(
+                report.findings.append(
                     f"{uid}: its events differ from the raw; run: session-memory store rebuild"
                 )
 
 
-def _check_words(store: Store, sample: int, found: VerifyReport) -> None:
-    """Some events of some sessions are looked for in the index by what they say."""
+def _check_words(store: Store, sample: int, report: VerifyReport) -> None:
+    """Look up some events of some sessions in the word index by their texts."""
     if not store.index.is_complete:
         return
     sessions = {
         session_id: known
         for session_id, known in store.sessions.revisions().items()
-        if split_uid(known[0])[0] not in found.skipped
+        if split_uid(known[0])[0] not in report.skipped
     }
     for session_id in random.Random(len(sessions)).sample([*sessions], min(sample, len(sessions))):
         uid, _ = sessions[session_id]
         docs = list(islice(docs_of(store, session_id, uid), EVENTS_ASKED))
         if not all(_is_indexed(store, doc, text) for doc, text in docs):
-            found.findings.append(
+            report.findings.append(
                 f"{uid}: the index misses words; run: session-memory store reindex"
             )
 
@@ -172,16 +174,16 @@ def _is_indexed(store: Store, doc: int, text: str) -> bool:
 
 
 def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
-    """Copy the raw of a session and of all that share with it; says whose they are."""
+    """Copy the raw of a session and its relatives to ``scratch``. Returns the uids to compare."""
     row = store.sessions.row(uid)
     if row is None:
         return []
     cluster = derive_closure(store, row.id)
-    if _is_partly_away(store, cluster):
+    if _is_partly_evicted(store, cluster):
         return []
     tables = [source for session in cluster for source in store.sources.read_by(session)]
     if any(is_reordered(store, source) for source in tables if is_table(source)):
-        # The next sync derives it anew; until then its rows are not those that were read.
+        # The rows were reordered since they were read. The next sync derives the session again.
         return []
     uids = []
     for session_id in cluster:
@@ -195,15 +197,15 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
     return uids
 
 
-def _is_partly_away(store: Store, cluster: list[int]) -> bool:
-    """Whether something that a session follows from is evicted: there is nothing to compare."""
+def _is_partly_evicted(store: Store, cluster: list[int]) -> bool:
+    """Whether raw that is needed to derive a session is evicted, so it cannot be compared."""
     rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
     kin = [relative for row in rows for relative in _relatives(store, row)]
     return any(row.evicted_at is not None for row in (*rows, *kin))
 
 
 def _adopt(store: Store, source_id: int, scratch: Store) -> None:
-    """Copy the raw of a source; the rows of a live session become raw like any other."""
+    """Copy the raw of a source. The rows of a live session are copied as lines."""
     row = scratch.adopt_source(store, source_id)
     if row.role != TABLE or row.kept:
         return
@@ -216,8 +218,10 @@ def _adopt(store: Store, source_id: int, scratch: Store) -> None:
 
 
 def _relatives(store: Store, row: SessionRow) -> Iterator[SessionRow]:
-    """Whose logs say something about a session: those it came from, which tell its call and how
-    deep it is, and its subagents, whose usage its own turns may have been logged with."""
+    """The sessions whose logs contribute to a session.
+
+    Its parents tell its call and depth. The usage of its subagents may be part of its turns.
+    """
     named = {uid for uid, _ in store.sessions.links_to(row.uid)}
     above, seen = row.parent_uid, {row.uid}
     while above is not None and above not in seen:
@@ -233,6 +237,6 @@ def _relatives(store: Store, row: SessionRow) -> Iterator[SessionRow]:
 def _comparable(store: Store, uid: str) -> Iterator[object]:
     for part in session_parts(store, uid):
         if part[0] == "session":
-            # Discovery and configuration, not the raw, decide about these.
+            # These come from discovery and configuration, not from the raw.
             part = ["session", {k: v for k, v in part[1].items() if k not in ("host", "domain")}]
         yield part

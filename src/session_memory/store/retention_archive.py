@@ -1,9 +1,9 @@
-"""The archive: files that hold packs as they were in the store, and say themselves what they hold.
+"""The archive: tar files with the packs of evicted sources.
 
-Each file is a plain tar: ``manifest.json`` first (every source with the place and hash of its
-packs), then ``dictionaries/<hash>`` and ``packs/<source>/<start>``. A file is written under another
-name, synced, read back and compared, and only then gets its own; from then on it never changes. So
-whatever is killed at whatever moment: a file with a name of its own is whole.
+A file has ``manifest.json`` first (every source with the place and hash of its packs), then
+``dictionaries/<hash>`` and ``packs/<source>/<start>``. It is written under a temporary name,
+synced, read back and compared, and only then renamed. After that it never changes. So a file
+with a final name is always complete, even if the writer was killed.
 """
 
 import fcntl
@@ -31,12 +31,12 @@ FORMAT = "session-memory-archive"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 256 * 1024 * 1024
-# zstd adds a little to what does not compress; a member that claims more is no pack of ours.
+# zstd adds little to data that does not compress. A larger member cannot be one of our packs.
 LARGEST_BODY = 2 * LONGEST_PACK
 
 
 class ArchivedPack(msgspec.Struct, frozen=True):
-    """A pack by its place in the source; ``hash`` is that of its stored bytes, in hex."""
+    """A pack and its place in the source. ``hash`` is the hash of its stored bytes, in hex."""
 
     start: int
     length: int
@@ -46,7 +46,7 @@ class ArchivedPack(msgspec.Struct, frozen=True):
 
 
 class ArchivedSource(msgspec.Struct, frozen=True):
-    """A source as it was when it was archived; ``digest`` is the hash of its raw."""
+    """A source at the time of archiving. ``digest`` is the hash of its raw."""
 
     source: SourceRow
     digest: str
@@ -67,16 +67,16 @@ class ArchiveManifest(msgspec.Struct):
     version: int
     archived_at: str
     dictionaries: dict[str, str]
-    """Flavor by the hash of the stored body."""
+    """Hash of the stored body → flavor."""
     sources: list[ArchivedSource]
 
 
 class ArchiveContents(msgspec.Struct):
-    """What goes into a file: the manifest, and where each body comes from."""
+    """What is written to a file."""
 
     sources: list[ArchivedSource]
     dictionaries: dict[str, tuple[str, bytes]]
-    """``(flavor, body)`` by hash."""
+    """Hash → ``(flavor, body)``."""
     bodies: Callable[[], Iterator[bytes]]
     """The packs of all sources, in the order of the manifest."""
 
@@ -92,10 +92,10 @@ class Archive:
 
     def path(self, name: str) -> Path:
         if "/" in name or name in ("", ".", ".."):
-            raise ArchiveError(f"{name!r} is no name of an archive file")
+            raise ArchiveError(f"{name!r} is not the name of an archive file")
         path = self.directory / name
         if not path.is_file():
-            raise ArchiveError(f"the archive {path} is not there")
+            raise ArchiveError(f"the archive {path} does not exist")
         return path
 
     # ------------------------------------------------------------ reading
@@ -105,17 +105,17 @@ class Archive:
             return _manifest(archive, file)
 
     def holding(self) -> dict[str, list[tuple[Path, ArchivedSource]]]:
-        """Every archived source by its uid, with the files that hold it."""
-        found: dict[str, list[tuple[Path, ArchivedSource]]] = {}
+        """Source uid → the files that hold it, with its entry in each."""
+        sources: dict[str, list[tuple[Path, ArchivedSource]]] = {}
         for file in self.files():
             for held in self.manifest(file).sources:
-                found.setdefault(held.source.uid, []).append((file, held))
-        return found
+                sources.setdefault(held.source.uid, []).append((file, held))
+        return sources
 
     def read(self, file: Path, uids: set[str] | None = None) -> Iterator[tuple[str, Pack, bytes]]:
-        """``(source uid, pack, dictionary as stored)`` of some sources, each checked.
+        """``(source uid, pack, dictionary as stored)`` of some sources. Hashes are checked.
 
-        The pack's ``dictionary_id`` means nothing here; without a dictionary the last is empty.
+        The dictionary is empty for a pack without one. Ignore the pack's ``dictionary_id``.
         """
         with _opened(file) as archive:
             manifest = _manifest(archive, file)
@@ -139,7 +139,7 @@ class Archive:
                 raise ArchiveError(f"{file}: {min(known)} is missing")
 
     def dictionaries(self, file: Path) -> dict[str, tuple[str, bytes]]:
-        """``(flavor, body as stored)`` by hash."""
+        """Hash → ``(flavor, body as stored)``."""
         with _opened(file) as archive:
             flavors = _manifest(archive, file).dictionaries
             found = {}
@@ -150,14 +150,14 @@ class Archive:
             return found
 
     def check(self, file: Path) -> list[str]:
-        """Everything read back, hashed and unpacked: what is wrong with a file."""
+        """The faults of a file. Everything in it is read, hashed and unpacked."""
         try:
             manifest = self.manifest(file)
             raw = {held.source.uid: (sha256(), held.digest) for held in manifest.sources}
             for uid, pack, dictionary in self.read(file):
                 raw[uid][0].update(unpacked(file, pack, dictionary))
-            wrong = [uid for uid, (seen, told) in raw.items() if seen.hexdigest() != told]
-            return [f"{file.name}: the raw of {uid} is not what was archived" for uid in wrong]
+            wrong = [uid for uid, (seen, digest) in raw.items() if seen.hexdigest() != digest]
+            return [f"{file.name}: the raw of {uid} differs from its hash" for uid in wrong]
         except ArchiveError as error:
             return [str(error)]
 
@@ -165,7 +165,7 @@ class Archive:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Alone among all that write here; what a killed writer left unfinished goes."""
+        """Lock the archive for writing, and delete unfinished files of killed writers."""
         lock = self._lock()
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -181,11 +181,15 @@ class Archive:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
             return os.open(self.directory / ".lock", flags, 0o600)
         except OSError as error:
-            told = error.strerror or str(error)
-            raise ArchiveError(f"cannot write to {self.directory}: {told}", _UNWRITABLE) from error
+            raise self._cannot_write(error) from error
+
+    def _cannot_write(self, error: OSError) -> ArchiveError:
+        hint = "Check the free space and the permissions, or set archive_dir to another directory."
+        reason = error.strerror or str(error)
+        return ArchiveError(f"cannot write to {self.directory}: {reason}", hint)
 
     def write(self, contents: ArchiveContents, now: int) -> Path:
-        """A new file, whole and compared with what it was made from, inside `writing`."""
+        """Write and verify a new file. Call it inside `writing`."""
         day = format_time(now)[:10]
         partial = self.directory / f".{day}.{os.getpid()}.part"
         try:
@@ -193,14 +197,11 @@ class Archive:
                 _write(file, contents, now)
                 file.flush()
                 os.fsync(file.fileno())
-            if found := self.check(partial) or _differences(self.manifest(partial), contents):
-                raise ArchiveError(
-                    f"what was written to {self.directory} reads back wrong: {found[0]}"
-                )
+            if faults := self.check(partial) or _differences(self.manifest(partial), contents):
+                raise ArchiveError(f"the file written to {self.directory} is wrong: {faults[0]}")
             return self._named(partial, day)
         except OSError as error:
-            told = error.strerror or str(error)
-            raise ArchiveError(f"cannot write to {self.directory}: {told}", _UNWRITABLE) from error
+            raise self._cannot_write(error) from error
         finally:
             partial.unlink(missing_ok=True)
 
@@ -217,7 +218,6 @@ class Archive:
             return target
 
 
-_UNWRITABLE = "Check the free space and the permissions, or name another place: archive_dir."
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
@@ -225,14 +225,14 @@ def unpacked(file: Path, pack: Pack, dictionary: bytes) -> bytes:
     """The raw bytes of an archived pack."""
     try:
         using = _dictionary(dictionary) if dictionary else None
-        # No more than it should be, whatever it claims.
+        # Limited to the expected length, whatever the frame claims.
         data = bytes(zstd.ZstdDecompressor(using).decompress(pack.body, pack.length + 1))
     except (zstd.ZstdError, EOFError) as error:
         raise ArchiveError(
             f"{file}: the pack at {pack.start} cannot be unpacked: {error}"
         ) from error
     if len(data) != pack.length:
-        raise ArchiveError(f"{file}: the pack at {pack.start} has another length")
+        raise ArchiveError(f"{file}: the length of the pack at {pack.start} does not match")
     return data
 
 
@@ -265,7 +265,7 @@ def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
 
 def _differences(manifest: ArchiveManifest, contents: ArchiveContents) -> list[str]:
     same = msgspec.json.encode(manifest.sources) == msgspec.json.encode(contents.sources)
-    return [] if same else ["its manifest is another one"]
+    return [] if same else ["its manifest differs"]
 
 
 @contextmanager
@@ -282,10 +282,10 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
 def _manifest(archive: tarfile.TarFile, file: Path) -> ArchiveManifest:
     entry = archive.next()
     if entry is None or entry.name != MANIFEST or entry.size > LARGEST_MANIFEST:
-        raise ArchiveError(f"{file} is no archive of Session Memory")
+        raise ArchiveError(f"{file} is not an archive of Session Memory")
     manifest = msgspec.json.decode(_bytes(archive, entry, file), type=ArchiveManifest)
     if manifest.format != FORMAT:
-        raise ArchiveError(f"{file} is no archive of Session Memory")
+        raise ArchiveError(f"{file} is not an archive of Session Memory")
     if manifest.version > FORMAT_VERSION:
         raise ArchiveError(f"{file} has format version {manifest.version}", upgrade_hint())
     return manifest
@@ -303,7 +303,7 @@ def _body(archive: tarfile.TarFile, entry: tarfile.TarInfo, file: Path, digest: 
 def _bytes(archive: tarfile.TarFile, entry: tarfile.TarInfo, file: Path) -> bytes:
     member = archive.extractfile(entry) if entry.isreg() else None
     if member is None:
-        raise ArchiveError(f"{file}: {entry.name} is no plain file")
+        raise ArchiveError(f"{file}: {entry.name} is not a plain file")
     body = member.read()
     if len(body) != entry.size:
         raise ArchiveError(f"{file}: {entry.name} ends too early")

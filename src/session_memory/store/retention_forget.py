@@ -1,7 +1,7 @@
-"""Taking sessions out of every table, down to the words and dictionaries that came from them.
+"""Delete sessions from every table, including names and dictionaries that came from them.
 
-A table that speaks of sessions says so by its columns: ``session_id``, ``session_uid``,
-``source_id``. One that is added later is cleared here without being named.
+A table is cleared by its columns ``session_id``, ``session_uid`` and ``source_id``. So a new table
+with one of these columns needs no change here.
 """
 
 import re
@@ -14,7 +14,7 @@ from session_memory.store.migrations import STEPS, TABLES
 from session_memory.store.raw import compressor, packed
 from session_memory.store.store import Store
 
-# Rows that others hang on go last.
+# Tables that other tables refer to. They are deleted last.
 _LAST = ("live_lanes", "live_sessions", "sources", "sessions")
 _COLUMNS = {
     "session_id": "sessions",
@@ -28,9 +28,10 @@ _NAMED_BY = {
     "events": ("kind", "marks", "role", "tool", "native_kind", "model"),
     "usage": ("model", "speed", "service_tier"),
 }
-# Numbers of words are known to other processes: a word goes, its number is never given again.
-_WORDS = "select id, name from names"
-_UNNAME = "update names set name = :name where id = :id"
+# Other processes may have cached the number of a name. So the name is erased, but its number is
+# never used again.
+_ALL_NAMES = "select id, name from names"
+_ERASE_NAME = "update names set name = :name where id = :id"
 _PACKS_WITH = "select source_id, start from packs where dictionary_id = :id"
 _REPACK = """
     update packs set hash = :hash, dictionary_id = null, body = :body
@@ -65,12 +66,12 @@ _OF_LIVE = ("live_usage", "live_moves", "live_folds", "live_keys", "live_setting
 
 
 def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[int]) -> None:
-    """Every row about sessions (uid by number) and about sources that only they were read from."""
+    """Delete all rows of sessions (id → uid) and of sources that only they use."""
     db = store.db
-    words = _words_of(db, sessions)
+    names = _names_of(db, sessions)
     if any(store.sessions.is_evicted(uid) for uid in sessions.values()):
-        # Whoever's events are gone already has left words of which nobody knows whose they were.
-        words |= {number for number, word in db.all(_WORDS) if not _is_of_schema(word)}
+        # The events of an evicted session are gone, so it is unknown which names it used.
+        names |= {number for number, name in db.all(_ALL_NAMES) if not _is_of_schema(name)}
     for session in sessions:
         store.events.drop(session)
         store.index.set_title(session, None)
@@ -78,12 +79,12 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
     keys = {"sessions": sessions, "sources": sources, "uids": sessions.values()}
     for table in reversed([name for name in TABLES if name not in _LAST]):
         has = db.columns(table)
-        told = {**_COLUMNS, **_ALSO.get(table, {})}
-        for column in [name for name in told if name in has and not table.startswith("live_")]:
-            delete(db, table, column, list(keys[told[column]]))
+        kinds = {**_COLUMNS, **_ALSO.get(table, {})}
+        for column in [name for name in kinds if name in has and not table.startswith("live_")]:
+            delete(db, table, column, list(keys[kinds[column]]))
     delete(db, "sources", "id", list(sources))
     delete(db, "sessions", "id", list(sessions))
-    _forget_words(db, words)
+    _erase_names(db, names)
     store.names.forget()
 
 
@@ -92,8 +93,8 @@ def delete(db: Database, table: str, column: str, keys: Sequence[Any]) -> None:
         db.execute(f"delete from {table} where {column} = :key", {"key": key})
 
 
-def _words_of(db: Database, sessions: Collection[int]) -> set[int]:
-    """The words that these sessions used, by number."""
+def _names_of(db: Database, sessions: Collection[int]) -> set[int]:
+    """The numbers of the names that these sessions use."""
     return {
         number
         for table, columns in _NAMED_BY.items()
@@ -106,28 +107,28 @@ def _words_of(db: Database, sessions: Collection[int]) -> set[int]:
     }
 
 
-def _is_of_schema(word: str) -> bool:
-    """Kinds, marks and roles are everybody's."""
-    return all(part in _OF_SCHEMA for part in word.split(","))
+def _is_of_schema(name: str) -> bool:
+    """Whether a name is a kind, a list of marks or a role. Those are never erased."""
+    return all(part in _OF_SCHEMA for part in name.split(","))
 
 
-def _forget_words(db: Database, words: Collection[int]) -> None:
-    """Those that nobody uses any more lose their text."""
+def _erase_names(db: Database, names: Collection[int]) -> None:
+    """Erase the names that no remaining row uses."""
     for table, columns in _NAMED_BY.items():
         for column in columns:
-            if not words:
+            if not names:
                 return
             used = f"select distinct {column} from {table} where {column} in ({{keys}})"
-            words = set(words) - {row[0] for row in db.matching(used, sorted(words))}
-    for number in words:
-        db.execute(_UNNAME, {"id": number, "name": f"~{number}"})
+            names = set(names) - {row[0] for row in db.matching(used, sorted(names))}
+    for number in names:
+        db.execute(_ERASE_NAME, {"id": number, "name": f"~{number}"})
 
 
 # ---------------------------------------------------------------- live sessions
 
 
 def live_holders(db: Database, native: str) -> list[str]:
-    """Live sessions that begin with this one's messages."""
+    """Live sessions that continue the messages of this one."""
     key = db.value(_LIVE_KEY, {"native": native})
     return [] if key is None else [row[0] for row in db.all(_LIVE_HOLDERS, {"key": key})]
 
@@ -137,14 +138,14 @@ def is_live(db: Database, native: str) -> bool:
 
 
 def delete_live(db: Database, natives: Collection[str]) -> None:
-    """Live sessions with all their messages; those that others begin with must be among them."""
-    found = [db.value(_LIVE_KEY, {"native": native}) for native in natives]
-    keys = [key for key in found if key is not None]
+    """Delete live sessions. Sessions that continue them must be in ``natives`` too."""
+    all_keys = [db.value(_LIVE_KEY, {"native": native}) for native in natives]
+    keys = [key for key in all_keys if key is not None]
     lanes = [lane for key in keys for (lane,) in db.all(_LIVE_LANES, {"key": key})]
     for table in _OF_LIVE:
         delete(db, table, "session_key", keys)
     delete(db, "live_messages", "lane_id", lanes)
-    # A lane may begin with a part of another, which came before it.
+    # A lane may continue an earlier one, so later lanes are deleted first.
     delete(db, "live_lanes", "id", sorted(lanes, reverse=True))
     delete(db, "live_sessions", "id", keys)
     if keys:
@@ -155,7 +156,7 @@ def delete_live(db: Database, natives: Collection[str]) -> None:
 
 
 def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
-    """Packs that were compressed with these do without from now on."""
+    """Delete dictionaries, and compress the packs that used them without a dictionary."""
     for number in numbers:
         for source, start in store.db.all(_PACKS_WITH, {"id": number}):
             (pack,) = [one for one in store.raw.packs(source) if one.start == start]
@@ -163,7 +164,7 @@ def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
             place = {"source": source, "start": start}
             store.db.execute(_REPACK, {**place, "hash": anew.hash, "body": anew.body})
         if store.db.value(_NEWEST_DICTIONARY) == number:
-            # Its number must not be given again: others may still compress with it.
+            # Other processes may still use its id, so the id must not be reused.
             store.db.insert_one("dictionaries", ("flavor", "body"), ("", b""))
         store.db.execute(_DROP_DICTIONARY, {"id": number})
     store.raw.dictionary.cache_clear()
@@ -173,7 +174,7 @@ def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
 
 
 def rows_with(db: Database, samples: Collection[bytes]) -> dict[bytes, list[str]]:
-    """The tables in whose texts each sample still stands; none for most of them."""
+    """Sample → tables whose text columns contain it."""
     return {sample: list(_tables_with(db, sample)) for sample in samples if _is_text(sample)}
 
 
@@ -189,14 +190,14 @@ def _tables_with(db: Database, sample: bytes) -> Iterator[str]:
             yield table
 
 
-def is_somebodys(db: Database, table: str) -> bool:
-    """Whether every row of a table says whose it is: then what stands there is a kept session's."""
+def has_owner(db: Database, table: str) -> bool:
+    """Whether each row of a table belongs to a session. Then its texts are of kept sessions."""
     owned = {*_COLUMNS, *_ALSO.get(table, {})}.intersection(db.columns(table))
     return bool(owned) or table in _LAST or table.startswith("live_")
 
 
 def blobs(db: Database) -> Iterator[tuple[str, bytes]]:
-    """``(table, body)`` of everything that is stored packed, but for the raw."""
+    """``(table, body)`` of all compressed values, except for the raw."""
     for table in TABLES:
         if table != "packs" and "body" in db.columns(table):
             for (body,) in db.each(f"select body from {table} where body is not null"):
