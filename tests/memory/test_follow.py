@@ -1,6 +1,7 @@
 """Following the logs, with a loop and with asyncio; and the memory for asyncio itself."""
 
 import asyncio
+import gc
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,19 @@ def test_a_follow_that_is_left_early_closes_its_store(home: Path, logs: Path) ->
         events.stop()
         with pytest.raises(StopIteration):
             next(events)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files here")
+def test_a_loop_that_is_left_with_break_leaves_no_file_open(home: Path, logs: Path) -> None:
+    with Memory(home / "memory.db") as memory:
+        opened = []
+        for _ in range(3):
+            for event in memory.follow([logs]):
+                if isinstance(event, Synced):
+                    break
+            gc.collect()
+            opened.append(sum(1 for _ in Path("/proc/self/fd").iterdir()))
+        assert opened[0] == opened[1] == opened[2]
 
 
 async def follow_async(home: Path, logs: Path) -> None:

@@ -23,6 +23,8 @@ class Follow:
     handler; leaving its ``with`` block ends it too.
     """
 
+    _is_open = False
+
     def __init__(self, watch: "Callable[[Stop], Watch]", *, idle: bool = False) -> None:
         self._stop = Stop()
         self._idle = idle
@@ -36,6 +38,7 @@ class Follow:
         for event in self._events:
             if self._idle or not isinstance(event, Idle):
                 return event
+        self.close()
         raise StopIteration
 
     @property
@@ -54,6 +57,10 @@ class Follow:
             self._is_open = False
             self._events.close()
             self._stop.close()
+
+    def __del__(self) -> None:
+        # A loop that was left with break, without a with block.
+        self.close()
 
     def __enter__(self) -> "Follow":
         return self
