@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from session_memory import open_store
 from session_memory.core.time import now_ms
 from session_memory.derive.bodies import Bodies
-from session_memory.search import Answer, Filters, ask, parse
+from session_memory.search import Filters, SearchAnswer, find_hits, parse
 from session_memory.search.snippets import snippet
 from session_memory.store import Store
 from session_memory.store.hits import Hit
@@ -51,12 +51,12 @@ def answers(store: Store, truth: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def _asked(store: Store, question: str, *classes: str) -> Answer:
+def _asked(store: Store, question: str, *classes: str) -> SearchAnswer:
     def never(hit: Hit) -> str:
         raise AssertionError("no text is needed for words")
 
     filters = Filters(classes=classes)
-    return ask(store, parse(question), filters, text_of=never, now=now_ms(), limit=20)
+    return find_hits(store, parse(question), filters, text_of=never, now=now_ms(), limit=20)
 
 
 def _best(work: Callable[[], object]) -> float:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 
-from genai_prices import Usage as Asked
+from genai_prices import Usage as UsageFilter
 from genai_prices import calc_price
 
 from session_memory.core.schema import Usage
@@ -20,7 +20,7 @@ def microdollars(used: Usage, provider: str | None = None) -> int:
 
 def price(used: Usage, provider: str | None = None) -> Decimal:
     written = used.cache_write_tokens
-    asked = Asked(
+    asked = UsageFilter(
         input_tokens=used.input_tokens + used.cache_read_tokens + written,
         output_tokens=used.output_tokens,
         cache_read_tokens=used.cache_read_tokens,

@@ -9,8 +9,8 @@ from session_memory.core.money import Limits
 from session_memory.core.time import parse_time
 from session_memory.pricing import Amount
 from session_memory.views.budget import budget
-from session_memory.views.cost import Wanted, cost_report
-from session_memory.views.statusline import Told, statusline, told_by
+from session_memory.views.cost import CostFilter, cost_report
+from session_memory.views.statusline import AgentStatus, parse_status, statusline
 from session_memory.views.zones import zone
 
 NOW = datetime(2026, 7, 16, 12, tzinfo=UTC)
@@ -46,7 +46,7 @@ def test_today_and_the_month_are_those_of_the_zone(ledger: Ledger) -> None:
 
     def figures(name: str) -> list[int]:
         found = budget(ledger.store, Limits(), tz=zone(name), now=NOW)
-        return [standing.spent // 1_000_000 for standing in found.standings]
+        return [standing.spent // 1_000_000 for standing in found.periods]
 
     assert figures("UTC") == [8, 14]
     assert figures("Europe/Berlin") == [12, 15]
@@ -54,7 +54,7 @@ def test_today_and_the_month_are_those_of_the_zone(ledger: Ledger) -> None:
 
 def test_the_forecast_goes_on_as_it_went(ledger: Ledger) -> None:
     spend(ledger, ledger.session(), 31, "2026-07-01T00:00:00.000Z")
-    day, month = budget(ledger.store, Limits(month=100), tz=UTC_ZONE, now=NOW).standings
+    day, month = budget(ledger.store, Limits(month=100), tz=UTC_ZONE, now=NOW).periods
     # Fifteen and a half days of thirty-one.
     assert month.forecast == 62_000_000
     assert month.left == 69_000_000
@@ -78,7 +78,7 @@ def test_the_line_tells_session_today_block_and_budget(ledger: Ledger) -> None:
     spend(ledger, agent, 1, "2026-07-16T11:00:00.000Z")
     spend(ledger, ledger.session("other"), 4, "2026-07-16T03:00:00.000Z")
     spend(ledger, uid, 8, "2026-07-02T03:00:00.000Z")
-    told = told_by(
+    told = parse_status(
         b'{"session_id": "s1", "model": {"id": "claude-opus-4-8", "display_name": "Opus"}}'
     )
     found = statusline(ledger.store, told, Limits(month=16), tz=UTC_ZONE, now=NOW)
@@ -95,10 +95,10 @@ def test_the_line_agrees_with_the_reports(ledger: Ledger) -> None:
     for hour in range(26 * 24 + 5):
         ledger.used(uid, OPUS, start + hour * 3_600_000, output=1)
     at = int(NOW.timestamp() * 1000)
-    found = statusline(ledger.store, Told(session_id="s1"), Limits(), tz=UTC_ZONE, now=NOW)
-    blocks = cost_report(ledger.store, Wanted(by="block", until=at), now=at).rows
+    found = statusline(ledger.store, AgentStatus(session_id="s1"), Limits(), tz=UTC_ZONE, now=NOW)
+    blocks = cost_report(ledger.store, CostFilter(by="block", until=at), now=at).rows
     assert found.block is not None
-    days = {row.key: row for row in cost_report(ledger.store, Wanted(tz=UTC_ZONE)).rows}
+    days = {row.key: row for row in cost_report(ledger.store, CostFilter(tz=UTC_ZONE)).rows}
     ends = parse_time(blocks[-1].about["ends"])
     assert found.block_left_ms == ends - at
     assert found.today == days["2026-07-16"].tally.amount
@@ -106,7 +106,7 @@ def test_the_line_agrees_with_the_reports(ledger: Ledger) -> None:
 
 
 def test_a_session_that_is_not_collected_yet_shows_the_agents_own_figure(ledger: Ledger) -> None:
-    told = told_by(b'{"session_id": "new", "cost": {"total_cost_usd": 0.42}}')
+    told = parse_status(b'{"session_id": "new", "cost": {"total_cost_usd": 0.42}}')
     found = statusline(ledger.store, told, Limits(), tz=UTC_ZONE, now=NOW)
     assert found.text == "session ~$0.42 | today -"
     assert found.to_dict()["agent_microdollars"] == 420_000
@@ -114,22 +114,24 @@ def test_a_session_that_is_not_collected_yet_shows_the_agents_own_figure(ledger:
 
 def test_between_blocks_no_block_is_told(ledger: Ledger) -> None:
     spend(ledger, ledger.session(), 1, "2026-07-16T06:59:00.000Z")
-    found = statusline(ledger.store, Told(), Limits(), tz=UTC_ZONE, now=NOW)
+    found = statusline(ledger.store, AgentStatus(), Limits(), tz=UTC_ZONE, now=NOW)
     assert (found.block, found.text) == (None, "today $1.00")
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (b"", Told()),
-        (b"\xff\x00", Told()),
-        (b"[]", Told()),
-        (b'{"session_id": 7, "model": null, "cost": []}', Told()),
-        (b'{"session_id": "a", "model": "gpt-5.5"}', Told("a", "gpt-5.5")),
-        (b'{"model": {"id": "m"}, "cost": {"total_cost_usd": -1}}', Told("", "m")),
-        (b'{"session_id": "a", "cost": {"total_cost_usd": 1e300}}', Told("a")),
-        (b'{"session_id": "a", "cost": {"total_cost_usd": 2}}', Told("a", "", 2_000_000)),
+        (b"", AgentStatus()),
+        (b"\xff\x00", AgentStatus()),
+        (b"[]", AgentStatus()),
+        (b'{"session_id": 7, "model": null, "cost": []}', AgentStatus()),
+        (b'{"session_id": "a", "model": "gpt-5.5"}', AgentStatus("a", "gpt-5.5")),
+        (b'{"model": {"id": "m"}, "cost": {"total_cost_usd": -1}}', AgentStatus("", "m")),
+        (b'{"session_id": "a", "cost": {"total_cost_usd": 1e300}}', AgentStatus("a")),
+        (b'{"session_id": "a", "cost": {"total_cost_usd": 2}}', AgentStatus("a", "", 2_000_000)),
     ],
 )
-def test_whatever_an_agent_says_is_taken_as_far_as_it_makes_sense(said: bytes, told: Told) -> None:
-    assert told_by(said) == told
+def test_whatever_an_agent_says_is_taken_as_far_as_it_makes_sense(
+    said: bytes, told: AgentStatus
+) -> None:
+    assert parse_status(said) == told

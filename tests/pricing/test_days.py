@@ -9,7 +9,7 @@ from ledger import Ledger
 
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
 from session_memory.pricing.amounts import charges
-from session_memory.views.cost import CostReport, Wanted, cost_report
+from session_memory.views.cost import CostFilter, CostReport, cost_report
 from session_memory.views.cost_days import block_starts, day_of, offsets, week_of
 from session_memory.views.zones import zone
 
@@ -38,7 +38,7 @@ def test_a_day_of_25_hours_is_one_day(ledger: Ledger) -> None:
         "2026-10-25T22:59:59.999Z",  # 23:59 in winter time
         "2026-10-25T23:00:00.000Z",  # midnight
     )
-    report = cost_report(ledger.store, Wanted(tz=zone("Europe/Berlin")))
+    report = cost_report(ledger.store, CostFilter(tz=zone("Europe/Berlin")))
     assert spent(report) == {"2026-10-24": 1, "2026-10-25": 4, "2026-10-26": 1}
 
 
@@ -50,23 +50,23 @@ def test_a_day_of_23_hours_is_one_day(ledger: Ledger) -> None:
         "2026-03-29T21:59:59.999Z",
         "2026-03-29T22:00:00.000Z",
     )
-    report = cost_report(ledger.store, Wanted(tz=zone("Europe/Berlin")))
+    report = cost_report(ledger.store, CostFilter(tz=zone("Europe/Berlin")))
     assert spent(report) == {"2026-03-28": 1, "2026-03-29": 2, "2026-03-30": 1}
 
 
 def test_a_midnight_that_does_not_exist_begins_the_day_all_the_same(ledger: Ledger) -> None:
     # Beirut's clocks jumped from midnight to one on 2026-03-29, at 22:00 UTC of the day before.
     used(ledger, "2026-03-28T21:59:59.999Z", "2026-03-28T22:00:00.000Z", "2026-03-29T20:59:00.000Z")
-    report = cost_report(ledger.store, Wanted(tz=zone("Asia/Beirut")))
+    report = cost_report(ledger.store, CostFilter(tz=zone("Asia/Beirut")))
     assert spent(report) == {"2026-03-28": 1, "2026-03-29": 2}
 
 
 def test_weeks_and_months_are_made_of_those_days(ledger: Ledger) -> None:
     used(ledger, "2026-08-31T20:00:00.000Z", "2025-12-29T12:00:00.000Z", "2026-01-04T12:00:00.000Z")
     for name, month in (("Asia/Tokyo", "2026-09"), ("America/New_York", "2026-08")):
-        report = cost_report(ledger.store, Wanted(by="month", tz=zone(name)))
+        report = cost_report(ledger.store, CostFilter(by="month", tz=zone(name)))
         assert spent(report) == {"2025-12": 1, "2026-01": 1, month: 1}
-    weeks = cost_report(ledger.store, Wanted(by="week", tz=zone("UTC")))
+    weeks = cost_report(ledger.store, CostFilter(by="week", tz=zone("UTC")))
     assert spent(weeks) == {"2026-W01": 2, "2026-W36": 1}
 
 
@@ -85,11 +85,11 @@ def test_offsets_are_those_of_the_zone_at_every_moment(name: str, moments: list[
 
 def test_wrong_clocks_cost_no_time_and_are_kept(ledger: Ledger) -> None:
     used(ledger, MIN_MS, -1, 0, MAX_MS)
-    report = cost_report(ledger.store, Wanted(tz=zone("UTC")))
+    report = cost_report(ledger.store, CostFilter(tz=zone("UTC")))
     assert spent(report) == {"0001-01-01": 1, "1969-12-31": 1, "1970-01-01": 1, "9999-12-31": 1}
-    far = cost_report(ledger.store, Wanted(tz=zone("Pacific/Kiritimati")))
+    far = cost_report(ledger.store, CostFilter(tz=zone("Pacific/Kiritimati")))
     assert sum(spent(far).values()) == 4
-    assert sum(spent(cost_report(ledger.store, Wanted(by="block"))).values()) == 4
+    assert sum(spent(cost_report(ledger.store, CostFilter(by="block"))).values()) == 4
 
 
 def test_usage_without_a_time_has_that_of_its_session_or_none(ledger: Ledger) -> None:
@@ -99,12 +99,12 @@ def test_usage_without_a_time_has_that_of_its_session_or_none(ledger: Ledger) ->
     # Before 2026-03-13 a long context cost Opus 4.6 twice as much; the table is newer than that.
     ledger.used(dated, "claude-opus-4-6", None, read=300_000)
     ledger.used(undated, "claude-opus-4-6", None, read=300_000)
-    report = cost_report(ledger.store, Wanted(tz=zone("UTC")))
+    report = cost_report(ledger.store, CostFilter(tz=zone("UTC")))
     assert {row.key: row.tally.microdollars for row in report.rows} == {
         "2026-02-01": 300_000,
         None: 150_000,
     }
-    since = cost_report(ledger.store, Wanted(since=started, tz=zone("UTC")))
+    since = cost_report(ledger.store, CostFilter(since=started, tz=zone("UTC")))
     assert [row.key for row in since.rows] == ["2026-02-01"]
 
 
@@ -129,7 +129,7 @@ def test_a_block_begins_with_the_hour_of_its_first_use_and_lasts_five(ledger: Le
         "2026-07-02T03:30:00.000Z",
     )
     now = parse_time("2026-07-02T05:30:00.000Z")
-    report = cost_report(ledger.store, Wanted(by="block"), now=now)
+    report = cost_report(ledger.store, CostFilter(by="block"), now=now)
     assert spent(report) == {
         "2026-07-01T10:00:00.000Z": 2,
         "2026-07-01T15:00:00.000Z": 1,

@@ -2,13 +2,13 @@
 
 import pytest
 
-from session_memory.pricing.models import LONGEST, meant_model
-from session_memory.pricing.rates import Kind, rates_of
+from session_memory.pricing.models import LONGEST, match_model
+from session_memory.pricing.rates import UsageKind, rates_of
 from session_memory.pricing.table import price_table
 
 
 def meant(name: str, flavor: str = "claude") -> tuple[str, str] | None:
-    found = meant_model(price_table(), flavor, name)
+    found = match_model(price_table(), flavor, name)
     return None if found is None else (found.provider.id, found.model.id)
 
 
@@ -66,7 +66,7 @@ def test_a_spelling_means_a_model(name: str, provider: str, model: str) -> None:
 )
 def test_a_name_that_means_nothing_has_no_price(name: str) -> None:
     assert meant(name) is None
-    (rate,) = rates_of(price_table(), {}, [Kind("claude", name)])
+    (rate,) = rates_of(price_table(), {}, [UsageKind("claude", name)])
     assert rate.price is None
     assert rate.words == "no price"
 
@@ -78,12 +78,12 @@ def test_copilot_charges_its_own_prices() -> None:
 
 
 def test_a_rate_says_where_it_comes_from() -> None:
-    kind = Kind("claude", "claude-opus-4-6", speed="fast")
+    kind = UsageKind("claude", "claude-opus-4-6", speed="fast")
     words = [rate.words for rate in rates_of(price_table(), {}, [kind])]
     assert words == [
         "anthropic/claude-opus-4-6, by its name, fast",
         "anthropic/claude-opus-4-6, by its name, fast, context of 200,001 tokens and more",
         "anthropic/claude-opus-4-6, by its name, fast, since 2026-03-13",
     ]
-    hours = [rate.words for rate in rates_of(price_table(), {}, [Kind("pi", "deepseek-chat")])]
+    hours = [rate.words for rate in rates_of(price_table(), {}, [UsageKind("pi", "deepseek-chat")])]
     assert hours[1] == "deepseek/deepseek-chat, by its name, 00:30-16:30 UTC"

@@ -19,7 +19,7 @@ from ledger import Ledger
 from session_memory.core.schema import Usage
 from session_memory.core.time import format_time, parse_time
 from session_memory.pricing.amounts import charges
-from session_memory.pricing.models import meant_model
+from session_memory.pricing.models import match_model
 from session_memory.pricing.table import price_table
 from session_memory.store import Store
 from session_memory.testing.collecting import collect, every_usage, new_store
@@ -144,7 +144,7 @@ def test_any_model_at_any_moment_and_size_costs_what_the_oracle_says(
 
 def test_the_oracle_and_we_mean_the_same_model_by_every_name_of_the_table() -> None:
     for _, name in NAMED:
-        meant = meant_model(price_table(), "somebody", name)
+        meant = match_model(price_table(), "somebody", name)
         ours = None if meant is None else (meant.provider.id, meant.model.id)
         assert ours == theirs(name), name
 

@@ -10,16 +10,16 @@ from ledger import Ledger
 from session_memory.core.money import Limits, OwnPrice
 from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.pricing import Amount, session_amounts, tree_amounts
-from session_memory.pricing.amounts import Asked, charges
-from session_memory.pricing.rates import Kind, Rate, rates_of
+from session_memory.pricing.amounts import UsageFilter, charges
+from session_memory.pricing.rates import Rate, UsageKind, rates_of
 from session_memory.pricing.sessions import family
 from session_memory.pricing.table import price_table
 from session_memory.store import Store, open_store
 from session_memory.testing.stores import PostgresStores
 from session_memory.views.budget import budget
-from session_memory.views.cost import GROUPINGS, Wanted, cost_report
+from session_memory.views.cost import GROUPINGS, CostFilter, cost_report
 from session_memory.views.cost_audit import audit
-from session_memory.views.statusline import Told, statusline
+from session_memory.views.statusline import AgentStatus, statusline
 from session_memory.views.zones import zone
 
 MODELS = (
@@ -84,7 +84,9 @@ def check_sums(store: Store) -> dict[str, object]:
         assert charge.microdollars == by_hand(charge.rate, charge.buckets)
     total = sum(charge.microdollars for charge in single)
     unpriced = sum(charge.unpriced_tokens for charge in single)
-    reports = {by: cost_report(store, Wanted(by=by, tz=zone("Europe/Berlin"))) for by in GROUPINGS}
+    reports = {
+        by: cost_report(store, CostFilter(by=by, tz=zone("Europe/Berlin"))) for by in GROUPINGS
+    }
     for report in reports.values():
         assert report.totals.microdollars == total
         assert sum(row.tally.microdollars for row in report.rows) == total
@@ -135,7 +137,7 @@ def test_rates_of_a_kind_cover_every_moment_and_size_once() -> None:
     draw = random.Random(9)
     for model in MODELS[:-1]:
         for tier in (None, "flex", "batch"):
-            rates = rates_of(price_table(), {}, [Kind("claude", model, None, tier)])
+            rates = rates_of(price_table(), {}, [UsageKind("claude", model, None, tier)])
             for _ in range(300):
                 at = draw.choice([MIN_MS, MAX_MS, draw.randrange(10**12, 2 * 10**12)])
                 size = draw.choice([0, 10**9, draw.randrange(400_000)])
@@ -171,7 +173,7 @@ def test_a_circle_of_subagents_counts_each_once(ledger: Ledger) -> None:
     ledger.used(two, "claude-opus-4-6", output=2)
     assert tree_amounts(ledger.store) == {one: Amount(75), two: Amount(75)}
     assert sorted(family("a", {"a": ["a", "b"], "b": ["a"]})) == ["a", "b"]
-    assert cost_report(ledger.store, Wanted(by="session")).totals.microdollars == 75
+    assert cost_report(ledger.store, CostFilter(by="session")).totals.microdollars == 75
 
 
 def test_forks_pay_for_themselves_alone(ledger: Ledger) -> None:
@@ -183,7 +185,7 @@ def test_forks_pay_for_themselves_alone(ledger: Ledger) -> None:
 
 def test_an_empty_store_has_spent_nothing(ledger: Ledger) -> None:
     for by in GROUPINGS:
-        report = cost_report(ledger.store, Wanted(by=by))
+        report = cost_report(ledger.store, CostFilter(by=by))
         assert (report.rows, report.unpriced, report.totals.microdollars) == ([], [], 0)
     assert session_amounts(ledger.store) == {}
 
@@ -196,7 +198,7 @@ def test_asking_never_writes(ledger: Ledger) -> None:
     ledger.store.db.execute("pragma query_only = on")
     check_sums(ledger.store)
     budget(ledger.store, Limits(month=1))
-    assert statusline(ledger.store, Told(session_id="s9"), Limits()).session == Amount(100)
+    assert statusline(ledger.store, AgentStatus(session_id="s9"), Limits()).session == Amount(100)
 
 
 def test_many_absurd_records_do_not_overflow(ledger: Ledger) -> None:
@@ -234,19 +236,21 @@ def test_prices_of_ones_own_go_first_and_may_be_tiny(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        (Asked(), 150),
-        (Asked(since=1_000), 125),
-        (Asked(until=1_000), 25),
-        (Asked(since=1_000, until=1_000), 0),
-        (Asked(repos=("web",)), 25),
-        (Asked(repos=(None,)), 125),
-        (Asked(repos=("web", None)), 150),
-        (Asked(repos=()), 0),
-        (Asked(uids=()), 0),
-        (Asked(kind=lambda kind: kind.flavor == "nobody"), 0),
+        (UsageFilter(), 150),
+        (UsageFilter(since=1_000), 125),
+        (UsageFilter(until=1_000), 25),
+        (UsageFilter(since=1_000, until=1_000), 0),
+        (UsageFilter(repos=("web",)), 25),
+        (UsageFilter(repos=(None,)), 125),
+        (UsageFilter(repos=("web", None)), 150),
+        (UsageFilter(repos=()), 0),
+        (UsageFilter(uids=()), 0),
+        (UsageFilter(kind=lambda kind: kind.flavor == "nobody"), 0),
     ],
 )
-def test_only_what_was_asked_for_is_added_up(ledger: Ledger, asked: Asked, expected: int) -> None:
+def test_only_what_was_asked_for_is_added_up(
+    ledger: Ledger, asked: UsageFilter, expected: int
+) -> None:
     ledger.used(ledger.session("one", repo="web"), "claude-opus-4-8", 999, output=1)
     ledger.used(ledger.session("two"), "claude-opus-4-8", 1_000, output=5)
     assert sum(charge.microdollars for charge in charges(ledger.store, (), asked)) == expected

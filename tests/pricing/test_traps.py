@@ -15,7 +15,7 @@ from session_memory.pricing import Amount, session_amounts, shown, tree_amounts
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, call, text, thinking, usage
 from session_memory.testing.collecting import collected
-from session_memory.views.cost import Wanted, cost_report
+from session_memory.views.cost import CostFilter, cost_report
 from session_memory.views.cost_audit import audit
 
 pytestmark = pytest.mark.usefixtures("on_the_database")
@@ -25,7 +25,7 @@ def spent(store: Store) -> int:
     """The same on every way to ask: by session, by day, by model."""
     by_session = sum(amount.microdollars for amount in session_amounts(store).values())
     for by in ("day", "model", "session", "block"):
-        assert cost_report(store, Wanted(by=by)).totals.microdollars == by_session
+        assert cost_report(store, CostFilter(by=by)).totals.microdollars == by_session
     return by_session
 
 
@@ -188,7 +188,7 @@ def unknown_model(claude: ClaudeHome) -> ClaudeHome:
 
 def test_an_unknown_model_is_unpriced_and_said_so(claude: ClaudeHome) -> None:
     with collected(unknown_model(claude).write()) as store:
-        report = cost_report(store, Wanted(by="model"))
+        report = cost_report(store, CostFilter(by="model"))
         assert report.unpriced == [{"model": "claude-next-9", "tokens": 46}]
         assert report.totals.microdollars == 15 + 25
         unpriced = {row.key: row.tally.amount for row in report.rows}["claude-next-9"]
@@ -199,7 +199,7 @@ def test_an_unknown_model_is_unpriced_and_said_so(claude: ClaudeHome) -> None:
 def test_a_price_of_ones_own_prices_an_unknown_model(claude: ClaudeHome) -> None:
     with collected(unknown_model(claude).write()) as store:
         store.own_prices = lambda: {"claude-next-*": OwnPrice(input=2.0, output=10.0)}
-        report = cost_report(store, Wanted(by="model"))
+        report = cost_report(store, CostFilter(by="model"))
         assert report.unpriced == []
         assert report.totals.microdollars == 40 + 34 * 2 + 12 * 10
         assert report.prices["own"] == ["claude-next-*"]
@@ -213,7 +213,7 @@ def test_what_the_program_writes_itself_costs_nothing(claude: ClaudeHome) -> Non
     log.answer("hello", id="msg_1", used=usage(1))
     with collected(claude.write()) as store:
         assert spent(store) == 40
-        assert cost_report(store, Wanted()).unpriced == []
+        assert cost_report(store, CostFilter()).unpriced == []
 
 
 def test_fast_mode_without_a_known_price_is_unpriced(claude: ClaudeHome) -> None:
@@ -222,5 +222,5 @@ def test_fast_mode_without_a_known_price_is_unpriced(claude: ClaudeHome) -> None
     told: dict[str, Any] = usage(1, speed="fast")
     log.answer("quick", id="msg_1", model="claude-haiku-4-5-20251001", used=told)
     with collected(claude.write()) as store:
-        report = cost_report(store, Wanted())
+        report = cost_report(store, CostFilter())
         assert report.unpriced == [{"model": "claude-haiku-4-5-20251001 (fast)", "tokens": 4}]

@@ -4,7 +4,7 @@ from typing import Any
 
 from session_memory.core.time import parse_time
 from session_memory.derive.bodies import Bodies
-from session_memory.search import Filters, ask, parse
+from session_memory.search import Filters, find_hits, parse
 from session_memory.store import Store
 from session_memory.views.search import Results, search
 
@@ -28,7 +28,7 @@ def found(store: Store, text: str, **filters: Any) -> set[tuple[str, str | None]
 def hits_as_given(store: Store, text: str) -> set[tuple[str, str | None]]:
     """As `found`, for the words as they are: nothing else is looked for instead."""
     bodies = Bodies(store)
-    answer = ask(
+    answer = find_hits(
         store,
         parse(text),
         Filters(),

@@ -8,7 +8,6 @@ import pytest
 
 from session_memory.core.errors import InvalidRecord, InvalidTime, UnknownSession
 from session_memory.demo import demo_home
-from session_memory.search import ask
 from session_memory.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, Log, call, thinking
 from session_memory.testing.collecting import collect, collected, new_store
@@ -136,7 +135,7 @@ def test_without_words_events_are_found_by_what_they_are(
 
 
 def test_a_wrong_field_says_so(store: Store) -> None:
-    with pytest.raises(InvalidRecord, match="no class of hits"):
+    with pytest.raises(InvalidRecord, match="unknown class"):
         asked(store, "webhook class:nonsense")
     with pytest.raises(InvalidTime):
         asked(store, "webhook since:never")
@@ -233,9 +232,9 @@ def test_a_filter_finds_what_lies_below_thousands_of_others(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest are looked at first, but not only those."""
-    monkeypatch.setattr(sys.modules[ask.__module__], "AT_ONCE", 10)
-    monkeypatch.setattr(sys.modules[ask.__module__], "COMPARED", 10)
-    monkeypatch.setattr(sys.modules[ask.__module__], "LOOKED_AT", 20)
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "AT_ONCE", 10)
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "COMPARED", 10)
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "LOOKED_AT", 20)
     early = claude.session("early")
     early.run("look", "needle in a haystack", cwd="/home/mira/code/barn")
     early.prompt("and now?")
@@ -254,7 +253,7 @@ def test_a_filter_finds_what_lies_below_thousands_of_others(
 def test_a_part_of_very_many_words_says_that_there_may_be_more(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.search.widening.MOST_WORDS", 5)
+    monkeypatch.setattr("session_memory.search.expansion.MOST_WORDS", 5)
     log = claude.session("alpha")
     for number in range(9):
         log.prompt(f"xword{number}x")

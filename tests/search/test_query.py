@@ -26,8 +26,8 @@ def test_words_stand_for_themselves() -> None:
 def test_a_phrase_has_to_be_compared() -> None:
     (term,) = parse('"Rate  limit"').terms
     assert term.phrase == ("rate", "limit")
-    assert term.stands_in("the rate-LIMIT was hit")
-    assert not term.stands_in("limit the rate; rates limit")
+    assert term.matches("the rate-LIMIT was hit")
+    assert not term.matches("limit the rate; rates limit")
 
 
 def test_one_word_in_quotes_is_a_word() -> None:
@@ -39,8 +39,8 @@ def test_one_word_in_quotes_is_a_word() -> None:
 def test_what_is_in_pieces_stands_there_so(text: str) -> None:
     (term,) = parse(text).terms
     assert term.needs_text
-    assert term.stands_in(f"in {text}x")
-    assert not term.stands_in(" ".join(reversed(text)))
+    assert term.matches(f"in {text}x")
+    assert not term.matches(" ".join(reversed(text)))
 
 
 def test_a_part_may_begin_anywhere() -> None:
@@ -51,8 +51,8 @@ def test_a_part_may_begin_anywhere() -> None:
 
 def test_what_is_not_wanted_has_a_minus() -> None:
     query = parse('fix -test -"two words" -x_y')
-    assert [term.shown for term in query.wanted] == ["fix"]
-    assert [term.shown for term in query.unwanted] == ["test", '"two words"', "x_y"]
+    assert [term.shown for term in query.positive] == ["fix"]
+    assert [term.shown for term in query.negative] == ["test", '"two words"', "x_y"]
 
 
 def test_fields_narrow_down_and_are_no_words() -> None:
@@ -89,7 +89,7 @@ def test_what_has_no_words_asks_for_nothing(text: str) -> None:
 def test_any_text_is_a_question(text: str) -> None:
     for term in parse(text).terms:
         assert term.words
-        assert isinstance(term.stands_in(text), bool)
+        assert isinstance(term.matches(text), bool)
 
 
 def test_a_question_has_so_many_terms_at_most() -> None:

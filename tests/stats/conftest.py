@@ -12,7 +12,7 @@ from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import collect
 from session_memory.testing.stores import Stores
-from session_memory.views.stats import SECTIONS, Report, Wanted, statistics
+from session_memory.views.stats import SECTIONS, StatsFilter, StatsReport, statistics
 
 Ask = Callable[..., Any]
 
@@ -34,14 +34,14 @@ def collected(stores: Stores, claude: ClaudeHome) -> Iterator[Callable[[], Store
 def ask(collected: Callable[[], Store]) -> Ask:
     """One section of a report on what was written to ``claude``."""
 
-    def section(name: str, **wanted: Any) -> Any:
-        return report(collected(), [name], **wanted).sections[name]
+    def section(name: str, **filters: Any) -> Any:
+        return report(collected(), [name], **filters).sections[name]
 
     return section
 
 
-def report(store: Store, sections: Sequence[str] = SECTIONS, **wanted: Any) -> Report:
-    return statistics(store, Wanted(**{"tz": UTC, **wanted}), sections)
+def report(store: Store, sections: Sequence[str] = SECTIONS, **filters: Any) -> StatsReport:
+    return statistics(store, StatsFilter(**{"tz": UTC, **filters}), sections)
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, Log, call, thinking, usage
 from session_memory.testing.collecting import collect
 from session_memory.testing.stores import Stores
-from session_memory.views.stats.values import (
+from session_memory.views.stats.sections import (
     Band,
     Cache,
     CacheDay,
-    Context,
+    ContextStats,
     Day,
-    File,
+    FileStats,
     RepoTests,
     Retried,
     Retries,
@@ -26,7 +26,7 @@ from session_memory.views.stats.values import (
     Spread,
     SuiteDay,
     SuiteRuns,
-    Tool,
+    ToolStats,
     Wait,
 )
 
@@ -53,9 +53,9 @@ def test_calls_results_and_failures_are_counted_by_tool(log: Log, ask: Ask) -> N
     assert ask("tools") == Rows(
         3,
         [
-            Tool("Bash", 4, 4, 0, 0.0, 4, 2000, 10_000, 10_000),
-            Tool("Read", 1, 1, 1, 1.0, 1, 1000, 1000, 1000),
-            Tool("Glob", 1, 0, 0, None, 0, None, None, None),
+            ToolStats("Bash", 4, 4, 0, 0.0, 4, 2000, 10_000, 10_000),
+            ToolStats("Read", 1, 1, 1, 1.0, 1, 1000, 1000, 1000),
+            ToolStats("Glob", 1, 0, 0, None, 0, None, None, None),
         ],
     )
 
@@ -126,8 +126,8 @@ def test_edits_are_counted_by_file_with_those_that_failed(
     assert ask("files") == Rows(
         2,
         [
-            File("app", f"{APP}/b.py", 2, 0, 2, last.format(11)),
-            File("app", f"{APP}/a.py", 2, 1, 1, last.format("06")),
+            FileStats("app", f"{APP}/b.py", 2, 0, 2, last.format(11)),
+            FileStats("app", f"{APP}/a.py", 2, 1, 1, last.format("06")),
         ],
     )
 
@@ -197,7 +197,7 @@ def test_contexts_grow_and_fall(claude: ClaudeHome, log: Log, ask: Ask) -> None:
     other = claude.session("beta")
     other.prompt("go")
     other.answer("Well.", used=usage(1, input=500))
-    assert ask("context") == Context(
+    assert ask("context") == ContextStats(
         bands=[
             Band(1, 1, Spread(2, 100, 500, 500)),
             Band(2, 5, Spread(4, 300, 600, 600)),

@@ -32,9 +32,9 @@ def store(stores: Stores, data_homes: list[Path]) -> Iterator[Store]:
         yield made
 
 
-def sums(store: Store, **wanted: Any) -> Counter[str]:
+def sums(store: Store, **filters: Any) -> Counter[str]:
     """Everything in a report that is a count, under a name."""
-    found = report(store, limit=0, **wanted).sections
+    found = report(store, limit=0, **filters).sections
     counts: Counter[str] = Counter()
     summary = found["summary"]
     for name in ("sessions", "turns", "completed", "calls", "failed", "edits", "retries"):
@@ -105,13 +105,13 @@ def test_responses_of_each_model_add_up_to_all_of_them(store: Store) -> None:
 
 
 def test_what_does_not_exist_leaves_nothing(store: Store) -> None:
-    for wanted in (
+    for filters in (
         {"flavor": "nobody"},
         {"repo": "nowhere"},
         {"model": "none"},
         {"since": 1 << 45},
     ):
-        assert not sums(store, **wanted)
+        assert not sums(store, **filters)
 
 
 # ------------------------------------------------------------ counted by looking

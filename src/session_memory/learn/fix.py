@@ -47,7 +47,7 @@ class KnownError(msgspec.Struct, frozen=True):
     asked: str
     fingerprint: str
     basis: str
-    met: list[ErrorOccurrence]
+    occurrences: list[ErrorOccurrence]
 
 
 def known_errors(store: Store, text: str, limit: int) -> KnownError:

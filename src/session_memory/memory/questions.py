@@ -30,7 +30,8 @@ from session_memory.memory.session import StoredSession
 if TYPE_CHECKING:
     from session_memory.views.budget import Budget
     from session_memory.views.commands import CommandList
-    from session_memory.views.cost import CostReport, PriceRows
+    from session_memory.views.cost import CostReport
+    from session_memory.views.cost_prices import PriceRows
     from session_memory.views.files import FileList
     from session_memory.views.fixes import Remedies
     from session_memory.views.how import HowDone
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from session_memory.views.search import Results
     from session_memory.views.similar import Similar
     from session_memory.views.skills import SkillList
-    from session_memory.views.stats import Report as StatsReport
+    from session_memory.views.stats import StatsReport
 
 
 class Questions(OpenMemory):
@@ -195,9 +196,9 @@ class Questions(OpenMemory):
     ) -> "CostReport":
         """What was spent, by ``day``, ``week``, ``month``, ``block``, ``model``, ``repo``,
         ``flavor`` or ``session``. A ``session`` takes its subagents along."""
-        from session_memory.views.cost import GROUPINGS, Wanted, cost_report
+        from session_memory.views.cost import GROUPINGS, CostFilter, cost_report
 
-        wanted = Wanted(
+        wanted = CostFilter(
             by=one_of("by", by, GROUPINGS),
             since=start_of(since, tz),
             until=end_of(until, tz),
@@ -221,9 +222,10 @@ class Questions(OpenMemory):
         session: str | None = None,
     ) -> "PriceRows":
         """The prices of the models in the store, own ones included: as ``cost --prices``."""
-        from session_memory.views.cost import Wanted, price_rows
+        from session_memory.views.cost import CostFilter
+        from session_memory.views.cost_prices import price_rows
 
-        wanted = Wanted(
+        wanted = CostFilter(
             since=start_of(since, tz),
             until=end_of(until, tz),
             flavor=flavor,
@@ -251,11 +253,11 @@ class Questions(OpenMemory):
         limit: int = 10,
     ) -> "StatsReport":
         """Figures about the work: all sections, or those that are named."""
-        from session_memory.views.stats import SECTIONS, Wanted, statistics
+        from session_memory.views.stats import SECTIONS, StatsFilter, statistics
 
         for section in sections:
             one_of("section", section, SECTIONS)
-        wanted = Wanted(
+        wanted = StatsFilter(
             flavor=flavor,
             repo=repo,
             model=model,

@@ -1,9 +1,9 @@
-"""Tokens to money: every usage record priced once, in integer micro-dollars, with provenance.
+"""Prices of usage: every usage record is priced once, in integer micro-dollars.
 
-What a session costs is asked here and nowhere else, so that every surface shows the same figure.
+Every surface takes its amounts from here, so all of them show the same figures.
 """
 
+from session_memory.pricing.money_text import dollars, shown
 from session_memory.pricing.sessions import Amount, session_amounts, tree_amounts
-from session_memory.pricing.words import dollars, shown
 
 __all__ = ["Amount", "dollars", "session_amounts", "shown", "tree_amounts"]

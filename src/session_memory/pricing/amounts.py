@@ -1,8 +1,8 @@
-"""What usage costs: added up inside the database, each record priced once.
+"""The cost of usage, computed inside the database.
 
-A record's amount is an integer of micro-dollars: its tokens times their prices in picodollars,
-added up exactly and rounded once, half a micro-dollar upwards. Every total anywhere is a sum of
-those integers, so the same usage gives the same figure however it is grouped.
+The amount of a usage record is an integer of micro-dollars: tokens times prices in picodollars,
+summed exactly and rounded once, half a micro-dollar upwards. Every total is a sum of these
+integers, so every way of grouping the same usage gives the same total.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,19 +12,19 @@ import msgspec
 
 from session_memory.core.time import parse_time
 from session_memory.pricing.own_prices import own_prices
-from session_memory.pricing.rates import Kind, OwnPrices, Rate, rates_of
+from session_memory.pricing.rates import OwnPrices, Rate, UsageKind, rates_of
 from session_memory.pricing.table import DAY_MS, price_table
-from session_memory.pricing.table import Row as Price
+from session_memory.pricing.table import PriceRow as Price
 from session_memory.store import Store
 from session_memory.store.database import Row
 from session_memory.store.usage import BUCKETS
 
 MILLION = 1_000_000
 HOUR_MS = 3_600_000
-# Whole days before the year 1: division rounds towards zero, and days before 1970 are negative.
+# A number of days that makes every day positive, because SQL division rounds towards zero.
 _EARLIER = 720_000
 
-# What is charged, and the column of the rate it is charged at.
+# The tokens that are charged, and the price column of the rate.
 _CHARGED = (
     ("u.input_tokens", "r.input"),
     ("u.cache_read_tokens", "r.cache_read"),
@@ -33,15 +33,15 @@ _CHARGED = (
     ("u.output_tokens", "r.output"),
     ("u.web_searches", "r.search"),
 )
-# Tokens are split at a million before they are multiplied: no figure a log can hold, up to 2^40
-# tokens, leaves 64 bits on the way. The price of a million tokens in micro-dollars is the same
-# number as that of one in picodollars.
+# Tokens are split into millions and a rest before they are multiplied, so that even 2^40 tokens do
+# not overflow 64 bits. A price in picodollars per token is the same number in micro-dollars per
+# million tokens.
 _WHOLE = " + ".join(f"{tokens} / {MILLION} * {price}" for tokens, price in _CHARGED)
 _REST = " + ".join(f"{tokens} % {MILLION} * {price}" for tokens, price in _CHARGED)
 _MICRODOLLARS = f"{_WHOLE} + ({_REST} + {MILLION // 2}) / {MILLION}"
 _CONTEXT = "u.input_tokens + u.cache_read_tokens + u.cache_write_tokens"
 _TIME = "coalesce(u.ts, s.started_at, s.ended_at)"
-# Usage without any time is charged as on the day the table was made.
+# Usage without a time is charged with the prices of the day the table was made.
 _AT = f"coalesce({_TIME}, :undated)"
 _DAY_PART = f"({_AT} + {_EARLIER * DAY_MS}) % {DAY_MS}"
 _USAGE = "from usage u join sessions s on s.id = u.owner_id"
@@ -49,10 +49,10 @@ _KINDS = f"""
     select distinct s.flavor, u.model, coalesce(u.speed, 0), coalesce(u.service_tier, 0)
     {_USAGE} {{where}}
 """
-# By itself: grouped by kind, the same takes twice as long as both.
+# A query of its own, because one query grouped by kind takes twice as long as both.
 _SPAN = f"select min({_AT}), max({_AT}), max({_CONTEXT}) {_USAGE} {{where}}"
-# Adding nought makes both sides of the first comparison plain numbers: where there are many rates,
-# SQLite then looks them up instead of trying each.
+# Adding 0 removes the column's affinity, so that SQLite uses an automatic index on the rates
+# instead of trying each rate.
 _CHARGES = f"""
     with rates (rate, flavor, model, speed, tier, since, until, day_from, day_to, above, below,
         input, cache_read, cache_write, cache_write_1h, output, search) as (values {{rates}}),
@@ -83,11 +83,11 @@ _UNPRICED = Price("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
 
 Offsets = Sequence[tuple[int, int]]
 Clock = Callable[[int, int], Offsets]
-Known = tuple[str, int, int, int]
+KindKey = tuple[str, int, int, int]
 
 
 class Charge(msgspec.Struct, frozen=True):
-    """Usage under one rate, added up; ``key`` says of what, in the order that was asked for."""
+    """The sum of usage under one rate. ``key`` has the values of the keys, in their order."""
 
     key: tuple[Any, ...]
     rate: Rate
@@ -97,9 +97,9 @@ class Charge(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All of them once: reasoning is part of the output, the 1-hour cache of the written."""
-        given, output, read, written, *_ = self.buckets
-        return given + output + read + written
+        """Input, output, cache reads and cache writes. The other buckets are parts of these."""
+        input_tokens, output, read, written, *_ = self.buckets
+        return input_tokens + output + read + written
 
     @property
     def unpriced_tokens(self) -> int:
@@ -107,37 +107,37 @@ class Charge(msgspec.Struct, frozen=True):
 
     @property
     def unpriced_searches(self) -> int:
-        """Web searches whose fee nobody told us."""
+        """Web searches without a known fee."""
         known = self.rate.price is not None and self.rate.price.search is not None
         return 0 if known else self.buckets[-1]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """Which usage; ``None`` asks for all. ``until`` is the first moment that is out."""
+class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Selects usage; None means no limit. ``until`` is not included."""
 
     since: int | None = None
     until: int | None = None
     uids: tuple[str, ...] | None = None
     repos: tuple[str | None, ...] | None = None
-    kind: Callable[[Kind], bool] | None = None
+    kind: Callable[[UsageKind], bool] | None = None
 
 
 def charges(
     store: Store,
     keys: Sequence[str] = (),
-    asked: Asked | None = None,
+    filters: UsageFilter | None = None,
     *,
     own: OwnPrices | None = None,
     clock: Clock | None = None,
 ) -> list[Charge]:
-    """Usage added up by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``usage``, ``seq``.
+    """Charges grouped by ``keys``: ``day``, ``hour``, ``session``, ``repo``, ``usage``, ``seq``.
 
-    Days are counted since 1970 on a ``clock``: for a span of time it says from which moment it is
-    how many milliseconds ahead of UTC. Hours are those of UTC. A key is ``None`` where there is no
-    time or no repo. ``own`` prices are the store's, unless others are given.
+    A day is a number counted from 1970. ``clock`` decides where days begin: for a time span it
+    returns the offsets from UTC in milliseconds, each with the moment it starts. Hours are in UTC.
+    A key is None without a time or a repo. ``own`` replaces the store's own prices.
     """
-    asked = asked or Asked()
-    where, params = _where(asked)
+    filters = filters or UsageFilter()
+    where, params = _where(filters)
     params["undated"] = parse_time(f"{price_table().made}T00:00:00.000Z")
     with store.db.snapshot():
         span = store.db.one(_SPAN.format(where=where), params)
@@ -145,7 +145,7 @@ def charges(
             return []
         known = store.db.all(_KINDS.format(where=where), params)
         prices = own_prices(store) if own is None else own
-        rates = list(_rates(store, asked, prices, known, span))
+        rates = list(_rates(store, filters, prices, known, span))
         if not rates:
             return []
         shift = _shift(clock(span[0], span[1]) if clock else ())
@@ -162,7 +162,7 @@ def charges(
     return [_charge(row, len(keys), rates) for row in rows]
 
 
-def _charge(row: Row, keys: int, rates: list[tuple[Known, Rate]]) -> Charge:
+def _charge(row: Row, keys: int, rates: list[tuple[KindKey, Rate]]) -> Charge:
     number, records, *figures = row[keys or 1 :]
     *buckets, dollars, rest = map(int, figures)
     total = dollars * MILLION + rest
@@ -170,20 +170,20 @@ def _charge(row: Row, keys: int, rates: list[tuple[Known, Rate]]) -> Charge:
 
 
 def _rates(
-    store: Store, asked: Asked, own: OwnPrices, known: list[Row], span: Row
-) -> Iterator[tuple[Known, Rate]]:
-    """The rates that usage of this span can fall under, with the numbers the database knows."""
+    store: Store, filters: UsageFilter, own: OwnPrices, known: list[Row], span: Row
+) -> Iterator[tuple[KindKey, Rate]]:
+    """The rates that can apply in this time span, each with the ids of its kind."""
     word, (first, last, most) = store.names.word, span
     for flavor, model, speed, tier in known:
-        kind = Kind(flavor, word(model) or "", word(speed or None), word(tier or None))
-        if asked.kind is None or asked.kind(kind):
+        kind = UsageKind(flavor, word(model) or "", word(speed or None), word(tier or None))
+        if filters.kind is None or filters.kind(kind):
             for rate in rates_of(price_table(), own, (kind,)):
                 if rate.since <= last and first < rate.until and rate.above <= most:
                     yield (flavor, model, speed, tier), rate
 
 
-def _values(number: int, known: Known, rate: Rate) -> str:
-    """One row of the rates: integers, and the name of a parameter."""
+def _values(number: int, known: KindKey, rate: Rate) -> str:
+    """A rate as a row of SQL values: integers, and a parameter for the flavor."""
     price = rate.price or _UNPRICED
     bounds = (rate.since, rate.until, price.day_from, price.day_to, price.above, rate.below)
     prices = (price.input, price.cache_read, price.cache_write, price.cache_write_1h, price.output)
@@ -193,7 +193,7 @@ def _values(number: int, known: Known, rate: Rate) -> str:
 
 
 def _shift(offsets: Offsets) -> str:
-    """How far ahead the clock is at each moment; the first offset holds before its own, too."""
+    """SQL for the offset from UTC. The first offset also applies to earlier times."""
     if not offsets:
         return "0"
     (_, first), *later = sorted(offsets)
@@ -202,18 +202,18 @@ def _shift(offsets: Offsets) -> str:
 
 
 def active_hours(store: Store, since: int) -> list[int]:
-    """The hours of UTC, counted since 1970, in which anything was used; ascending."""
+    """The hours in UTC, counted from 1970, in which anything was used, in order."""
     return [hour for (hour,) in store.db.all(_ACTIVE, {"since": since})]
 
 
-def _where(asked: Asked) -> tuple[str, dict[str, Any]]:
+def _where(filters: UsageFilter) -> tuple[str, dict[str, Any]]:
     conditions: list[str] = []
     params: dict[str, Any] = {}
     for name, sign in (("since", ">="), ("until", "<")):
-        if (moment := getattr(asked, name)) is not None:
+        if (moment := getattr(filters, name)) is not None:
             conditions.append(f"{_TIME} {sign} :{name}")
             params[name] = moment
-    for name, values in (("uid", asked.uids), ("repo", asked.repos)):
+    for name, values in (("uid", filters.uids), ("repo", filters.repos)):
         if values is not None:
             named = {f"{name}_{n}": value for n, value in enumerate(values) if value is not None}
             params |= named

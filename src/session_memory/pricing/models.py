@@ -1,8 +1,8 @@
-"""Which model of the price table a name in a log means, and whose price it is.
+"""Match a model name from a log with a model of the price table.
 
-Agents spell one model in many ways: with a date, with ``[1m]``, with the maker or the reseller in
-front, as Bedrock or Vertex write it. A name is tried as it is first; every step away from it is a
-``rule`` that an audit can show. What no step finds has no price.
+Agents write one model in many ways: with a date, with ``[1m]``, with a provider in front, in the
+spelling of Bedrock or Vertex. The name is first tried unchanged, then changed step by step. The
+``rule`` names the step that matched, for audits. A name that no step matches has no price.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from session_memory.derive.agents import about
-from session_memory.pricing.table import Model, Provider, Table
+from session_memory.pricing.table import PricedModel, PriceTable, Provider
 
-# A route in front of the name says who sends the bill.
+# The prefix of a model name ("openai/…") names the provider that charges for it.
 _ROUTES = {
     "anthropic": "anthropic",
     "openai": "openai",
@@ -49,7 +49,7 @@ _ROUTES = {
     "copilot": "github-copilot",
     "cursor": "cursor",
 }
-# Agents that bill what others' models use at prices of their own.
+# Agents that sell other providers' models at their own prices.
 _RESELLERS = {"copilot": "github-copilot", "cursor": "cursor"}
 _BRACKETS = re.compile(r"\[[^\[\]]{0,16}\]$")
 _BEDROCK = re.compile(r"\banthropic\.claude|^arn:aws")
@@ -59,28 +59,28 @@ _DATE = re.compile(r"[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})$")
 LONGEST = 256
 
 
-class Meant(NamedTuple):
-    """The model of the table that a name means; ``rule`` says how it was found."""
+class MatchedModel(NamedTuple):
+    """A model of the price table. ``rule`` says how it was matched."""
 
     provider: Provider
-    model: Model
+    model: PricedModel
     rule: str
 
 
-def meant_model(table: Table, flavor: str, name: str) -> Meant | None:
-    """Who charges for the model that ``flavor`` logs as ``name``, or nobody we know of."""
+def match_model(table: PriceTable, flavor: str, name: str) -> MatchedModel | None:
+    """The provider and the model for the ``name`` that ``flavor`` logs; None if it is unknown."""
     if len(name) > LONGEST:
         return None
     plain = _BRACKETS.sub("", name.strip().lower())
     for provider_id, spelled, rule in _readings(table, flavor, plain):
         found = _found(table, table.by_id[provider_id], spelled)
         if found is not None:
-            return Meant(*found, rule)
+            return MatchedModel(*found, rule)
     return None
 
 
-def _readings(table: Table, flavor: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """``(provider, name there, rule)``, likeliest first."""
+def _readings(table: PriceTable, flavor: str, name: str) -> Iterator[tuple[str, str, str]]:
+    """``(provider, the provider's name of the model, rule)``, most likely first."""
     route, slash, rest = name.partition("/")
     if slash and route == "openrouter":
         yield "openrouter", rest, "sent by openrouter"
@@ -98,7 +98,7 @@ def _readings(table: Table, flavor: str, name: str) -> Iterator[tuple[str, str, 
     yield from _spelled(table, flavor, name.rpartition("/")[2] if route == "openrouter" else name)
 
 
-def _spelled(table: Table, flavor: str, name: str) -> Iterator[tuple[str, str, str]]:
+def _spelled(table: PriceTable, flavor: str, name: str) -> Iterator[tuple[str, str, str]]:
     if flavor in _RESELLERS:
         yield _RESELLERS[flavor], name, f"sold by {flavor}"
     makers = [provider.id for provider in table.makers(name)]
@@ -113,8 +113,8 @@ def _spelled(table: Table, flavor: str, name: str) -> Iterator[tuple[str, str, s
             yield provider_id, undated, "without its date"
 
 
-def _found(table: Table, provider: Provider, name: str) -> tuple[Provider, Model] | None:
-    """The model at the provider, or the one it serves for another, by the latter's price."""
+def _found(table: PriceTable, provider: Provider, name: str) -> tuple[Provider, PricedModel] | None:
+    """The provider's model. If it serves another provider's model, that one's price counts."""
     dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
     for spelled in dict.fromkeys((name, dashed)):
         if model := provider.model(spelled):

@@ -1,7 +1,7 @@
-"""The rates that the usage in a store is charged at: one for each price, time and size of context.
+"""Rates: a price with the time and the context sizes it applies to.
 
-Every usage record falls under exactly one `Rate`; one without a price is a rate, too, so nothing
-can drop out of a sum unseen.
+Every usage record has exactly one `Rate`. Usage without a price has a rate too, so that no usage
+is missing in a sum.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,20 +13,20 @@ import msgspec
 
 from session_memory.core.money import OwnPrice
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
-from session_memory.pricing.models import meant_model
-from session_memory.pricing.table import DAY_MS, FAST, STANDARD, Row, Table
+from session_memory.pricing.models import match_model
+from session_memory.pricing.table import DAY_MS, FAST, STANDARD, PriceRow, PriceTable
 
 ENDLESS = 1 << 60
 TIERS = ("flex", "priority", "fast", "batch")
-# What the program itself writes in the place of an answer was sent to no model.
+# Answers that the agent wrote itself. No model was used, so they are free.
 FREE = frozenset({"<synthetic>"})
-_NOTHING = Row("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
+_NOTHING = PriceRow("", 0, DAY_MS, 0, 0, 0, 0, 0, 0, 0)
 
 OwnPrices = Mapping[str, OwnPrice]
 
 
-class Kind(msgspec.Struct, frozen=True):
-    """Usage that is charged alike: who logged which model, how fast, on which tier."""
+class UsageKind(msgspec.Struct, frozen=True):
+    """Usage with the same price: agent, model, speed and service tier."""
 
     flavor: str
     model: str
@@ -35,18 +35,18 @@ class Kind(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The model; fast mode is said where it is a reason to have no price."""
+        """The model's name, with "(fast)" for fast mode."""
         return f"{self.model} ({FAST})" if self.speed == FAST else self.model
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """``price`` holds from ``since`` to before ``until``, for ``above`` to ``below`` input tokens.
-
-    Without a price the kind is unpriced. ``provider`` and ``listed`` say whose row it is.
+    """``price`` applies from ``since`` until before ``until``, and to contexts of ``above`` to
+    below ``below`` input tokens. It is None for an unpriced kind. ``provider`` and ``listed`` name
+    the row of the price table.
     """
 
-    kind: Kind
-    price: Row | None
+    kind: UsageKind
+    price: PriceRow | None
     provider: str = ""
     listed: str = ""
     rule: str = ""
@@ -60,12 +60,12 @@ class Rate(msgspec.Struct, frozen=True):
 
     @property
     def is_for_hours(self) -> bool:
-        """Whether it holds in a part of each day only."""
+        """Whether it applies only at some hours of the day."""
         return self.price is not None and self.price.day_to - self.price.day_from < DAY_MS
 
     @property
     def words(self) -> str:
-        """The row and the rule, for an audit."""
+        """The price row and the rule as text, for an audit."""
         if self.price is None:
             return "no price"
         parts = [f"{self.provider}/{self.listed}" if self.listed else self.provider, self.rule]
@@ -77,39 +77,39 @@ class Rate(msgspec.Struct, frozen=True):
         return ", ".join(part for part in parts if part)
 
 
-def rates_of(table: Table, own: OwnPrices, kinds: Iterable[Kind]) -> list[Rate]:
-    """All rates of these kinds; those of one kind cover every moment and size once."""
+def rates_of(table: PriceTable, own: OwnPrices, kinds: Iterable[UsageKind]) -> list[Rate]:
+    """All rates of these kinds. For each kind, exactly one applies at any time and size."""
     return [rate for kind in kinds for rate in _rates(table, own, kind)]
 
 
-def _rates(table: Table, own: OwnPrices, kind: Kind) -> Iterator[Rate]:
+def _rates(table: PriceTable, own: OwnPrices, kind: UsageKind) -> Iterator[Rate]:
     if kind.model in FREE:
         yield Rate(kind, _NOTHING, "nobody", rule="written by the agent itself")
         return
-    told = _own(own, kind)
-    if told is not None:
-        yield told
+    own_rate = _own(own, kind)
+    if own_rate is not None:
+        yield own_rate
         return
-    meant = meant_model(table, kind.flavor, kind.model)
+    matched = match_model(table, kind.flavor, kind.model)
     tier = _tier(kind)
-    if meant is None or (kind.speed == FAST and FAST not in meant.model.rows):
+    if matched is None or (kind.speed == FAST and FAST not in matched.model.rows):
         yield Rate(kind, None)
         return
-    rows = meant.model.rows.get(tier) or meant.model.rows[STANDARD]
-    rule = f"{meant.rule}, {tier}" if tier in meant.model.rows and tier else meant.rule
+    rows = matched.model.rows.get(tier) or matched.model.rows[STANDARD]
+    rule = f"{matched.rule}, {tier}" if tier in matched.model.rows and tier else matched.rule
     for row, until, below in _bounded(rows):
         since = _midnight(row.since) if row.since else MIN_MS
-        yield Rate(kind, row, meant.provider.id, meant.model.id, rule, since, until, below)
+        yield Rate(kind, row, matched.provider.id, matched.model.id, rule, since, until, below)
 
 
-def _tier(kind: Kind) -> str:
+def _tier(kind: UsageKind) -> str:
     if kind.speed == FAST:
         return FAST
     return kind.tier if kind.tier in TIERS else STANDARD
 
 
-def _bounded(rows: tuple[Row, ...]) -> Iterator[tuple[Row, int, int]]:
-    """Each row with the moment at which the next one's begins, and the size at which."""
+def _bounded(rows: tuple[PriceRow, ...]) -> Iterator[tuple[PriceRow, int, int]]:
+    """Each row with the time and the context size at which the next row starts."""
     days = list(dict.fromkeys(row.since for row in rows))
     ends = {day: _midnight(after) for day, after in pairwise(days)}
     for row in rows:
@@ -122,8 +122,8 @@ def _bounded(rows: tuple[Row, ...]) -> Iterator[tuple[Row, int, int]]:
         yield row, ends.get(row.since, MAX_MS + 1), min(beside, default=ENDLESS)
 
 
-def _own(own: OwnPrices, kind: Kind) -> Rate | None:
-    """The first price of the user's own whose name or pattern the model matches."""
+def _own(own: OwnPrices, kind: UsageKind) -> Rate | None:
+    """The user's first own price whose name or pattern matches the model."""
     for name, price in own.items():
         if fnmatchcase(kind.model.lower(), name.lower()):
             times = price.fast if kind.speed == FAST else 1.0
@@ -131,14 +131,14 @@ def _own(own: OwnPrices, kind: Kind) -> Rate | None:
     return None
 
 
-def _row(price: OwnPrice, times: float) -> Row:
+def _row(price: OwnPrice, times: float) -> PriceRow:
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     hour = write if price.cache_write_1h is None else price.cache_write_1h
     dollars = (price.input, read, write, hour, price.output)
     given, reading, writing, hourly, output = (_picodollars(each, times) for each in dollars)
     search = _picodollars(price.web_searches, 1000)
-    return Row("", 0, DAY_MS, 0, given, reading, writing, hourly, output, search)
+    return PriceRow("", 0, DAY_MS, 0, given, reading, writing, hourly, output, search)
 
 
 def _picodollars(dollars: float, times: float) -> int:

@@ -1,17 +1,17 @@
-"""What sessions cost: by themselves, and with the subagents below them."""
+"""The cost of sessions, without and with their subagents."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
 
-from session_memory.pricing.amounts import Asked, charges
+from session_memory.pricing.amounts import UsageFilter, charges
 from session_memory.pricing.rates import OwnPrices
 from session_memory.store import Store
 
-# In a dollar.
+# Micro-dollars in a dollar.
 MICRODOLLARS = 1_000_000
-# More sessions than this are not named one by one: all are added up, and those picked out.
+# With more sessions than this, all sessions are summed and the requested ones are picked out.
 NAMED_AT_ONCE = 500
 _SUBAGENTS = """
     select parent_uid, uid from sessions
@@ -23,7 +23,7 @@ _FACTS = "select uid, title, relation, repo from sessions"
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """``unpriced_tokens`` were used with models that have no price; they are in no dollar."""
+    """``unpriced_tokens`` belong to models without a price; ``microdollars`` excludes them."""
 
     microdollars: int = 0
     unpriced_tokens: int = 0
@@ -41,14 +41,14 @@ class Amount(msgspec.Struct, frozen=True):
 def session_amounts(
     store: Store, uids: Iterable[str] | None = None, overrides: OwnPrices | None = None
 ) -> dict[str, Amount]:
-    """What each session used itself; ``None`` asks for all. A fork does not pay for what it copied.
+    """The cost of each session without its subagents; None means all sessions.
 
-    ``overrides`` replace the store's own prices.
+    A fork does not pay for copied history. ``overrides`` replace the store's own prices.
     """
-    wanted = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
-    named = tuple(wanted) if uids is not None and len(wanted) <= NAMED_AT_ONCE else None
-    found = dict.fromkeys(wanted, Amount())
-    for charge in charges(store, ("session",), Asked(uids=named), own=overrides):
+    selected = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
+    named = tuple(selected) if uids is not None and len(selected) <= NAMED_AT_ONCE else None
+    found = dict.fromkeys(selected, Amount())
+    for charge in charges(store, ("session",), UsageFilter(uids=named), own=overrides):
         (uid,) = charge.key
         if uid in found:
             found[uid] += Amount(charge.microdollars, charge.unpriced_tokens)
@@ -58,17 +58,17 @@ def session_amounts(
 def tree_amounts(
     store: Store, uids: Iterable[str] | None = None, overrides: OwnPrices | None = None
 ) -> dict[str, Amount]:
-    """What each session used with all subagents below it, each once."""
-    wanted = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
-    named = wanted if uids is not None and len(wanted) <= NAMED_AT_ONCE else None
+    """The cost of each session with all its subagents."""
+    selected = store.sessions.uids() if uids is None else list(dict.fromkeys(uids))
+    named = selected if uids is not None and len(selected) <= NAMED_AT_ONCE else None
     below = subagents(store, named)
-    members = {uid: list(family(uid, below)) for uid in wanted}
+    members = {uid: list(family(uid, below)) for uid in selected}
     own = session_amounts(store, {uid for some in members.values() for uid in some}, overrides)
     return {uid: sum((own[each] for each in some), Amount()) for uid, some in members.items()}
 
 
 def subagents(store: Store, roots: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """The uids of the subagents that each session started; with ``roots`` only below those."""
+    """The subagents of each session, by uid; with ``roots`` only those below these sessions."""
     found: dict[str, list[str]] = {}
     rows = store.db.all(_SUBAGENTS) if roots is None else store.sessions.subagents_below(roots)
     for parent, uid in rows:
@@ -77,7 +77,7 @@ def subagents(store: Store, roots: Sequence[str] | None = None) -> dict[str, lis
 
 
 def family(uid: str, below: Mapping[str, list[str]]) -> Iterator[str]:
-    """A session and every subagent below it, once each, whatever circles a log may claim."""
+    """A session and all subagents below it, each once, even if a log claims a circle."""
     seen, waiting = {uid}, [uid]
     while waiting:
         member = waiting.pop()
@@ -92,6 +92,6 @@ def known_repos(store: Store) -> list[str]:
 
 
 def session_facts(store: Store) -> dict[str, dict[str, str | None]]:
-    """What tells sessions apart in a list, by uid: title, relation and repo."""
+    """The title, relation and repo of each session, by uid."""
     rows = store.db.all(_FACTS)
     return {uid: {"title": title, "relation": how, "repo": repo} for uid, title, how, repo in rows}

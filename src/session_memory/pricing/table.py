@@ -1,7 +1,7 @@
-"""The price table that comes with the package: who charges what for which model, since when.
+"""The price table of this release: the prices of each provider's models over time.
 
-``prices.json`` is made by ``tools/make_prices.py`` and never changed by hand. Prices are integers:
-picodollars for a token, so a dollar for a million tokens is 1,000,000.
+``tools/make_prices.py`` makes ``prices.json``; do not edit it by hand. Prices are integers in
+picodollars per token, so one dollar per million tokens is 1,000,000.
 """
 
 import re
@@ -16,11 +16,11 @@ FAST = "fast"
 DAY_MS = 86_400_000
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True):
-    """A price from a day on, in a part of each day, above a size of context.
+class PriceRow(msgspec.Struct, frozen=True, array_like=True):
+    """A price from a day on, at some hours of the day, from a context size on.
 
-    ``above`` is the least number of input tokens, cached ones included, it holds for. A missing
-    ``search`` means that the fee of a web search is not known.
+    ``above`` is the smallest number of input tokens, cached ones included, that it applies to.
+    ``search`` is None if the fee of a web search is unknown.
     """
 
     since: str
@@ -35,13 +35,13 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     search: int | None
 
 
-class Model(msgspec.Struct, frozen=True):
-    """``rows`` by tier, each list in the order of time, covering every moment and size once."""
+class PricedModel(msgspec.Struct, frozen=True):
+    """``rows`` by tier, in the order of time. Exactly one row applies at any time and size."""
 
     id: str
     names: frozenset[str] = msgspec.field(name="is")
     match: str
-    rows: dict[str, tuple[Row, ...]]
+    rows: dict[str, tuple[PriceRow, ...]]
 
     def answers_to(self, name: str) -> bool:
         return name in self.names or bool(self.match and re.search(self.match, name))
@@ -54,15 +54,15 @@ class Provider(msgspec.Struct, frozen=True, dict=True):
     models: msgspec.Raw
 
     @cached_property
-    def every_model(self) -> tuple[Model, ...]:
-        """Decoded when somebody asks: one provider lists hundreds."""
-        return msgspec.json.decode(self.models, type=tuple[Model, ...])
+    def every_model(self) -> tuple[PricedModel, ...]:
+        """All models, decoded on first use because a provider may list hundreds."""
+        return msgspec.json.decode(self.models, type=tuple[PricedModel, ...])
 
-    def model(self, name: str) -> Model | None:
+    def model(self, name: str) -> PricedModel | None:
         return next((model for model in self.every_model if model.answers_to(name)), None)
 
 
-class Table(msgspec.Struct, frozen=True, dict=True):
+class PriceTable(msgspec.Struct, frozen=True, dict=True):
     source: str
     made: str
     digest: str
@@ -73,7 +73,7 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         return {provider.id: provider for provider in self.providers}
 
     def makers(self, name: str) -> Iterator[Provider]:
-        """The providers whose models are named like this one."""
+        """The providers whose naming pattern matches this model name."""
         return (p for p in self.providers if p.match and re.search(p.match, name))
 
     @property
@@ -82,7 +82,7 @@ class Table(msgspec.Struct, frozen=True, dict=True):
 
 
 @cache
-def price_table() -> Table:
-    """The table of this release."""
+def price_table() -> PriceTable:
+    """The price table of this release."""
     body = (Path(__file__).parent / "prices.json").read_bytes()
-    return msgspec.json.decode(body, type=Table)
+    return msgspec.json.decode(body, type=PriceTable)

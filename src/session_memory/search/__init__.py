@@ -1,8 +1,8 @@
-"""Ask the index: which events say what, how well each fits, and which sessions are alike."""
+"""Search the index: find events by words, score them, and find similar sessions."""
 
-from session_memory.search.ask import Answer, ask
 from session_memory.search.filters import Filters
+from session_memory.search.find import SearchAnswer, find_hits
 from session_memory.search.query import Query, parse
-from session_memory.search.scores import Found
+from session_memory.search.scores import ScoredHit
 
-__all__ = ["Answer", "Filters", "Found", "Query", "ask", "parse"]
+__all__ = ["Filters", "Query", "ScoredHit", "SearchAnswer", "find_hits", "parse"]

@@ -1,4 +1,4 @@
-"""What narrows a search down: what the session is, and what the event is."""
+"""Filters of a search: properties of the session and of the event."""
 
 from fnmatch import fnmatchcase
 
@@ -11,9 +11,9 @@ TITLE = "title"
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is given has to hold. Of several values for one thing, any will do.
+    """Every filter must match. With several values, one of them must match.
 
-    Models and files are known by a part, everything else by its name or a pattern.
+    Models and files match by a part of their name, everything else by the name or a pattern.
     """
 
     flavors: tuple[str, ...] = ()
@@ -31,13 +31,13 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_about_events(self) -> bool:
-        """A title is no event: it has no kind, tool, file or time of its own."""
+        """Whether a filter excludes titles, which have no kind, tool or file."""
         return bool(self.kinds or self.tools or self.files)
 
     @property
     def is_about_sessions(self) -> bool:
-        told = (self.flavors, self.repos, self.outcomes, self.branches, self.sessions)
-        return any(told)
+        given = (self.flavors, self.repos, self.outcomes, self.branches, self.sessions)
+        return any(given)
 
     @property
     def is_any(self) -> bool:
@@ -66,7 +66,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def holds_for_title(self, session: HitSession) -> bool:
-        """A session's time and model stand for its title's."""
+        """Whether a title matches. It has the time and the model of its session."""
         return (
             self.holds_for_session(session)
             and _part_of(session.model, self.models)
@@ -91,12 +91,12 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         return after and (self.until is None or ts < self.until)
 
 
-def _among(value: str | None, wanted: tuple[str, ...]) -> bool:
-    """Names or patterns (``web*``)."""
-    return not wanted or any(
-        fnmatchcase((value or "").lower(), name.lower()) for name in wanted if value is not None
+def _among(value: str | None, patterns: tuple[str, ...]) -> bool:
+    """Whether ``value`` is one of the names or matches a pattern such as ``web*``."""
+    return not patterns or any(
+        fnmatchcase((value or "").lower(), name.lower()) for name in patterns if value is not None
     )
 
 
-def _part_of(value: str | None, wanted: tuple[str, ...]) -> bool:
-    return not wanted or any(name.lower() in (value or "").lower() for name in wanted)
+def _part_of(value: str | None, patterns: tuple[str, ...]) -> bool:
+    return not patterns or any(name.lower() in (value or "").lower() for name in patterns)

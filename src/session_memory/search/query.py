@@ -1,8 +1,8 @@
-"""What a person asks for, as terms that the index can answer and texts that have to be compared.
+"""Parse a search query into terms and fields.
 
-``webhook`` is a word; ``hook*`` the beginning of one and ``*hook*`` any part; ``"two words"`` stand
-side by side; ``src/auth/tokens.py:42`` or ``snake_case`` stand so in the text; ``-word`` is not
-there. All terms have to be in one event. ``repo:``, ``tool:``, ``file:``… narrow it down.
+``webhook`` is a word, ``hook*`` the start of a word, ``*hook*`` a part of a word. ``"two words"``
+is a phrase. ``src/auth/tokens.py:42`` and ``snake_case`` must occur exactly so. ``-word`` must not
+occur. All terms must be in one event. ``repo:``, ``tool:``, ``file:``… are filters.
 """
 
 import re
@@ -21,8 +21,11 @@ MOST_TERMS = 32
 
 
 class Term(msgspec.Struct, frozen=True):
-    """``words`` are what the index is asked for; ``literal`` is what the text must contain and
-    ``phrase`` what must stand there as whole words side by side, where words alone do not tell."""
+    """One term of a query.
+
+    The index is asked for ``words``. The text must contain ``literal`` exactly, and the words of
+    ``phrase`` next to each other; both are None if the words suffice.
+    """
 
     shown: str
     words: tuple[QueryWord, ...]
@@ -35,8 +38,8 @@ class Term(msgspec.Struct, frozen=True):
     def needs_text(self) -> bool:
         return self.literal is not None or self.phrase is not None
 
-    def stands_in(self, text: str) -> bool:
-        """Whether the term is in a text, by the letter."""
+    def matches(self, text: str) -> bool:
+        """Whether the text contains the term."""
         if self.literal is not None:
             return self.literal in folded(text)
         words = words_in(text)
@@ -51,22 +54,22 @@ class Query(msgspec.Struct, frozen=True):
     fields: tuple[tuple[str, str], ...] = ()
 
     @property
-    def wanted(self) -> list[Term]:
+    def positive(self) -> list[Term]:
         return [term for term in self.terms if not term.is_negative]
 
     @property
-    def unwanted(self) -> list[Term]:
+    def negative(self) -> list[Term]:
         return [term for term in self.terms if term.is_negative]
 
 
 def parse(text: str) -> Query:
-    """Never fails: what is no operator is a word."""
+    """Parse a query. Never fails: text that is no operator is a word."""
     terms: list[Term] = []
     fields: list[tuple[str, str]] = []
     for found in _TERM.finditer(text):
         field, quoted, bare = found["field"], found["quoted"], found["bare"]
         if field and field not in FIELDS:
-            # A path, an address or a time, not one of our fields.
+            # Not a field, but a path, an address or a time.
             whole = found[0].removeprefix("-") if found["minus"] else found[0]
             field, quoted, bare = None, None, whole
         value = quoted if quoted is not None else bare or ""
@@ -96,16 +99,16 @@ def _bare(text: str) -> Term | None:
     if not words:
         return None
     if len(words) > 1:
-        # In pieces, as an identifier or a path: the last piece may go on, and it stands there so.
+        # An identifier or a path of several words. The last word may be the start of a longer one.
         pieces = (*(QueryWord(word) for word in words[:-1]), QueryWord(words[-1], is_prefix=True))
         return Term(text, pieces, literal=folded(core), is_part=begins)
     return Term(text, (QueryWord(words[0], is_prefix=ends),), is_part=begins)
 
 
-def _is_among(wanted: QueryWord, words: list[str]) -> bool:
-    if wanted.is_prefix or len(wanted.text) >= LONGEST:
-        return any(word.startswith(wanted.text) for word in words)
-    return wanted.text in words
+def _is_among(positive: QueryWord, words: list[str]) -> bool:
+    if positive.is_prefix or len(positive.text) >= LONGEST:
+        return any(word.startswith(positive.text) for word in words)
+    return positive.text in words
 
 
 def _side_by_side(phrase: tuple[str, ...], words: list[str]) -> bool:

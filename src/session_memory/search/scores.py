@@ -1,7 +1,7 @@
-"""What a hit is worth, and the words that say why it is one.
+"""The score of a hit, and the text that says why it matched.
 
-Scores follow the class of a hit; between equals the newer one wins. Age never costs as much as
-the step between a message and what a tool printed.
+The score depends on the class of the hit; newer hits score a little higher. Age never matters more
+than the class: an old message beats a new tool output.
 """
 
 import math
@@ -16,15 +16,15 @@ from session_memory.store.hits import Hit, HitSession
 WEIGHTS = {TITLE: 1.2, "message": 1.0, "summary": 0.9, "call": 0.8, "output": 0.6}
 PROMPT = 1.05
 ABANDONED = 0.9
-# The oldest hit keeps so much of its score.
+# A very old hit keeps this share of its score.
 OLDEST = 0.88
 HALF_LIFE_MS = 60 * 86_400_000
 
 Expanded = Mapping[str, tuple[str, ...]]
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A hit. A title has no event."""
+class ScoredHit(msgspec.Struct, frozen=True):
+    """A hit with its score. ``hit`` is None for a title."""
 
     session: HitSession
     hit: Hit | None
@@ -34,31 +34,31 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Scoring:
-    """``terms`` are what was looked for, ``expanded`` the words that were taken for some."""
+    """Scores hits. ``expanded`` are the words that some of the ``terms`` were expanded to."""
 
     def __init__(self, terms: Sequence[Term], expanded: Expanded, now: int) -> None:
-        said = [_reason(term, expanded) for term in terms if not term.is_negative]
-        self._said = f" has {', '.join(said)}" if said else ""
+        reasons = [_reason(term, expanded) for term in terms if not term.is_negative]
+        self._reasons = f" has {', '.join(reasons)}" if reasons else ""
         self._now = now
 
-    def title(self, session: HitSession) -> Found:
+    def title(self, session: HitSession) -> ScoredHit:
         score = round(WEIGHTS[TITLE] * self._fresh(session.ended_at), 4)
-        return Found(session, None, score, TITLE, f"the title{self._said}")
+        return ScoredHit(session, None, score, TITLE, f"the title{self._reasons}")
 
-    def event(self, hit: Hit, session: HitSession, name: str) -> Found:
+    def event(self, hit: Hit, session: HitSession, name: str) -> ScoredHit:
         score = WEIGHTS[name] * self._fresh(hit.ts or session.ended_at)
         if "user_msg" in hit.kinds:
             score *= PROMPT
         if hit.branch is not None:
             score *= ABANDONED
-        return Found(session, hit, round(score, 4), name, f"{_place(hit, name)}{self._said}")
+        return ScoredHit(session, hit, round(score, 4), name, f"{_place(hit, name)}{self._reasons}")
 
     def _fresh(self, ts: int | None) -> float:
         age = max(self._now - ts, 0) if ts is not None else 1 << 62
         return OLDEST + (1 - OLDEST) * math.exp2(-min(age / HALF_LIFE_MS, 60))
 
 
-def best_first(one: Found) -> tuple[float, int, str, int]:
+def best_first(one: ScoredHit) -> tuple[float, int, str, int]:
     hit = one.hit
     when = (hit.ts if hit else one.session.ended_at) or 0
     return (-one.score, -when, one.session.uid, hit.seq if hit else -1)

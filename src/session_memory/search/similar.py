@@ -1,7 +1,7 @@
-"""Sessions like another one, or like a text: the words that tell it from the rest, files in common.
+"""Find sessions similar to a session or a text, by distinctive words and common files.
 
-No model is asked. A word counts for as much as it is rare; one that nobody else uses, or that
-everybody does, says nothing.
+No model is used. A rare word counts more than a frequent one. A word that no other session has, or
+that nearly all have, does not count.
 """
 
 import math
@@ -22,15 +22,15 @@ EVENTS_OF_A_TERM = 2000
 CANDIDATES = 40
 MOST_SHOWN = 6
 SHORTEST = 3
-# A word in more than every tenth event tells nothing about one; in a small store, every fourth.
+# A word in more than a tenth of all events does not count; in a small store, in more than a fourth.
 EVERYBODYS = 0.1
 EVERYBODYS_OF_FEW, FEW = 0.25, 50
 EVERY_OTHER = 0.5
 FILE_WEIGHT = 3.0
 
 
-class Alike(msgspec.Struct, frozen=True):
-    """``likeness`` is between 0 and 1: how much of what tells the session is in the other one."""
+class SimilarSession(msgspec.Struct, frozen=True):
+    """``likeness`` is 0 to 1: the share of the distinctive words and files that both have."""
 
     session: HitSession
     likeness: float
@@ -38,8 +38,8 @@ class Alike(msgspec.Struct, frozen=True):
     files: list[str]
 
 
-def telling_words(store: Store, texts: Mapping[str, float]) -> dict[str, float]:
-    """The words of weighted texts that tell them from everything else, with what each counts."""
+def distinctive_words(store: Store, texts: Mapping[str, float]) -> dict[str, float]:
+    """The distinctive words of the texts with their weights. ``texts`` maps each to its weight."""
     counts: Counter[str] = Counter()
     for text, weight in texts.items():
         for word, times in Counter(words_in(text)).items():
@@ -58,18 +58,18 @@ def telling_words(store: Store, texts: Mapping[str, float]) -> dict[str, float]:
     return {word: found[word] for word in best}
 
 
-def alike(
+def similar_sessions(
     store: Store,
     words: Mapping[str, float],
     *,
     without: Iterable[int] = (),
     files: Iterable[str] = (),
     limit: int = 10,
-) -> list[Alike]:
-    """Sessions that share most of ``words`` and ``files``, the likest first."""
+) -> list[SimilarSession]:
+    """The sessions that share most of ``words`` and ``files``, most similar first."""
     hits = Hits(store.db, store.names)
     own, shared = set(without), _sharing(store, hits, words)
-    words = _telling(words, shared, store.sessions.count())
+    words = _distinctive(words, shared, store.sessions.count())
     scores = {
         session_id: sum(words[word] for word in has if word in words)
         for session_id, has in shared.items()
@@ -85,15 +85,17 @@ def alike(
             continue
         common = sorted({_tail(path) for path in hits.files_of(number)} & mine.keys())
         gained = scores[number] + FILE_WEIGHT * _mean(words) * len(common) / max(len(mine), 1)
-        told = sorted(shared[number] & words.keys(), key=lambda word: -words[word])[:MOST_SHOWN]
+        common_words = sorted(shared[number] & words.keys(), key=lambda word: -words[word])[
+            :MOST_SHOWN
+        ]
         likeness = round(min(gained / whole, 1.0), 4) if whole else 0.0
-        found.append(Alike(held[number], likeness, told, common[:MOST_SHOWN]))
+        found.append(SimilarSession(held[number], likeness, common_words, common[:MOST_SHOWN]))
     found.sort(key=lambda one: (-one.likeness, one.session.uid))
     return found[:limit] if limit else found
 
 
 def _sharing(store: Store, hits: Hits, words: Mapping[str, float]) -> dict[int, set[str]]:
-    """Number of each session to the words it has; of a frequent word the newest events count."""
+    """The words that each session has, by session id. A frequent word counts only if it is new."""
     shared: dict[int, set[str]] = {}
     for word in words:
         docs = store.index.find(WordQuery(((QueryWord(word),),)), limit=EVENTS_OF_A_TERM)
@@ -102,10 +104,10 @@ def _sharing(store: Store, hits: Hits, words: Mapping[str, float]) -> dict[int, 
     return shared
 
 
-def _telling(
+def _distinctive(
     words: Mapping[str, float], shared: Mapping[int, set[str]], sessions: int
 ) -> Mapping[str, float]:
-    """Without words that every other session has."""
+    """The words that at most half of all sessions have."""
     used = Counter(word for has in shared.values() for word in has)
     most = max(sessions * EVERY_OTHER, 2)
     return {word: weight for word, weight in words.items() if used[word] <= most}
@@ -116,5 +118,5 @@ def _mean(words: Mapping[str, float]) -> float:
 
 
 def _tail(path: str) -> str:
-    """As much of a path as two machines have in common."""
+    """The last three parts of a path, which are the same on two machines."""
     return "/".join(path.replace("\\", "/").split("/")[-3:])

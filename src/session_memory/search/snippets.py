@@ -1,4 +1,4 @@
-"""The piece of a text that shows why it was found."""
+"""Snippets: the part of a text that shows why it matched."""
 
 import re
 from bisect import bisect_right
@@ -12,16 +12,16 @@ from session_memory.search.query import Term
 
 LENGTH = 200
 BEFORE = 60
-# So many places of a text are weighed, and so much of one that has to be folded first.
+# The maximum number of matches that are compared, and of characters that are folded.
 PLACES = 500
 FOLDED = 200_000
 _BLANK = re.compile(r"\s+")
-# What joins with a word to a longer one; scripts without blanks do not.
+# Letters that would make a word longer. Scripts without spaces between words are not in it.
 _LETTER = "[0-9a-z\u00e0-\u0dff]"
 
 
 class Snippet(msgspec.Struct, frozen=True):
-    """``marks`` are the places ``[start, end)`` in ``text`` that match."""
+    """``marks`` are the ranges ``[start, end)`` of ``text`` that match."""
 
     text: str
     marks: list[tuple[int, int]] = []
@@ -30,12 +30,12 @@ class Snippet(msgspec.Struct, frozen=True):
 def snippet(
     text: str, terms: Sequence[Term], words: Sequence[str] = (), length: int = LENGTH
 ) -> Snippet:
-    """A line around the first place that matches best. ``words`` are further spellings."""
+    """A line of the text around the best match. ``words`` are more words to mark."""
     pattern = _pattern(terms, words)
     if pattern is None:
         return Snippet(_line(text[: length * 2])[:length])
     start = max(_best_place(pattern, text, length) - BEFORE, 0)
-    # Not in the middle of a word, where there is a blank nearby.
+    # Start after a space, if there is one nearby, so that no word is cut.
     blank = text.rfind(" ", max(start - 20, 0), start) if start else -1
     start = blank + 1 if blank >= 0 else start
     end = min(start + length, len(text))
@@ -45,7 +45,7 @@ def snippet(
 
 
 def _best_place(pattern: re.Pattern[str], text: str, length: int) -> int:
-    """Where most different words are together; the first of such places."""
+    """The first place with the most different matches close together."""
     places = [
         (start, text[start:end].lower()) for start, end in islice(_spans(pattern, text), PLACES)
     ]
@@ -58,7 +58,7 @@ def _best_place(pattern: re.Pattern[str], text: str, length: int) -> int:
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where the pattern matches, whatever the case and the accents."""
+    """The ranges that match. Case and accents are ignored."""
     found = (match.span() for match in pattern.finditer(text))
     first = next(found, None)
     if first is not None:
@@ -80,9 +80,9 @@ def _folded_spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, in
 
 
 def _pattern(terms: Sequence[Term], words: Iterable[str]) -> re.Pattern[str] | None:
-    wanted = [piece for term in terms if not term.is_negative for piece in _pieces(term)]
-    wanted += map(re.escape, words)
-    return re.compile("|".join(wanted), re.IGNORECASE) if wanted else None
+    patterns = [piece for term in terms if not term.is_negative for piece in _pieces(term)]
+    patterns += map(re.escape, words)
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
 def _pieces(term: Term) -> list[str]:

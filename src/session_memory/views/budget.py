@@ -1,4 +1,4 @@
-"""How spending stands against the limits somebody set for a day or a month."""
+"""Spending of today and this month, compared with the user's limits."""
 
 from calendar import monthrange
 from collections.abc import Iterator
@@ -9,25 +9,26 @@ import msgspec
 
 from session_memory.core.money import Limits
 from session_memory.core.time import format_time
-from session_memory.pricing.amounts import Asked, Charge, charges
+from session_memory.pricing.amounts import Charge, UsageFilter, charges
 from session_memory.store import Store
-from session_memory.views.cost import Tally, prices_used
 from session_memory.views.cost_days import day_of, offsets
+from session_memory.views.cost_tally import CostTally
 from session_memory.views.periods import period
+from session_memory.views.used_prices import prices_used
 
 NEAR = 0.8
 MILLION = 1_000_000
 _HOUR_MS = 3_600_000
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """One period: what was spent in it, of how much, and what it comes to at this pace."""
+class BudgetPeriod(msgspec.Struct, frozen=True):
+    """A day or a month with its spending, its limit and a forecast."""
 
     period: str
     begins: int
     ends: int
     now: int
-    tally: Tally
+    tally: CostTally
     limit: int | None
 
     @property
@@ -40,13 +41,13 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def forecast(self) -> int:
-        """As if the rest of the period went like what is over of it; an hour at the least."""
+        """The cost at the end of the period if spending continues at the same pace."""
         passed = min(max(self.now - self.begins, _HOUR_MS), self.ends - self.begins)
         return self.spent * (self.ends - self.begins) // passed
 
     @property
     def state(self) -> str:
-        """``over`` the limit, ``near`` it from 80 % on, ``ok``, or ``unlimited``."""
+        """``over`` the limit, ``near`` (from 80 % of it), ``ok``, or ``unlimited``."""
         if self.limit is None:
             return "unlimited"
         if self.spent > self.limit:
@@ -68,19 +69,19 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Budget(msgspec.Struct, frozen=True):
-    standings: list[Standing]
+    periods: list[BudgetPeriod]
     prices: dict[str, Any]
 
     @property
     def state(self) -> str:
-        """The worst of them."""
-        states = {standing.state for standing in self.standings}
+        """The worst state of all periods."""
+        states = {standing.state for standing in self.periods}
         return next((s for s in ("over", "near", "ok") if s in states), "unlimited")
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "state": self.state,
-            "periods": [standing.to_dict() for standing in self.standings],
+            "periods": [standing.to_dict() for standing in self.periods],
             "prices": self.prices,
         }
 
@@ -88,29 +89,29 @@ class Budget(msgspec.Struct, frozen=True):
 def budget(
     store: Store, limits: Limits, *, tz: tzinfo | None = None, now: datetime | None = None
 ) -> Budget:
-    """Today and this month on a clock of ``tz``, whether or not they have a limit."""
+    """Today and this month in the time zone ``tz``, with or without a limit."""
     now = now or datetime.now(UTC)
     begins, ends = month_of(now, tz)
-    asked = Asked(since=begins, until=ends)
-    found = charges(store, ("day",), asked, clock=offsets(tz))
-    return Budget(list(standings(found, limits, tz, now)), prices_used(store))
+    filters = UsageFilter(since=begins, until=ends)
+    found = charges(store, ("day",), filters, clock=offsets(tz))
+    return Budget(list(periods(found, limits, tz, now)), prices_used(store))
 
 
-def standings(
+def periods(
     found: list[Charge], limits: Limits, tz: tzinfo | None, now: datetime
-) -> Iterator[Standing]:
-    """Of charges by day that cover this month."""
+) -> Iterator[BudgetPeriod]:
+    """Today and this month. ``found`` are charges by day that cover this month."""
     today, at = now.astimezone(tz).date(), int(now.timestamp() * 1000)
     of_today = [charge for charge in found if _is_on(charge, today)]
     of_month = [charge for charge in found if _is_in_month(charge, today)]
     begins, ends = period(today.isoformat(), now, tz)
-    yield Standing("day", begins, ends, at, Tally(of_today), _micro(limits.day))
+    yield BudgetPeriod("day", begins, ends, at, CostTally(of_today), _micro(limits.day))
     begins, ends = month_of(now, tz)
-    yield Standing("month", begins, ends, at, Tally(of_month), _micro(limits.month))
+    yield BudgetPeriod("month", begins, ends, at, CostTally(of_month), _micro(limits.month))
 
 
 def month_of(now: datetime, tz: tzinfo | None) -> tuple[int, int]:
-    """The first moment of the month, and the one past its last."""
+    """The start of the month and the start of the next one, in milliseconds."""
     return period(now.astimezone(tz).strftime("%Y-%m"), now, tz)
 
 

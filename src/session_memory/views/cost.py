@@ -1,10 +1,9 @@
-"""What was spent, by day, week, month, block, model, repo, flavor or session.
+"""Cost reports by day, week, month, block, model, repo, flavor or session.
 
-Every figure is a sum of what `session_memory.pricing` charged for single records, so any way of
-grouping the same usage has the same total.
+Every figure is a sum of the amounts of single usage records, so every grouping has the same total.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, tzinfo
 from decimal import Decimal
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 import msgspec
 
 from session_memory.core.time import now_ms
-from session_memory.pricing.amounts import Asked, Charge, charges
-from session_memory.pricing.own_prices import own_prices
-from session_memory.pricing.rates import Kind, Rate, rates_of
+from session_memory.pricing.amounts import Charge, UsageFilter, charges
+from session_memory.pricing.rates import UsageKind
 from session_memory.pricing.sessions import (
     Amount,
     family,
@@ -22,9 +20,7 @@ from session_memory.pricing.sessions import (
     session_facts,
     subagents,
 )
-from session_memory.pricing.table import price_table
 from session_memory.store import Store
-from session_memory.store.usage import BUCKETS
 from session_memory.views.cost_days import (
     BLOCK_HOURS,
     HOUR_MS,
@@ -34,9 +30,11 @@ from session_memory.views.cost_days import (
     offsets,
     week_of,
 )
+from session_memory.views.cost_tally import CostTally
 from session_memory.views.matching import is_like, names_model
+from session_memory.views.used_prices import prices_used
 
-# What is asked of the database for each way of grouping; models and flavors are in every charge.
+# The database keys of each grouping. Model and flavor are part of every charge.
 _KEYS: dict[str, tuple[str, ...]] = {
     "day": ("day",),
     "week": ("day",),
@@ -51,10 +49,10 @@ GROUPINGS = tuple(_KEYS)
 IN_TIME = ("day", "week", "month", "block")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which usage; ``flavor`` and ``repo`` are names or patterns, ``model`` matches anywhere.
+class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Selects and groups usage. ``flavor`` and ``repo`` are names or patterns.
 
-    ``session`` is a uid, and takes its subagents along.
+    ``model`` matches any part of a model's name. ``session`` is a uid and includes its subagents.
     """
 
     by: str = "day"
@@ -66,53 +64,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     session: str | None = None
 
-    def admits(self, kind: Kind) -> bool:
+    def admits(self, kind: UsageKind) -> bool:
         return is_like(kind.flavor, self.flavor) and names_model(kind.model, self.model)
 
 
-class Tally:
-    """Charges added up."""
-
-    def __init__(self, some: Iterable[Charge] = ()) -> None:
-        self.buckets = [0] * len(BUCKETS)
-        self.microdollars = 0
-        self.unpriced_tokens = 0
-        self.responses = 0
-        for charge in some:
-            self.add(charge)
-
-    def add(self, charge: Charge) -> None:
-        self.buckets = [a + b for a, b in zip(self.buckets, charge.buckets, strict=True)]
-        self.microdollars += charge.microdollars
-        self.unpriced_tokens += charge.unpriced_tokens
-        self.responses += charge.records
-
-    @property
-    def amount(self) -> Amount:
-        return Amount(self.microdollars, self.unpriced_tokens)
-
-    @property
-    def dollars(self) -> Decimal:
-        return self.amount.dollars
-
-    @property
-    def tokens(self) -> int:
-        return sum(self.buckets[:4])
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            **dict(zip(BUCKETS, self.buckets, strict=True)),
-            "responses": self.responses,
-            "microdollars": self.microdollars,
-            "unpriced_tokens": self.unpriced_tokens,
-        }
-
-
 class CostRow(msgspec.Struct, frozen=True):
-    """``key`` is the day, the model, the uid, …; ``None`` where the usage has none."""
+    """``key`` is the day, the model, the uid, …; None if the usage has none."""
 
     key: str | None
-    tally: Tally
+    tally: CostTally
     models: list[str]
     about: dict[str, Any] = {}
 
@@ -126,7 +86,7 @@ class CostRow(msgspec.Struct, frozen=True):
 
 class CostReport(msgspec.Struct, frozen=True):
     by: str
-    totals: Tally
+    totals: CostTally
     rows: list[CostRow]
     unpriced: list[dict[str, Any]]
     prices: dict[str, Any]
@@ -141,63 +101,28 @@ class CostReport(msgspec.Struct, frozen=True):
         }
 
 
-def cost_report(store: Store, wanted: Wanted, *, now: int | None = None) -> CostReport:
-    """Time in its order, everything else dearest first."""
+def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) -> CostReport:
+    """The report: periods in the order of time, other rows with the highest cost first."""
     with store.db.snapshot():
-        found = charges(store, _KEYS[wanted.by], _asked(store, wanted), clock=offsets(wanted.tz))
-        rows = list(_rows(found, wanted.by))
-        if wanted.by == "session":
-            rows = _with_subagents(store, rows, wanted.session)
-    if wanted.by == "block":
+        usage = usage_filter(store, filters)
+        found = charges(store, _KEYS[filters.by], usage, clock=offsets(filters.tz))
+        rows = list(_rows(found, filters.by))
+        if filters.by == "session":
+            rows = _with_subagents(store, rows, filters.session)
+    if filters.by == "block":
         rows = [_block(row, now_ms() if now is None else now) for row in rows]
-    return CostReport(wanted.by, Tally(found), rows, _unpriced(found), prices_used(store))
+    return CostReport(filters.by, CostTally(found), rows, _unpriced(found), prices_used(store))
 
 
-class PriceRows(msgspec.Struct, frozen=True):
-    """What the models in a store are charged at."""
-
-    rates: list[Rate]
-    prices: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"rows": [_price_row(rate) for rate in self.rates], "prices": self.prices}
-
-
-def price_rows(store: Store, wanted: Wanted) -> PriceRows:
-    """Every rate of every kind of usage that is there, whether or not anything fell under it."""
-    with store.db.snapshot():
-        used = {charge.rate.kind for charge in charges(store, (), _asked(store, wanted))}
-    order = sorted(used, key=lambda kind: (kind.model, kind.flavor, kind.label, kind.tier or ""))
-    return PriceRows(rates_of(price_table(), own_prices(store), order), prices_used(store))
-
-
-def _price_row(rate: Rate) -> dict[str, Any]:
-    """Prices are picodollars for a token: millionths of a dollar for a million of them."""
-    price = rate.price
-    return {
-        **msgspec.to_builtins(rate.kind),
-        "unpriced": price is None,
-        "provider": rate.provider or None,
-        "listed": rate.listed or None,
-        "rule": rate.rule or None,
-        **({} if price is None else msgspec.structs.asdict(price)),
-    }
-
-
-def prices_used(store: Store) -> dict[str, Any]:
-    """Which table a report was made with; ``own`` names the prices of the user's that go first."""
-    table = price_table()
-    own = sorted(own_prices(store))
-    return {"version": table.version, "digest": table.digest, "own": own}
-
-
-def _asked(store: Store, wanted: Wanted) -> Asked:
+def usage_filter(store: Store, filters: CostFilter) -> UsageFilter:
     uids = repos = None
-    if wanted.session is not None:
-        uids = tuple(family(wanted.session, subagents(store)))
-    if wanted.repo is not None:
-        repos = tuple(repo for repo in known_repos(store) if is_like(repo, wanted.repo))
-    return Asked(since=wanted.since, until=wanted.until, uids=uids, repos=repos, kind=wanted.admits)
+    if filters.session is not None:
+        uids = tuple(family(filters.session, subagents(store)))
+    if filters.repo is not None:
+        repos = tuple(repo for repo in known_repos(store) if is_like(repo, filters.repo))
+    return UsageFilter(
+        since=filters.since, until=filters.until, uids=uids, repos=repos, kind=filters.admits
+    )
 
 
 def _rows(found: list[Charge], by: str) -> Iterator[CostRow]:
@@ -205,7 +130,7 @@ def _rows(found: list[Charge], by: str) -> Iterator[CostRow]:
     parts: dict[str | None, list[Charge]] = {}
     for charge in found:
         parts.setdefault(name(charge), []).append(charge)
-    tallies = {key: Tally(some) for key, some in parts.items()}
+    tallies = {key: CostTally(some) for key, some in parts.items()}
 
     def place(key: str | None) -> tuple[bool, int, str]:
         dearest = 0 if by in IN_TIME else -tallies[key].microdollars
@@ -249,24 +174,23 @@ def _blocks(found: list[Charge]) -> dict[int | None, str]:
 
 
 def _block(row: CostRow, now: int) -> CostRow:
-    """When it ends; if that is still to come, what it will have cost at this pace."""
+    """The row with the end of its block; for the current block also a forecast of its cost."""
     if row.key is None:
         return row
     start = int(datetime.fromisoformat(row.key).timestamp() * 1000)
     end = start + BLOCK_HOURS * HOUR_MS
     about: dict[str, Any] = {"ends": hour_time(end // HOUR_MS), "is_active": start <= now < end}
     if about["is_active"]:
-        # No pace can be told from the first minutes.
+        # At least five minutes, because a forecast from less would be far off.
         spent = max(now - start, HOUR_MS // 12)
         about["forecast_microdollars"] = row.tally.microdollars * (end - start) // spent
     return msgspec.structs.replace(row, about=about)
 
 
 def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list[CostRow]:
-    """Each session's own usage, and beside it that of the whole tree below, as far as asked for.
+    """Add to each session the cost with its subagents, as far as they match the filters.
 
-    A session that used nothing itself, but whose subagents did, is listed for their sake, unless
-    it is above the ``root`` that was asked for.
+    A session without own usage is listed if its subagents have some, unless it is above ``root``.
     """
     below, facts = subagents(store), session_facts(store)
     own = {str(row.key): row for row in rows}
@@ -275,7 +199,7 @@ def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list
     for uid in list(own):
         above = parents.get(uid)
         while above is not None and above in facts and above not in own:
-            own[above] = CostRow(above, Tally(), [])
+            own[above] = CostRow(above, CostTally(), [])
             above = parents.get(above)
     found = []
     for uid, row in own.items():
@@ -287,7 +211,7 @@ def _with_subagents(store: Store, rows: list[CostRow], root: str | None) -> list
 
 
 def _unpriced(found: list[Charge]) -> list[dict[str, Any]]:
-    """Models, or searches of theirs, that nobody told us the price of; most tokens first."""
+    """Models without a price, and web searches without a fee; most tokens first."""
     tokens: dict[str, int] = {}
     searches: dict[str, int] = {}
     for charge in found:

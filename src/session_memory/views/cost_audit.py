@@ -1,7 +1,7 @@
-"""Where each dollar of a session comes from: message, tokens, price row and rule.
+"""The audit of a session's cost: each response with its tokens, price row and rule.
 
-The amounts are the ones every report adds up; beside each stand the products it was rounded from,
-so anybody can check them by hand.
+The amounts are those of every cost report. Each comes with the products it was rounded from, so
+that anybody can check it by hand.
 """
 
 from typing import Any
@@ -10,17 +10,18 @@ import msgspec
 
 from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Usage
-from session_memory.pricing.amounts import Asked, Charge, charges
+from session_memory.pricing.amounts import Charge, UsageFilter, charges
 from session_memory.pricing.rates import Rate
 from session_memory.pricing.sessions import Amount, family, session_amounts, subagents
 from session_memory.store import Store
-from session_memory.views.cost import Tally, prices_used
+from session_memory.views.cost_tally import CostTally
+from session_memory.views.used_prices import prices_used
 
 ROUNDING = "rounded once per response, half a micro-dollar upwards"
 
 
-class Part(msgspec.Struct, frozen=True):
-    """So many of one bucket at so many picodollars each."""
+class CostPart(msgspec.Struct, frozen=True):
+    """The tokens of one bucket and their price in picodollars."""
 
     bucket: str
     count: int
@@ -34,14 +35,14 @@ class Part(msgspec.Struct, frozen=True):
         return {**msgspec.to_builtins(self), "picodollars": self.picodollars}
 
 
-class Audited(msgspec.Struct, frozen=True):
-    """One response: what it used, what it was charged at, what came out."""
+class AuditedResponse(msgspec.Struct, frozen=True):
+    """One response with its usage, its rate and its cost."""
 
     usage: Usage
     event_uid: str | None
     branch: str | None
     rate: Rate
-    parts: list[Part]
+    parts: list[CostPart]
     microdollars: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,14 +67,14 @@ class Audited(msgspec.Struct, frozen=True):
 
 
 class CostAudit(msgspec.Struct, frozen=True):
-    """``own`` is the sum of the records, abandoned branches included: they were billed.
+    """``own`` is the sum of the records with abandoned branches, because these were billed too.
     ``whole`` adds the subagents."""
 
     uid: str
-    records: list[Audited]
+    records: list[AuditedResponse]
     own: Amount
     subagents: dict[str, Amount]
-    totals: Tally
+    totals: CostTally
     prices: dict[str, Any]
 
     @property
@@ -82,7 +83,7 @@ class CostAudit(msgspec.Struct, frozen=True):
 
     @property
     def branches(self) -> dict[str, int]:
-        """What was spent off the path that the session ended on, in micro-dollars."""
+        """The cost of each abandoned branch in micro-dollars."""
         found: dict[str, int] = {}
         for record in self.records:
             if record.branch is not None:
@@ -103,34 +104,34 @@ class CostAudit(msgspec.Struct, frozen=True):
 
 
 def audit(store: Store, uid: str) -> CostAudit:
-    """Every response that counts for the session, in the order of reading."""
+    """Every response whose usage counts for the session, in order."""
     with store.db.snapshot():
         row = store.sessions.row(uid)
         if row is None:
             raise UnknownSession(uid)
         used = {(usage.usage_id, usage.seq): usage for usage in store.usage.of(row.id, uid)}
-        found = charges(store, ("usage", "seq"), Asked(uids=(uid,)))
+        found = charges(store, ("usage", "seq"), UsageFilter(uids=(uid,)))
         below = [each for each in family(uid, subagents(store)) if each != uid]
         amounts = session_amounts(store, below)
         records = [
             _audited(store, row.id, used[charge.key[0], charge.key[1]], charge)
             for charge in sorted(found, key=lambda charge: (charge.key[1], charge.key[0]))
         ]
-    totals = Tally(found)
+    totals = CostTally(found)
     return CostAudit(uid, records, totals.amount, amounts, totals, prices_used(store))
 
 
-def _audited(store: Store, session_id: int, usage: Usage, charge: Charge) -> Audited:
+def _audited(store: Store, session_id: int, usage: Usage, charge: Charge) -> AuditedResponse:
     event = None
     if usage.seq is not None:
         event = store.events.at(session_id, usage.session_uid, usage.seq)
     parts = parts_of(usage, charge.rate)
     uid, branch = (None, None) if event is None else (event.event_uid, event.branch)
-    return Audited(usage, uid, branch, charge.rate, parts, charge.microdollars)
+    return AuditedResponse(usage, uid, branch, charge.rate, parts, charge.microdollars)
 
 
-def parts_of(usage: Usage, rate: Rate) -> list[Part]:
-    """What was used, bucket by bucket, each token once."""
+def parts_of(usage: Usage, rate: Rate) -> list[CostPart]:
+    """The usage by bucket, each token once."""
     price = rate.price
     counts = {
         "input": usage.input_tokens,
@@ -141,7 +142,7 @@ def parts_of(usage: Usage, rate: Rate) -> list[Part]:
         "search": usage.web_searches,
     }
     return [
-        Part(name, count, 0 if price is None else getattr(price, name) or 0)
+        CostPart(name, count, 0 if price is None else getattr(price, name) or 0)
         for name, count in counts.items()
         if count
     ]

@@ -1,4 +1,4 @@
-"""Days, weeks, months and five-hour blocks, as cost reports have them."""
+"""Days, weeks and five-hour blocks for cost reports."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -7,30 +7,30 @@ from session_memory.core.time import MAX_MS, format_time
 from session_memory.views.zones import clock
 
 HOUR_MS = 3_600_000
-# No zone has changed its clocks there and back within one.
+# No time zone changed its offset twice within a week.
 WEEK_MS = 7 * 86_400_000
 BLOCK_HOURS = 5
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-# Agents wrote nothing before and zones say little about later; a time outside is a wrong clock.
+# Offsets are computed only for these years. A time outside is from a wrong clock.
 _FIRST_MS = 946_684_800_000  # 2000
 _LAST_MS = 4_102_444_800_000  # 2100
 
 
 def day_of(number: int) -> date:
-    """The day that many after 1970-01-01; the first and the last of all stay where they are."""
+    """The date ``number`` days after 1970-01-01, limited to the years 1 to 9999."""
     return date.fromordinal(min(max(number + _EPOCH_ORDINAL, 1), date.max.toordinal()))
 
 
 def week_of(day: date) -> str:
-    """``2026-W19``: weeks begin on Monday, and belong to the year that has most of them."""
+    """The ISO week of a day, such as ``2026-W19``."""
     year, week, _ = day.isocalendar()
     return f"{year:04}-W{week:02}"
 
 
 def offsets(tz: tzinfo | None) -> Callable[[int, int], list[tuple[int, int]]]:
-    """Between two moments: from which on a clock of ``tz`` is how far ahead of UTC.
+    """A function that returns the UTC offsets of ``tz`` between two moments.
 
-    To the minute at which summer time begins and ends, so that a day of 23 or 25 hours is one.
+    Each offset comes with the exact moment it starts, so days with 23 or 25 hours are right.
     """
     read = clock(tz)
 
@@ -51,7 +51,7 @@ def offsets(tz: tzinfo | None) -> Callable[[int, int], list[tuple[int, int]]]:
 
 
 def _change(ahead: Callable[[int], int], early: int, late: int) -> int:
-    """The first moment after ``early`` at which the clock shows what it does at ``late``."""
+    """The first moment after ``early`` that has the same offset as ``late``."""
     shown = ahead(late)
     while late - early > 1:
         middle = (early + late) // 2
@@ -63,10 +63,9 @@ def _change(ahead: Callable[[int], int], early: int, late: int) -> int:
 
 
 def block_starts(hours: Iterable[int]) -> Iterator[int]:
-    """The hours at which blocks begin, of ascending ones in which something was used.
+    """The hours at which blocks start. ``hours`` are those with usage, in order.
 
-    A block begins with the hour of the first use after the one before has ended; since it ends on
-    the hour too, hours are enough to tell blocks apart exactly.
+    A block starts with the first hour with usage after the previous block, and lasts five hours.
     """
     end = None
     for hour in hours:
@@ -76,7 +75,7 @@ def block_starts(hours: Iterable[int]) -> Iterator[int]:
 
 
 def hour_time(hour: int) -> str:
-    """The hour as a time; there is none after the year 9999."""
+    """An hour, counted from 1970, as a time; at most the end of the year 9999."""
     return format_time(min(hour * HOUR_MS, MAX_MS))
 
 

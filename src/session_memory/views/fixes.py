@@ -1,4 +1,4 @@
-"""How errors were resolved, as the surfaces show it: the edit or the command itself, and where."""
+"""How errors were resolved: the edit or the command, and the session."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,8 +23,8 @@ LONGEST = 2_000
 MOST_WORDS = 6
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a resolution: what was run, or which file was edited and how."""
+class FixStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a resolution: the command, or the edited file with its changed lines."""
 
     event_uid: str
     seq: int
@@ -35,9 +35,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that met the error. ``kind`` is that of its resolution, None where there is none;
-    ``steps`` are empty where the session was evicted. ``again`` is the call that failed and then
-    succeeded."""
+    """The error in one session. ``kind`` is the kind of its resolution, or None without one.
+
+    ``steps`` are empty if the session was evicted. ``again`` is the call that failed and later
+    succeeded.
+    """
 
     session_uid: str
     name: str
@@ -52,12 +54,12 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     kind: str | None
     text: str
     again: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FixStep, ...] = ()
 
 
 class Remedies(msgspec.Struct, frozen=True, kw_only=True):
-    """``basis`` is ``same``, ``similar`` or ``nothing``; ``mentions`` are events that say as much,
-    where no analyzed session met it."""
+    """``basis`` is ``same``, ``similar`` or ``nothing``. ``mentions`` are error events with
+    similar words, if no analyzed session has the error."""
 
     asked: str
     fingerprint: str
@@ -77,19 +79,19 @@ class Remedies(msgspec.Struct, frozen=True, kw_only=True):
 
 def remedies(store: Store, text: str, *, now: int, limit: int = DEFAULT_LIMIT) -> Remedies:
     known = known_errors(store, text, limit)
-    names = short_names(store, {met.session_uid for met in known.met})
+    names = short_names(store, {occurrence.session_uid for occurrence in known.occurrences})
     mentions = _mentions(store, known.asked, now, limit) if known.basis == NOTHING else []
     return Remedies(
         asked=known.asked,
         fingerprint=known.fingerprint,
         basis=known.basis,
-        remedies=[_remedy(store, met, names) for met in known.met],
+        remedies=[_remedy(store, occurrence, names) for occurrence in known.occurrences],
         mentions=mentions,
     )
 
 
 def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
-    """Errors in sessions that nobody analyzed, by the longest words of the line."""
+    """Error events with the longest words of the line, also in sessions without a digest."""
     words = sorted(content_words(asked), key=lambda word: (-len(word), word))[:MOST_WORDS]
     plain = [word for word in words if word.isalnum()]
     if not plain:
@@ -98,36 +100,36 @@ def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
     return search(store, asked, Filters(kinds=("error",)), now=now, limit=limit or 50).hits
 
 
-def _remedy(store: Store, met: ErrorOccurrence, names: dict[str, str]) -> Remedy:
-    row = store.sessions.row(met.session_uid)
-    how = met.resolution
-    wanted = how.event_uids if how else ()
+def _remedy(store: Store, occurrence: ErrorOccurrence, names: dict[str, str]) -> Remedy:
+    row = store.sessions.row(occurrence.session_uid)
+    how = occurrence.resolution
+    event_uids = how.event_uids if how else ()
     return Remedy(
-        session_uid=met.session_uid,
-        name=names.get(met.session_uid, met.session_uid),
-        flavor=met.session_uid.partition(":")[0],
+        session_uid=occurrence.session_uid,
+        name=names.get(occurrence.session_uid, occurrence.session_uid),
+        flavor=occurrence.session_uid.partition(":")[0],
         repo=row.repo if row else None,
         title=mask_cut(row.title) if row and row.title else None,
         ended_at=row.ended_at if row else None,
-        error=mask_cut(met.sample),
-        error_event=met.event_uid,
-        count=met.count,
-        likeness=met.likeness,
+        error=mask_cut(occurrence.sample),
+        error_event=occurrence.event_uid,
+        count=occurrence.count,
+        likeness=occurrence.likeness,
         kind=how.kind if how else None,
         text=mask_cut(how.text) if how else "",
-        again=mask_cut(met.call),
-        steps=tuple(_steps(store, met.session_uid, wanted)) if wanted else (),
+        again=mask_cut(occurrence.call),
+        steps=tuple(_steps(store, occurrence.session_uid, event_uids)) if event_uids else (),
     )
 
 
-def _steps(store: Store, uid: str, wanted: tuple[str, ...]) -> Iterator[Step]:
+def _steps(store: Store, uid: str, event_uids: tuple[str, ...]) -> Iterator[FixStep]:
     bodies = Bodies(store)
     for call in calls_of(store, uid):
-        if call.event.event_uid in wanted:
+        if call.event.event_uid in event_uids:
             yield _step(call, bodies)
 
 
-def _step(call: ToolCall, bodies: Bodies) -> Step:
+def _step(call: ToolCall, bodies: Bodies) -> FixStep:
     event = call.event
     body = bodies.of(event)
     changes = (
@@ -136,7 +138,7 @@ def _step(call: ToolCall, bodies: Bodies) -> Step:
         else []
     )
     lines = [line for change in changes for line in change.lines]
-    return Step(
+    return FixStep(
         event_uid=event.event_uid or "",
         seq=event.seq,
         tool=event.tool,

@@ -1,4 +1,4 @@
-"""How a task was done before: sessions that did it, with the commands and files that mattered."""
+"""How a task was done before: sessions about it, with their commands and edited files."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ MOST_FILES = 8
 LONGEST = 400
 MOST_DEPTH = 10
 LEAST = 0.15
-# Looking around is not how it was done.
+# Commands that only look at things. They do not show how the task was done.
 _LOOKERS = """
     cat head tail less more ls ll tree pwd cd echo printf which type file stat wc find fd grep rg ag
     sed awk sort uniq cut tr jq diff env date true false sleep test read history
@@ -35,9 +35,9 @@ _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "blame", "ls-
 _ORDER = {"success": 0, "unknown": 1, "abandoned": 2, "fail": 3}
 
 
-class Did(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that is about the task. ``fit`` is between 0 and 1; ``is_analyzed`` unless only
-    its words are known."""
+class TaskSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session about the task. ``fit`` is 0 to 1. Commands, files and commits are empty unless
+    ``is_analyzed``."""
 
     session_uid: str
     name: str
@@ -62,7 +62,7 @@ class Did(msgspec.Struct, frozen=True, kw_only=True):
 
 class HowDone(msgspec.Struct, frozen=True):
     task: str
-    sessions: list[Did]
+    sessions: list[TaskSession]
 
     def to_dict(self) -> dict[str, Any]:
         return {"task": self.task, "sessions": msgspec.to_builtins(self.sessions)}
@@ -81,30 +81,32 @@ def how_done(
     repo: str | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> HowDone:
-    """Successful sessions first, then those that fit best. ``limit`` 0 gives all found."""
+    """Sessions about the task: successful ones first, then by fit. ``limit`` 0 means all."""
     fits = _fits(store, task, repo, now)
     amounts = session_amounts(store, list(fits))
     names = short_names(store, fits)
-    did = [
+    sessions = [
         one
         for uid, fit in fits.items()
-        if (one := _did(store, uid, fit, names.get(uid, uid), amounts[uid])) is not None
+        if (one := _task_session(store, uid, fit, names.get(uid, uid), amounts[uid])) is not None
         and repo in (None, one.repo)
     ]
-    did.sort(key=lambda d: (_ORDER.get(d.outcome, 1), -d.fit, -(d.ended_at or 0), d.session_uid))
-    return HowDone(task, did[: limit or None])
+    sessions.sort(
+        key=lambda d: (_ORDER.get(d.outcome, 1), -d.fit, -(d.ended_at or 0), d.session_uid)
+    )
+    return HowDone(task, sessions[: limit or None])
 
 
 def _fits(store: Store, task: str, repo: str | None, now: int) -> dict[str, _Fit]:
-    """By the words that tell the task from others, and by events that say all of it."""
+    """Sessions that share distinctive words with the task, or have an event with all its words."""
     fits: dict[str, _Fit] = {}
-    wanted = {word for word in words_in(task) if content_words(word)}
-    for alike in similar_to_text(store, task, CANDIDATES).found:
-        # Likeness knows nothing of words that no session has; here they are missing.
-        shared = [word for word in alike.words if word in wanted]
-        score = alike.likeness * len(shared) / max(min(len(wanted), MOST_SHOWN), 1)
+    task_words = {word for word in words_in(task) if content_words(word)}
+    for similar_sessions in similar_to_text(store, task, CANDIDATES).found:
+        # Likeness ignores words that no session has. Here they lower the score.
+        shared = [word for word in similar_sessions.words if word in task_words]
+        score = similar_sessions.likeness * len(shared) / max(min(len(task_words), MOST_SHOWN), 1)
         if score >= LEAST:
-            fit = fits.setdefault(_asked_in(store, alike.session.uid), _Fit())
+            fit = fits.setdefault(_asked_in(store, similar_sessions.session.uid), _Fit())
             if score > fit.score:
                 fit.score, fit.why = score, shared
     filters = Filters() if repo is None else Filters(repos=(repo,))
@@ -121,7 +123,7 @@ def _fits(store: Store, task: str, repo: str | None, now: int) -> dict[str, _Fit
 
 
 def _asked_in(store: Store, uid: str) -> str:
-    """A subagent did a part of what the session was asked for that started it."""
+    """The session that was asked for the task: for a subagent, the session that started it."""
     for _ in range(MOST_DEPTH):
         row = store.sessions.row(uid)
         if row is None or row.relation != "subagent" or row.parent_uid is None:
@@ -130,12 +132,14 @@ def _asked_in(store: Store, uid: str) -> str:
     return uid
 
 
-def _did(store: Store, uid: str, fit: _Fit, name: str, amount: Amount) -> Did | None:
+def _task_session(
+    store: Store, uid: str, fit: _Fit, name: str, amount: Amount
+) -> TaskSession | None:
     row, digest = store.sessions.row(uid), digest_of(store, uid)
     if row is None:
         return None
     asked = digest.first_request.text if digest and digest.first_request else None
-    return Did(
+    return TaskSession(
         session_uid=uid,
         name=name,
         flavor=row.flavor,
@@ -155,7 +159,7 @@ def _did(store: Store, uid: str, fit: _Fit, name: str, amount: Amount) -> Did | 
 
 
 def _commands(digest: Digest) -> tuple[str, ...]:
-    """Commands that worked and did something, those run most first."""
+    """Commands that succeeded and did more than look, most runs first."""
     worked = [one for one in digest.commands if one.failures < one.runs and not _only_looks(one)]
     worked.sort(key=lambda one: (-one.runs, one.text))
     return tuple(_shown(one.text) for one in worked[:MOST_COMMANDS])

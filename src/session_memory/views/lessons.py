@@ -1,4 +1,4 @@
-"""Lessons as the surfaces show them: where they are, how they came about, where they are live."""
+"""Lessons as the surfaces show them: their text, their history and the files that have them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +22,14 @@ from session_memory.views.learning import find_pattern
 
 
 def lessons_of(store: Store, config: Config, directory: Path | None = None) -> Lessons:
-    """The folder of lessons: as told, as configured, else beside the store."""
+    """The folder of lessons: ``directory``, else the configured one, else beside the store."""
     if directory is None and config.lessons.dir:
         directory = Path(config.lessons.dir).expanduser()
     return Lessons(_place(store, "lessons") if directory is None else directory.absolute())
 
 
 def applied_of(store: Store) -> AppliedLessons:
-    """The registry of what is live where, beside the store."""
+    """The registry of files with lessons, beside the store."""
     return AppliedLessons(_place(store, "applied"))
 
 
@@ -42,8 +42,8 @@ def _place(store: Store, name: str) -> Path:
 
 
 class LessonRow(msgspec.Struct, frozen=True):
-    """``seen`` in so many sessions by now; ``live`` are the files that hold it; ``is_recorded``
-    unless it was edited by hand since the last decision."""
+    """``seen`` is the current number of sessions with the pattern, ``live`` the files that contain
+    the lesson. ``is_recorded`` is false after a manual edit."""
 
     lesson: Lesson
     seen: int
@@ -51,8 +51,8 @@ class LessonRow(msgspec.Struct, frozen=True):
     is_recorded: bool
 
     def to_dict(self) -> dict[str, Any]:
-        told = self.lesson.to_dict()
-        return {**told, "seen": self.seen, "live": list(self.live), "recorded": self.is_recorded}
+        values = self.lesson.to_dict()
+        return {**values, "seen": self.seen, "live": list(self.live), "recorded": self.is_recorded}
 
 
 class LessonList(msgspec.Struct, frozen=True):
@@ -101,12 +101,12 @@ def _row(
 
 
 def evidence(store: Store) -> dict[str, int]:
-    """In how many analyzed sessions each pattern is seen."""
+    """The number of analyzed sessions of each pattern."""
     return {pattern.id: pattern.sessions for pattern in patterns(store)}
 
 
 def pattern_or_lesson(store: Store, lessons: Lessons, name: str) -> Pattern | Lesson:
-    """What ``name`` means: a lesson of the folder, else a pattern."""
+    """The lesson or the pattern whose id starts with ``name``; lessons first."""
     try:
         return lessons.find(name)
     except UnknownLesson:
@@ -116,7 +116,7 @@ def pattern_or_lesson(store: Store, lessons: Lessons, name: str) -> Pattern | Le
 
 
 def pattern_named(store: Store, lessons: Lessons, name: str) -> Pattern:
-    """The pattern to make a lesson of; that of a rejected lesson answers to the lesson's id."""
+    """The pattern whose id starts with ``name``. A lesson's id means its pattern."""
     try:
         return find_pattern(store, f"p-{name[2:]}" if name.startswith("l-") else name)
     except UnknownPattern:
@@ -137,9 +137,9 @@ def proposals(
     only: Sequence[str] = (),
     force: bool = False,
 ) -> list[Proposal]:
-    """What each file would be: those named, else the instruction files of the project here."""
+    """A proposal for each target, by default for the instruction files of the project ``here``."""
     found, _ = lessons.read()
-    wanted = [lessons.find(name).id for name in only]
+    selected = [lessons.find(name).id for name in only]
     seen = evidence(store)
     live = {one.target: [held.id for held in one.lessons] for one in applied.live()}
     return [
@@ -147,7 +147,7 @@ def proposals(
             file,
             found,
             config.lessons,
-            only=wanted,
+            only=selected,
             also=live.get(str(file.path), ()),
             evidence=seen,
             around=applied.around(file.path),
@@ -164,7 +164,7 @@ def files(
 
 
 def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
-    """Files of the user's into which a lesson was written that these sessions showed."""
+    """Instruction files with a lesson whose evidence includes one of these sessions."""
     if beside(store) is None:
         return []
     names = set(lessons_of(store, config).shown_by(uids))
@@ -173,8 +173,10 @@ def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> 
 
 
 def forget_in_lessons(store: Store, config: Config, uids: Sequence[str]) -> list[str]:
-    """Leave nothing of these sessions in the lessons and in files that are kept for `revert`; the
-    lessons that were changed."""
+    """Remove these sessions from the lessons and from the files kept for `revert`.
+
+    Returns the changed lessons.
+    """
     if beside(store) is None and not config.lessons.dir:
         return []
     changed, words = lessons_of(store, config).forget(uids)

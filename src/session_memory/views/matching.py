@@ -1,25 +1,25 @@
-"""Names as filters give them: whole names or patterns, and parts of names."""
+"""Compare values with the names, patterns and parts of names that filters contain."""
 
 from fnmatch import fnmatchcase
 
 
 def is_like(value: str | None, pattern: str | None) -> bool:
-    """Whether ``pattern`` is ``value`` but for case, or matches it (``web*``)."""
+    """Whether ``value`` matches a name or a pattern (``web*``). Case is ignored; None matches."""
     if pattern is None:
         return True
     return value is not None and fnmatchcase(value.casefold(), pattern.casefold())
 
 
 def holds(value: str | None, part: str | None) -> bool:
-    """Whether ``part`` is anywhere in ``value``, but for case; None asks for nothing."""
+    """Whether ``value`` contains ``part``. Case is ignored; None matches."""
     if part is None:
         return True
     return value is not None and part.casefold() in value.casefold()
 
 
 def names_model(model: str | None, part: str | None) -> bool:
-    """Like `holds`; a ``*`` or ``?`` in ``part`` stands for what it may."""
+    """Whether a model's name contains ``part``, which may have ``*`` and ``?``."""
     if part is None:
         return True
-    # A bracket in a pattern would begin a set of characters; no model is asked for by one.
+    # "[" would start a set of characters, but model names contain it ("[1m]"), so it is escaped.
     return is_like(model, f"*{part.replace('[', '[[]')}*")

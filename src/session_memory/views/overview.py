@@ -88,7 +88,7 @@ def overview(store: Store | None, config: Config, now: datetime | None = None) -
     flavors = list(dict.fromkeys(root.flavor for root in roots(config) if root.exists))
     if store is None:
         return Overview(exists=False, log_flavors=flavors)
-    today, month = budget(store, Limits(), now=now or datetime.now(UTC)).standings
+    today, month = budget(store, Limits(), now=now or datetime.now(UTC)).periods
     return Overview(
         exists=True,
         log_flavors=flavors,

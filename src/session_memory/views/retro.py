@@ -1,6 +1,6 @@
-"""A retrospective as Markdown and as a page of HTML.
+"""A retrospective as Markdown and as an HTML page.
 
-Every text of a transcript is escaped, and secrets in it are masked: such pages are handed on.
+Texts from transcripts are escaped and secrets in them are masked, because people share such pages.
 """
 
 import re
@@ -24,7 +24,7 @@ _HOW = {
     "look": "looking at",
     "instead": "instead:",
 }
-# What would be read as mark-up, and what a terminal would obey.
+# Characters with a meaning in Markdown, and characters that control a terminal.
 _MARKS = re.compile(r"([\\`*_{}\[\]>#|!~&])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
@@ -34,8 +34,10 @@ def _plain(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """Words of a transcript inside Markdown: shown as they are, never as mark-up. A backslash would
-    be taken for a part of an address before it, and leave the tag after it alive."""
+    """A text from a transcript, escaped for Markdown.
+
+    ``<`` becomes an entity, because a backslash after an address would become a part of it.
+    """
     return _MARKS.sub(r"\\\1", _plain(text)).replace("<", "&lt;")
 
 
@@ -43,27 +45,24 @@ def _code(text: str) -> str:
     return f"`{_plain(text).replace('`', chr(0x2019))}`"
 
 
-# ------------------------------------------------------------ Markdown
+def to_markdown(retro: Retro) -> str:
+    return "\n".join(_markdown(retro)) + "\n"
 
 
-def to_markdown(told: Retro) -> str:
-    return "\n".join(_markdown(told)) + "\n"
-
-
-def _markdown(told: Retro) -> Iterator[str]:
-    yield f"# Retrospective {told.since[:10]} to {told.until[:10]}"
+def _markdown(retro: Retro) -> Iterator[str]:
+    yield f"# Retrospective {retro.since[:10]} to {retro.until[:10]}"
     yield ""
-    if told.unread:
-        yield f"{plural(told.unread, 'session')} not analyzed yet: `session-memory analyze`"
+    if retro.unread:
+        yield f"{plural(retro.unread, 'session')} not analyzed yet: `session-memory analyze`"
         yield ""
-    if not told.repos:
+    if not retro.repos:
         yield "No session was analyzed in this time."
-    for repo in told.repos:
+    for repo in retro.repos:
         yield from _repo_markdown(repo)
-    if told.skills:
+    if retro.skills:
         yield "## Skills"
         yield ""
-        yield from (f"- {_skill(skill, marked)}" for skill in told.skills)
+        yield from (f"- {_skill(skill, marked)}" for skill in retro.skills)
         yield ""
 
 
@@ -91,9 +90,6 @@ def _section(name: str, lines: list[str]) -> Iterator[str]:
         yield ""
         yield from (f"- {line}" for line in lines)
         yield ""
-
-
-# ------------------------------------------------------------ the words of both
 
 
 def _figures(repo: RepoRetro) -> str:
@@ -134,11 +130,9 @@ def _skill(skill: SkillRetro, text: Text) -> str:
     rate = "no verdict" if skill.pass_rate is None else f"{skill.pass_rate:.0%} passed"
     tries = f"{skill.first_try} at the first try, {skill.recovered} after more"
     failures = "; ".join(f"{text(f.sample)} ({f.count}×)" for f in skill.failures)
-    said = f". Failures said: {failures}" if failures else ""
-    return f"{text(skill.skill)}: {plural(skill.calls, 'call')}, {rate}, {tries}{said}"
+    failure_text = f". Failures said: {failures}" if failures else ""
+    return f"{text(skill.skill)}: {plural(skill.calls, 'call')}, {rate}, {tries}{failure_text}"
 
-
-# ------------------------------------------------------------ HTML
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
@@ -146,15 +140,15 @@ _STYLE = (
 )
 
 
-def to_html(told: Retro) -> str:
-    """One page by itself: nothing is loaded, nothing runs."""
-    name = f"Retrospective {told.since[:10]} to {told.until[:10]}"
+def to_html(retro: Retro) -> str:
+    """A standalone HTML page. It loads nothing and runs no scripts."""
+    name = f"Retrospective {retro.since[:10]} to {retro.until[:10]}"
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f"<title>{name}</title><style>{_STYLE}</style></head><body>\n<h1>{name}</h1>\n"
-        + "\n".join(_html(told))
+        + "\n".join(_html(retro))
         + "\n</body></html>\n"
     )
 
@@ -167,19 +161,19 @@ def _html_code(text: str) -> str:
     return f"<code>{escape(_plain(text))}</code>"
 
 
-def _html(told: Retro) -> Iterator[str]:
-    if told.unread:
-        waiting = plural(told.unread, "session")
+def _html(retro: Retro) -> Iterator[str]:
+    if retro.unread:
+        waiting = plural(retro.unread, "session")
         yield f"<p>{waiting} not analyzed yet: <code>session-memory analyze</code></p>"
-    if not told.repos:
+    if not retro.repos:
         yield "<p>No session was analyzed in this time.</p>"
-    for repo in told.repos:
+    for repo in retro.repos:
         yield f"<h2>{_escaped(repo.repo)}</h2>\n<p>{escape(_figures(repo))}</p>"
         yield from _list("What was done", [_work(w, _escaped, _html_code) for w in repo.done])
         yield from _list("What went wrong", [_problem(p, _escaped) for p in repo.problems])
         yield from _list("What fixed it", [_fixed(f, _escaped, _html_code) for f in repo.fixed])
         yield from _list("Suggestions", list(map(_suggested, repo.suggestions)), "ol")
-    yield from _list("Skills", [_skill(skill, _escaped) for skill in told.skills])
+    yield from _list("Skills", [_skill(skill, _escaped) for skill in retro.skills])
 
 
 def _suggested(suggestion: Suggestion) -> str:

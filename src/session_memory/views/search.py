@@ -1,4 +1,4 @@
-"""Search as the surfaces show it: hits with snippets, their sessions, and what was meant."""
+"""Search results: hits with snippets, grouped by session, and suggestions for unknown words."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -12,9 +12,9 @@ from session_memory.core.schema import KINDS, OUTCOMES
 from session_memory.core.text import short_repr
 from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
-from session_memory.search import Answer, Filters, Found, Query, ask, parse
-from session_memory.search.ask import TextOf
+from session_memory.search import Filters, Query, ScoredHit, SearchAnswer, find_hits, parse
 from session_memory.search.filters import TITLE
+from session_memory.search.find import TextOf
 from session_memory.search.snippets import Snippet, snippet
 from session_memory.store import Store
 from session_memory.store.hits import Hit, Hits, HitSession
@@ -55,7 +55,7 @@ class ShownHit(msgspec.Struct, frozen=True):
 
 
 class ShownSession(msgspec.Struct, frozen=True):
-    """A session with its best hits; ``more`` of those that were found lie in it too."""
+    """A session with its best hits, and the number of ``more`` hits in it."""
 
     session: HitSession
     name: str
@@ -66,8 +66,8 @@ class ShownSession(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """``behind``: so many sessions are not in the index, which this reader could not build;
-    ``evicted``: so many are in the archive, and were looked for by their titles alone."""
+    """``behind`` is the number of sessions not yet indexed. ``evicted`` is the number of evicted
+    sessions; only their titles were searched."""
 
     query: str
     hits: list[ShownHit]
@@ -81,20 +81,20 @@ class Results(msgspec.Struct, frozen=True):
     evicted: int
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "hits": [hit.to_dict() for hit in self.hits],
             "total": self.total,
             "total_exact": self.total_exact,
         }
         if self.expanded:
-            told["expanded"] = {word: list(words) for word, words in self.expanded.items()}
+            values["expanded"] = {word: list(words) for word, words in self.expanded.items()}
         if self.meant:
-            told["did_you_mean"] = self.meant
+            values["did_you_mean"] = self.meant
         if self.behind:
-            told["behind"] = self.behind
+            values["behind"] = self.behind
         if self.evicted:
-            told["evicted"] = self.evicted
-        return told
+            values["evicted"] = self.evicted
+        return values
 
 
 def search(
@@ -106,7 +106,7 @@ def search(
     limit: int = DEFAULT_LIMIT,
     snippets: bool = True,
 ) -> Results:
-    """Ask the index as it is; `session_memory.derive.reindex.ensure_index` makes it whole."""
+    """Search the existing index. Call `session_memory.derive.reindex.ensure_index` to update it."""
     query = parse(text)
     filters = narrowed(store, filters, query.fields)
     bodies = Bodies(store)
@@ -114,7 +114,7 @@ def search(
     def text_of(hit: Hit) -> str:
         return bodies.at(hit.source, hit.place, hit.length, hit.block).text
 
-    answer = ask(store, query, filters, text_of=text_of, now=now, limit=limit)
+    answer = find_hits(store, query, filters, text_of=text_of, now=now, limit=limit)
     titles = store.sessions.titles_of([one.session.id for one in answer.found])
     words = [word for many in answer.expanded.values() for word in many[:50]]
     hits = _all_shown(answer, words, text_of if snippets else _no_text, titles)
@@ -126,7 +126,7 @@ def search(
         total=answer.total,
         total_exact=answer.total_exact and not behind,
         expanded=answer.expanded,
-        meant={} if answer.total else _meant(store, query),
+        meant={} if answer.total else _suggestions(store, query),
         unmatched=[] if answer.total else unmatched(store, filters),
         behind=behind,
         evicted=store.retention.count_evicted(),
@@ -147,25 +147,28 @@ _NAMES = {
 
 
 def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) -> Filters:
-    """With what was written into the question itself: ``repo:webshop since:7d``."""
-    told: dict[str, Any] = {}
+    """``filters`` with the fields of the query added: ``repo:webshop since:7d``."""
+    values: dict[str, Any] = {}
     for field, value in fields:
         if field in ("since", "until"):
-            told[field] = period(value)[field == "until"]
+            values[field] = period(value)[field == "until"]
         elif field == "class" and value not in (TITLE, *CLASSES):
             hint = f"There are {', '.join((TITLE, *CLASSES))}."
-            raise InvalidRecord(f"no class of hits: {short_repr(value)}", hint, field="class")
+            raise InvalidRecord(f"unknown class {short_repr(value)}", hint, field="class")
         elif field == "session":
-            told["sessions"] = (*told.get("sessions", filters.sessions), find_session(store, value))
+            values["sessions"] = (
+                *values.get("sessions", filters.sessions),
+                find_session(store, value),
+            )
         else:
             name = _NAMES[field]
-            told[name] = (*told.get(name, getattr(filters, name)), value)
-    return msgspec.structs.replace(filters, **told)
+            values[name] = (*values.get(name, getattr(filters, name)), value)
+    return msgspec.structs.replace(filters, **values)
 
 
 def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]]:
-    """``(name, value, values like it)`` of what was asked for and is nowhere in the store."""
-    told: list[tuple[str, str, list[str]]] = []
+    """``(filter, value, similar values)`` of each filter value that is not in the store."""
+    values: list[tuple[str, str, list[str]]] = []
     sessions = Hits(store.db, store.names).sessions().values()
     there: dict[str, set[str]] = {
         "flavor": {one.flavor for one in sessions},
@@ -181,8 +184,8 @@ def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]
             if any(fnmatchcase(one, value.lower()) for one in lower):
                 continue
             near = get_close_matches(value.lower(), lower, n=3, cutoff=CLOSE)
-            told.append((name, value, [lower[one] for one in near]))
-    return told
+            values.append((name, value, [lower[one] for one in near]))
+    return values
 
 
 def _no_text(hit: Hit) -> str:
@@ -190,9 +193,9 @@ def _no_text(hit: Hit) -> str:
 
 
 def _all_shown(
-    answer: Answer, words: Sequence[str], text_of: TextOf, titles: dict[int, str]
+    answer: SearchAnswer, words: Sequence[str], text_of: TextOf, titles: dict[int, str]
 ) -> list[ShownHit]:
-    """Texts are read in the order in which they lie: neighbours share a pack."""
+    """The hits with snippets. Texts are read in stored order, because neighbours share a pack."""
     found = answer.found
     places = [(one.hit.source, one.hit.place) if one.hit else ("", 0) for one in found]
     made: dict[int, ShownHit] = {}
@@ -206,7 +209,7 @@ def _all_shown(
     return [made[at] for at in range(len(found))]
 
 
-def _shown(one: Found, text: str, answer: Answer, words: Sequence[str]) -> ShownHit:
+def _shown(one: ScoredHit, text: str, answer: SearchAnswer, words: Sequence[str]) -> ShownHit:
     hit = one.hit
     return ShownHit(
         session_uid=one.session.uid,
@@ -223,12 +226,12 @@ def _shown(one: Found, text: str, answer: Answer, words: Sequence[str]) -> Shown
 
 def _grouped(
     store: Store,
-    found: Sequence[Found],
+    found: Sequence[ScoredHit],
     shown: Sequence[ShownHit],
     titles: dict[int, str],
     limit: int,
 ) -> list[ShownSession]:
-    """Sessions in the order of their best hit. Who asks for everything gets all hits of each."""
+    """Sessions in the order of their best hit. Without a limit, with all hits of each."""
     most = OF_A_SESSION if limit else len(shown)
     by_session: dict[str, list[ShownHit]] = {}
     held = {one.session.uid: one.session for one in found}
@@ -249,17 +252,17 @@ def _grouped(
     ]
 
 
-def _meant(store: Store, query: Query) -> dict[str, list[str]]:
-    """For each word that nobody uses, the words most like it that somebody does."""
-    told: dict[str, list[str]] = {}
-    for term in query.wanted:
+def _suggestions(store: Store, query: Query) -> dict[str, list[str]]:
+    """For each query word that is not in the index, similar words that are."""
+    values: dict[str, list[str]] = {}
+    for term in query.positive:
         for word in term.words:
             if len(word.text) < 3 or store.index.count(WordQuery(((word,),))):
                 continue
             near = _near(store, word)
             if near:
-                told[word.text] = near
-    return told
+                values[word.text] = near
+    return values
 
 
 def _near(store: Store, word: QueryWord) -> list[str]:

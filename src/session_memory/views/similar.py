@@ -1,4 +1,4 @@
-"""Sessions like another one, as the surfaces show them."""
+"""Sessions that are similar to a session or a text."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import msgspec
 
 from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
-from session_memory.search.similar import Alike, alike, telling_words
+from session_memory.search.similar import SimilarSession, distinctive_words, similar_sessions
 from session_memory.store import Store
 from session_memory.store.hits import Hits
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 10
-# What is said first says what a session is about; a long one is not read to its end.
+# The beginning shows what a session is about, so a long session is not read to its end.
 MOST_TEXT = 300_000
 LONGEST = 8_000
 PROMPT, ANSWER, FAILURE, TITLE = 3.0, 1.0, 1.5, 4.0
@@ -20,7 +20,7 @@ PROMPT, ANSWER, FAILURE, TITLE = 3.0, 1.0, 1.5, 4.0
 
 class Similar(msgspec.Struct, frozen=True):
     words: list[str]
-    found: list[Alike]
+    found: list[SimilarSession]
     names: dict[str, str]
     titles: dict[int, str]
     amounts: dict[str, Amount]
@@ -42,18 +42,20 @@ class Similar(msgspec.Struct, frozen=True):
 
 
 def similar_to_text(store: Store, text: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    words = telling_words(store, {text: 1.0})
-    return _shown(store, words, alike(store, words, limit=limit))
+    words = distinctive_words(store, {text: 1.0})
+    return _shown(store, words, similar_sessions(store, words, limit=limit))
 
 
 def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    """By what was asked, answered and went wrong, and the files it was about."""
+    """Sessions similar to this one, by its prompts, answers, errors and files."""
     row = store.sessions.row(uid)
     number = row.id if row is not None else 0
-    words = telling_words(store, _texts(store, uid, number, row.title if row else None))
+    words = distinctive_words(store, _texts(store, uid, number, row.title if row else None))
     files = Hits(store.db, store.names).files_of(number)
     family = store.sessions.family_ids(uid)
-    return _shown(store, words, alike(store, words, without=family, files=files, limit=limit))
+    return _shown(
+        store, words, similar_sessions(store, words, without=family, files=files, limit=limit)
+    )
 
 
 def _texts(store: Store, uid: str, number: int, title: str | None) -> dict[str, float]:
@@ -76,7 +78,7 @@ def _texts(store: Store, uid: str, number: int, title: str | None) -> dict[str, 
     return texts
 
 
-def _shown(store: Store, words: dict[str, float], found: list[Alike]) -> Similar:
+def _shown(store: Store, words: dict[str, float], found: list[SimilarSession]) -> Similar:
     uids = [one.session.uid for one in found]
     return Similar(
         words=list(words),

@@ -1,4 +1,4 @@
-"""How skills do: pass rates per skill, model and window, and which model to use."""
+"""Pass rates by skill, model and time window, and which model to use."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -11,7 +11,7 @@ from session_memory.store import Store
 
 
 class SkillRow(msgspec.Struct, frozen=True):
-    """A skill in one window, and beside it the models its calls were made with."""
+    """A skill in one time window, with a rate for each of its models."""
 
     rate: PassRate
     models: list[PassRate]
@@ -36,8 +36,11 @@ def list_skills(
     model: str | None = None,
     now: int | None = None,
 ) -> SkillList:
-    """Skills by name, each in every window. ``skill`` may hold ``*`` and ``?``; ``model`` matches
-    anywhere in a model's name, and only calls made with such a one are counted."""
+    """Skills sorted by name, each in every window.
+
+    ``skill`` may contain ``*`` and ``?``. With ``model``, only calls with a model whose name
+    contains it are counted.
+    """
     rows = [
         row
         for window in dict.fromkeys(windows)
@@ -51,7 +54,7 @@ def list_skills(
 def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> list[SkillRow]:
     by_skill: dict[str, list[PassRate]] = {}
     for rate in rates:
-        if _is_wanted(rate, skill, model):
+        if _matches(rate, skill, model):
             by_skill.setdefault(rate.skill, []).append(rate)
     return [
         SkillRow(together(models, PassRate(skill=name, window=models[0].window)), models)
@@ -59,13 +62,13 @@ def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> l
     ]
 
 
-def _is_wanted(rate: PassRate, skill: str | None, model: str | None) -> bool:
+def _matches(rate: PassRate, skill: str | None, model: str | None) -> bool:
     if skill is not None and not fnmatchcase(rate.skill.lower(), skill.lower()):
         return False
     return model is None or model.lower() in (rate.model or "").lower()
 
 
 def _without_skill(rate: PassRate) -> dict[str, Any]:
-    """Its place says whose it is; a model's advice would be to use another."""
+    """The rate of one model, without the fields that the skill's own row has."""
     values = rate.to_dict()
     return {name: values[name] for name in values if name not in ("skill", "window", "advice")}

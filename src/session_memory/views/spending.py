@@ -1,31 +1,31 @@
-"""What a session's responses used and cost, handed out from its beginning to its end."""
+"""The usage and cost of a session, taken piece by piece from its start to its end."""
 
 import msgspec
 
 from session_memory.core.schema import Cost
 from session_memory.pricing import Amount
-from session_memory.pricing.amounts import Asked, charges
+from session_memory.pricing.amounts import UsageFilter, charges
 from session_memory.store import Store
 from session_memory.store.usage import BUCKETS
 
 AT_THE_END = 1 << 62
 
 
-class Spent(msgspec.Struct, frozen=True):
+class UsageCost(msgspec.Struct, frozen=True):
     cost: Cost
     amount: Amount
 
 
 class Spending:
-    """The usage that counts for one session; each record is handed out once."""
+    """The usage that counts for one session. Each record is returned once."""
 
     def __init__(self, store: Store, uid: str) -> None:
-        found = charges(store, ("seq",), Asked(uids=(uid,)))
+        found = charges(store, ("seq",), UsageFilter(uids=(uid,)))
         placed = ((AT_THE_END if c.key[0] is None else c.key[0], c) for c in found)
         self._left = sorted(placed, key=lambda one: one[0], reverse=True)
 
-    def until(self, seq: int | None) -> Spent | None:
-        """All before ``seq`` that was not handed out yet; None when nothing was used."""
+    def until(self, seq: int | None) -> UsageCost | None:
+        """The sum of all usage before ``seq`` that was not returned before; None without any."""
         figures, amount, number = [0] * len(BUCKETS), Amount(), 0
         while self._left and (seq is None or self._left[-1][0] < seq):
             charge = self._left.pop()[1]
@@ -35,4 +35,4 @@ class Spending:
         if not number:
             return None
         buckets = dict(zip(BUCKETS, figures, strict=True))
-        return Spent(Cost(**buckets), amount)
+        return UsageCost(Cost(**buckets), amount)

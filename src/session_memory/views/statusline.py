@@ -1,7 +1,7 @@
-"""One line about money for an agent's status bar.
+"""One line about cost for an agent's status bar.
 
-What the agent passes on stdin is only asked for its session id, its model and its own figure; any
-of it may be missing or wrong.
+The agent passes a record on stdin. Only its session id, model and cost are used; each may be
+missing or wrong.
 """
 
 from datetime import UTC, datetime, tzinfo
@@ -14,52 +14,55 @@ from session_memory.core.money import Limits
 from session_memory.core.time import MIN_MS
 from session_memory.derive.agents import statusline_flavor
 from session_memory.pricing import dollars, shown
-from session_memory.pricing.amounts import Asked, active_hours, charges
+from session_memory.pricing.amounts import UsageFilter, active_hours, charges
 from session_memory.pricing.sessions import Amount, tree_amounts
 from session_memory.store import Store
-from session_memory.views.budget import Budget, month_of, standings
-from session_memory.views.cost import Tally
+from session_memory.views.budget import Budget, month_of, periods
 from session_memory.views.cost_days import BLOCK_HOURS, HOUR_MS, block_starts, offsets
+from session_memory.views.cost_tally import CostTally
 
 LONGEST = 40
 MOST_DOLLARS = 1e9
 LOOK_BACK_MS = 14 * 24 * HOUR_MS
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What an agent says of itself, as far as it is asked for."""
+class AgentStatus(msgspec.Struct, frozen=True):
+    """The session id, model and cost that an agent reports."""
 
     session_id: str = ""
     model: str = ""
     microdollars: int | None = None
 
 
-def told_by(text: bytes) -> Told:
-    """What an agent wrote on stdin, in Claude Code's names; what is missing or odd is nothing."""
+def parse_status(text: bytes) -> AgentStatus:
+    """Parse the record that an agent wrote on stdin, in Claude Code's format.
+
+    Missing and invalid values stay empty.
+    """
     try:
-        said = msgspec.json.decode(text)
+        record = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return Told()
-    match said:
+        return AgentStatus()
+    match record:
         case {"session_id": str(session)}:
             pass
         case _:
             session = ""
-    match said:
+    match record:
         case {"model": {"display_name": str(model)}} | {"model": {"id": str(model)}}:
             pass
         case {"model": str(model)}:
             pass
         case _:
             model = ""
-    match said:
+    match record:
         case {"cost": {"total_cost_usd": float(cost) | int(cost)}} if 0 <= cost < MOST_DOLLARS:
-            return Told(session, model, round(cost * 1_000_000))
-    return Told(session, model)
+            return AgentStatus(session, model, round(cost * 1_000_000))
+    return AgentStatus(session, model)
 
 
 class Statusline(msgspec.Struct, frozen=True):
-    """``session`` is None while it is not collected; ``agent_says`` is the agent's own figure."""
+    """``session`` is None if it is not collected yet. ``agent_says`` is the agent's own figure."""
 
     model: str
     session: Amount | None
@@ -91,7 +94,7 @@ class Statusline(msgspec.Struct, frozen=True):
         if self.block is not None:
             minutes = self.block_left_ms // 60_000
             parts.append(f"block {shown(self.block)}, {minutes // 60}h{minutes % 60:02} left")
-        parts += [_limit(standing) for standing in self.budget.standings if standing.limit]
+        parts += [_limit(standing) for standing in self.budget.periods if standing.limit]
         return " | ".join(parts)
 
 
@@ -102,31 +105,31 @@ def _limit(standing: Any) -> str:
 
 def statusline(
     store: Store,
-    told: Told,
+    status: AgentStatus,
     limits: Limits,
     *,
     flavor: str | None = None,
     tz: tzinfo | None = None,
     now: datetime | None = None,
 ) -> Statusline:
-    """Read once since the month or the block began, whichever was first."""
+    """The status line. Usage is read once, from the start of the month or of the block."""
     now = now or datetime.now(UTC)
     at = int(now.timestamp() * 1000)
     with store.db.snapshot():
         start = _block_start(store, at)
         since = min(month_of(now, tz)[0], at if start is None else start)
-        found = charges(store, ("day", "hour"), Asked(since=since), clock=offsets(tz))
-        uid = f"{flavor or statusline_flavor()}:{told.session_id}"
-        session = _session(store, uid) if told.session_id else None
-    stand = list(standings(found, limits, tz, now))
+        found = charges(store, ("day", "hour"), UsageFilter(since=since), clock=offsets(tz))
+        uid = f"{flavor or statusline_flavor()}:{status.session_id}"
+        session = _session(store, uid) if status.session_id else None
+    stand = list(periods(found, limits, tz, now))
     block = None
     if start is not None:
         end = start + BLOCK_HOURS * HOUR_MS
-        block = Tally(c for c in found if start <= c.key[1] * HOUR_MS < end).amount
+        block = CostTally(c for c in found if start <= c.key[1] * HOUR_MS < end).amount
     return Statusline(
-        model=told.model,
+        model=status.model,
         session=session,
-        agent_says=told.microdollars,
+        agent_says=status.microdollars,
         today=stand[0].tally.amount,
         block=block,
         block_left_ms=0 if start is None else start + BLOCK_HOURS * HOUR_MS - at,
@@ -135,10 +138,10 @@ def statusline(
 
 
 def _block_start(store: Store, at: int) -> int | None:
-    """When the block of this moment began; None between blocks.
+    """The start of the current block; None between blocks.
 
-    A pause as long as a block ends every chain of them, so the last days tell, unless nobody
-    paused in them.
+    After a pause of five hours a new block starts anyway, so the last two weeks suffice. If they
+    have no such pause, all hours are read.
     """
     hours = active_hours(store, at - LOOK_BACK_MS)
     pauses = (

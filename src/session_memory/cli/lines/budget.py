@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.cli.lines.bars import bar, signs
-from session_memory.pricing.words import dollars, shown
+from session_memory.pricing.money_text import dollars, shown
 
 if TYPE_CHECKING:
-    from session_memory.views.budget import Budget, Standing
+    from session_memory.views.budget import Budget, BudgetPeriod
 
 COLUMNS = (
     Column("period"),
@@ -28,10 +28,10 @@ _WIDE = 20
 
 
 def budget_lines(found: "Budget", limit: int | None) -> Iterator[str]:
-    return table(COLUMNS, [_cells(standing) for standing in found.standings], limit)
+    return table(COLUMNS, [_cells(standing) for standing in found.periods], limit)
 
 
-def _cells(standing: "Standing") -> list[str | Cell]:
+def _cells(standing: "BudgetPeriod") -> list[str | Cell]:
     style = _STYLES.get(standing.state, {})
     drawn = bar(standing.spent, standing.limit or 0, _WIDE, signs())
     return [
@@ -46,7 +46,7 @@ def _cells(standing: "Standing") -> list[str | Cell]:
 
 def warnings(found: "Budget") -> Iterator[str]:
     """A sentence for each limit that is near or passed."""
-    for standing in found.standings:
+    for standing in found.periods:
         if standing.limit is None or standing.state not in ("near", "over"):
             continue
         # A limit written by hand may be less than a millionth of a dollar: no share of that.

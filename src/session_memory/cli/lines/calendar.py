@@ -8,7 +8,7 @@ from session_memory.cli.lines.bars import ChartSigns, heatmap, legend, spark
 from session_memory.views.figures import count
 
 if TYPE_CHECKING:
-    from session_memory.views.stats.values import Activity, Day
+    from session_memory.views.stats.sections import Activity, Day
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 LABEL = 4

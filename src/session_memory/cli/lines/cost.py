@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.cli.lines.bars import bar, room, signs, spark
 from session_memory.derive.agents import short_model
+from session_memory.pricing.money_text import shown
 from session_memory.pricing.sessions import Amount
-from session_memory.pricing.words import shown
 from session_memory.render.text import safe, width
 from session_memory.views.figures import count, local, plural
 

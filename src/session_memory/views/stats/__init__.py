@@ -1,6 +1,6 @@
-"""How work with agents goes, in figures; each defined in `docs/stats.md` and counted once.
+"""Statistics about the work with agents. `docs/stats.md` defines every figure.
 
-A report is of one moment: all its sections see the same state of the store.
+All sections of a report see the same state of the store.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,10 @@ from session_memory.views.stats.passes import Passes
 DEFAULT_LIMIT = 10
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What to count; ``None`` asks for nothing. ``flavor`` and ``repo`` are names or patterns
-    (``web*``), ``model`` matches anywhere. ``limit`` is of every list; 0 means all."""
+class StatsFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Selects what is counted; None means no limit. ``flavor`` and ``repo`` are names or patterns
+    (``web*``); ``model`` matches any part of a name. ``limit`` is the length of each list; 0 means
+    all."""
 
     flavor: str | None = None
     repo: str | None = None
@@ -34,60 +35,62 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = DEFAULT_LIMIT
 
 
-_SECTIONS: dict[str, Callable[[Passes, Wanted], Any]] = {
-    "summary": lambda passes, wanted: activity.summary(passes),
-    "activity": lambda passes, wanted: activity.activity(passes, zone_name(wanted.tz)),
-    "agents": lambda passes, wanted: activity.agents(passes, wanted.limit),
-    "repos": lambda passes, wanted: activity.repos(passes, wanted.limit),
-    "tools": lambda passes, wanted: work.tools(passes, wanted.limit),
-    "retries": lambda passes, wanted: work.retries(passes, wanted.limit),
-    "tests": lambda passes, wanted: work.tests(passes, wanted.limit),
-    "files": lambda passes, wanted: work.files(passes, wanted.limit),
-    "time": lambda passes, wanted: work.time(passes),
-    "models": lambda passes, wanted: tokens.models(passes, wanted.limit),
-    "cache": lambda passes, wanted: tokens.cache(passes),
-    "context": lambda passes, wanted: tokens.context(passes),
-    "sessions": lambda passes, wanted: work.longest(passes, wanted.limit),
+_SECTIONS: dict[str, Callable[[Passes, StatsFilter], Any]] = {
+    "summary": lambda passes, filters: activity.summary(passes),
+    "activity": lambda passes, filters: activity.activity(passes, zone_name(filters.tz)),
+    "agents": lambda passes, filters: activity.agents(passes, filters.limit),
+    "repos": lambda passes, filters: activity.repos(passes, filters.limit),
+    "tools": lambda passes, filters: work.tools(passes, filters.limit),
+    "retries": lambda passes, filters: work.retries(passes, filters.limit),
+    "tests": lambda passes, filters: work.tests(passes, filters.limit),
+    "files": lambda passes, filters: work.files(passes, filters.limit),
+    "time": lambda passes, filters: work.time(passes),
+    "models": lambda passes, filters: tokens.models(passes, filters.limit),
+    "cache": lambda passes, filters: tokens.cache(passes),
+    "context": lambda passes, filters: tokens.context(passes),
+    "sessions": lambda passes, filters: work.longest(passes, filters.limit),
 }
 SECTIONS = tuple(_SECTIONS)
 
 
-class Report(msgspec.Struct, frozen=True):
-    """``sections`` by name, in the order of ``SECTIONS``; ``stored`` counts all sessions there
-    are, whatever was asked for; ``names`` are short ones of the sessions in it."""
+class StatsReport(msgspec.Struct, frozen=True):
+    """``sections`` by name, in the order of ``SECTIONS``. ``stored`` is the number of all sessions
+    in the store. ``names`` are short names of the sessions in the report."""
 
     stored: int
-    wanted: Wanted
+    filters: StatsFilter
     sections: dict[str, Any]
     names: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        since, until = self.wanted.since, self.wanted.until
-        told = {
-            "flavor": self.wanted.flavor,
-            "repo": self.wanted.repo,
-            "model": self.wanted.model,
+        since, until = self.filters.since, self.filters.until
+        selection = {
+            "flavor": self.filters.flavor,
+            "repo": self.filters.repo,
+            "model": self.filters.model,
             "since": None if since is None else format_time(since),
             "until": None if until is None else format_time(until),
-            "tz": zone_name(self.wanted.tz),
+            "tz": zone_name(self.filters.tz),
         }
         built: dict[str, Any] = msgspec.to_builtins(self.sections)
-        return {"wanted": told, **built}
+        return {"wanted": selection, **built}
 
 
-def statistics(store: Store, wanted: Wanted, sections: Sequence[str] = SECTIONS) -> Report:
-    """The sections asked for."""
+def statistics(
+    store: Store, filters: StatsFilter, sections: Sequence[str] = SECTIONS
+) -> StatsReport:
+    """A report with the given sections."""
     ask = Statistics(store.db)
     with store.db.snapshot():
-        passes = Passes(ask, _scope(ask, wanted), wanted.tz)
-        found = {name: _SECTIONS[name](passes, wanted) for name in SECTIONS if name in sections}
+        passes = Passes(ask, _scope(ask, filters), filters.tz)
+        found = {name: _SECTIONS[name](passes, filters) for name in SECTIONS if name in sections}
         listed = found["sessions"].rows if "sessions" in found else []
         names = short_names(store, {row.session_uid for row in listed})
-        return Report(store.sessions.count(), wanted, found, names)
+        return StatsReport(store.sessions.count(), filters, found, names)
 
 
 def facets(store: Store) -> tuple[list[str], list[str], list[str]]:
-    """The flavors, repositories and models that can be asked for, sorted."""
+    """The flavors, repositories and models in the store, sorted."""
     flavors, repos, models = Statistics(store.db).facets()
     return sorted(flavors), sorted(repos), sorted(models)
 
@@ -96,20 +99,20 @@ def zone_name(tz: tzinfo | None) -> str:
     return "local" if tz is None else str(tz)
 
 
-def _scope(ask: Statistics, wanted: Wanted) -> Scope:
+def _scope(ask: Statistics, filters: StatsFilter) -> Scope:
     flavors, repos, models = ask.facets()
     return Scope(
-        flavors=_matching(flavors, wanted.flavor, is_like),
-        repos=_matching(repos, wanted.repo, is_like),
-        models=_matching(models, wanted.model, names_model),
-        since=wanted.since,
-        until=wanted.until,
+        flavors=_matching(flavors, filters.flavor, is_like),
+        repos=_matching(repos, filters.repo, is_like),
+        models=_matching(models, filters.model, names_model),
+        since=filters.since,
+        until=filters.until,
     )
 
 
 def _matching(
-    names: set[str], wanted: str | None, fits: Callable[[str, str], bool]
+    names: set[str], filters: str | None, fits: Callable[[str, str], bool]
 ) -> tuple[str, ...] | None:
-    if wanted is None:
+    if filters is None:
         return None
-    return tuple(sorted(name for name in names if fits(name, wanted)))
+    return tuple(sorted(name for name in names if fits(name, filters)))

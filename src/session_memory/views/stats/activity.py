@@ -1,9 +1,9 @@
-"""When work was done and by whom: the summary, days and hours, agents and repositories."""
+"""The sections summary, activity, agents and repos."""
 
 from session_memory.store.database import Row
 from session_memory.store.usage import BUCKETS
 from session_memory.views.stats.passes import Passes, grouped, total
-from session_memory.views.stats.values import Activity, Day, Group, Rows, Summary, first, rate
+from session_memory.views.stats.sections import Activity, Day, Group, Rows, Summary, first, rate
 
 PULSE = 10
 _TOKENS = 5  # flavor, repo, model, responses, sessions, then the buckets
@@ -121,6 +121,6 @@ def _tokens(used: list[Row]) -> dict[str, int]:
 
 
 def hit_rate(tokens: dict[str, int]) -> float | None:
-    """How much of what was sent to a model was read from its cache."""
+    """The share of the sent tokens that were read from the cache."""
     read = tokens["cache_read_tokens"]
     return rate(read, read + tokens["input_tokens"] + tokens["cache_write_tokens"])

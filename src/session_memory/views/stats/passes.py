@@ -1,4 +1,4 @@
-"""The passes over the store that sections share: each is made when first asked for, and once."""
+"""The database queries that sections share. Each runs once, when it is first needed."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ class Passes:
         return self.ask.used(self.scope)
 
     def moment(self, quarter: int) -> datetime:
-        """What the clock of the report shows in a quarter of an hour."""
+        """The local time of a quarter of an hour, in the report's time zone."""
         found = self._moments.get(quarter)
         if found is None:
             found = self._moments[quarter] = self._clock(quarter * QUARTER_MS)
@@ -51,7 +51,7 @@ class Passes:
         return self.moment(quarter).date().isoformat()
 
     def by_day(self, rows: Iterable[Row], place: int) -> dict[str, Sums]:
-        """The figures behind column ``place``, a quarter, summed for each day, earliest first."""
+        """The columns after ``place``, which is a quarter, summed for each day, earliest first."""
         dated = (row for row in rows if row[place] is not None)
         return dict(sorted(summed(dated, lambda row: self.day(row[place]), place + 1).items()))
 

@@ -1,4 +1,4 @@
-"""What models were sent and gave back: models, their caches, and how contexts grow."""
+"""The sections models, cache and context."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from session_memory.store.statistics_sql import DROPS, PEAKS, STEPS
 from session_memory.store.usage import BUCKETS
 from session_memory.views.stats.activity import hit_rate
 from session_memory.views.stats.passes import Passes, summed, total
-from session_memory.views.stats.values import (
+from session_memory.views.stats.sections import (
     Band,
     Cache,
     CacheDay,
-    Context,
-    Model,
+    ContextStats,
+    ModelStats,
     Rows,
     Spread,
     first,
@@ -20,14 +20,14 @@ from session_memory.views.stats.values import (
 )
 
 
-def models(passes: Passes, limit: int) -> Rows[Model]:
+def models(passes: Passes, limit: int) -> Rows[ModelStats]:
     rows = []
     for name, (responses, sessions, *figures) in summed(
         passes.used, lambda r: str(r[2]), 3
     ).items():
         tokens = dict(zip(BUCKETS, figures, strict=True))
         rows.append(
-            Model(
+            ModelStats(
                 model=name,
                 sessions=sessions,
                 responses=responses,
@@ -50,7 +50,7 @@ def cache(passes: Passes) -> Cache:
     return Cache(read, written, uncached, read + written + uncached, hit_rate(tokens), days)
 
 
-def context(passes: Passes) -> Context:
+def context(passes: Passes) -> ContextStats:
     spread = {place: _spread(figures) for place, *figures in passes.ask.contexts(passes.scope)}
     bands = [
         Band(start, last, spread[place])
@@ -58,7 +58,7 @@ def context(passes: Passes) -> Context:
         if place in spread
     ]
     drops = spread[DROPS].count if DROPS in spread else 0
-    return Context(bands, spread.get(PEAKS), spread.get(STEPS), drops)
+    return ContextStats(bands, spread.get(PEAKS), spread.get(STEPS), drops)
 
 
 def _spread(figures: Sequence[int]) -> Spread:

@@ -1,10 +1,10 @@
-"""What was done and how it went: tools, retries, tests, files, waiting, the longest sessions."""
+"""The sections tools, retries, tests, files, time and sessions."""
 
 from session_memory.core.time import format_time
 from session_memory.store.statistics_parts import CAP_MS
 from session_memory.views.stats.passes import Passes, grouped, total
-from session_memory.views.stats.values import (
-    File,
+from session_memory.views.stats.sections import (
+    FileStats,
     Longest,
     RepoTests,
     Retried,
@@ -12,8 +12,8 @@ from session_memory.views.stats.values import (
     Rows,
     SuiteDay,
     SuiteRuns,
-    Time,
-    Tool,
+    TimeStats,
+    ToolStats,
     Wait,
     first,
     rate,
@@ -22,10 +22,10 @@ from session_memory.views.stats.values import (
 _RETRIES = 10  # its column in the pulse
 
 
-def tools(passes: Passes, limit: int) -> Rows[Tool]:
+def tools(passes: Passes, limit: int) -> Rows[ToolStats]:
     spent = {tool: figures for tool, *figures in passes.ask.durations(passes.scope)}
     rows = [
-        Tool(
+        ToolStats(
             tool,
             calls,
             results,
@@ -63,16 +63,16 @@ def tests(passes: Passes, limit: int) -> SuiteRuns:
     )
 
 
-def files(passes: Passes, limit: int) -> Rows[File]:
+def files(passes: Passes, limit: int) -> Rows[FileStats]:
     found = passes.ask.files(passes.scope, limit)
     rows = [
-        File(repo, path, edits, failed, sessions, None if last is None else format_time(last))
+        FileStats(repo, path, edits, failed, sessions, None if last is None else format_time(last))
         for repo, path, edits, failed, sessions, last, _ in found
     ]
     return Rows(found[0][6] if found else 0, rows)
 
 
-def time(passes: Passes) -> Time:
+def time(passes: Passes) -> TimeStats:
     by_who = {who: total(rows, 3, 3) for who, rows in grouped(passes.waits, 2).items()}
     whole = sum(ms for _, ms, _ in by_who.values())
     away = sum(beyond for _, _, beyond in by_who.values())
@@ -82,7 +82,7 @@ def time(passes: Passes) -> Time:
             by_who.get(who, [0, 0, 0]) for who in ("person", "model", "tools", "other")
         )
     )
-    return Time(CAP_MS, whole, away, person, model, tools, other)
+    return TimeStats(CAP_MS, whole, away, person, model, tools, other)
 
 
 def longest(passes: Passes, limit: int) -> Rows[Longest]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from session_memory.memory import Memory
-    from session_memory.views.cost import CostReport, CostRow, PriceRows
+    from session_memory.views.cost import CostReport, CostRow
     from session_memory.views.cost_audit import CostAudit
+    from session_memory.views.cost_prices import PriceRows
 
 GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session")
 # How many rows are shown without --limit.

@@ -45,12 +45,12 @@ def command(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
 
 
 def _print(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
-    from session_memory.views.statusline import statusline, told_by
+    from session_memory.views.statusline import parse_status, statusline
 
-    told = told_by(b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_BYTES))
+    status = parse_status(b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_BYTES))
     config = settings.configuration()
     with settings.opened(config) as store:
-        found = statusline(store, told, config.budget, flavor=flavor, tz=tz)
+        found = statusline(store, status, config.budget, flavor=flavor, tz=tz)
     print_json(found.to_dict()) if settings.as_json else click.echo(safe(found.text))
 
 

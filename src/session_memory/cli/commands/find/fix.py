@@ -18,7 +18,7 @@ from session_memory.cli.lines.lessons import print_learned, remark_unread
 from session_memory.render.text import cut, safe
 
 if TYPE_CHECKING:
-    from session_memory.views.fixes import Remedies, Remedy, Step
+    from session_memory.views.fixes import FixStep, Remedies, Remedy
 
 MOST_TEXT = 4 << 20
 WIDE = 100
@@ -105,7 +105,7 @@ def _remedy(remedy: "Remedy", columns: int, now: int, *, is_same: bool) -> Itera
         yield cut(f"  then this succeeded: {safe(remedy.again)}", columns)
 
 
-def _step(step: "Step", columns: int) -> Iterator[str]:
+def _step(step: "FixStep", columns: int) -> Iterator[str]:
     from session_memory.cli.lines.diff import diff_lines
 
     if step.lines:

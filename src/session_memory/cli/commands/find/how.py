@@ -16,7 +16,7 @@ from session_memory.cli.lines.lessons import print_learned, remark_unread
 from session_memory.render.text import cut, safe
 
 if TYPE_CHECKING:
-    from session_memory.views.how import Did
+    from session_memory.views.how import TaskSession
 
 WIDE = 100
 _COLORS = {"success": "green", "fail": "red", "abandoned": "yellow"}
@@ -60,7 +60,7 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
         remark(settings, "No session matches this task.")
 
 
-def _lines(did: "Did", columns: int, now: int) -> Iterator[str]:
+def _lines(did: "TaskSession", columns: int, now: int) -> Iterator[str]:
     from session_memory.pricing import shown
     from session_memory.views.figures import age
 

@@ -16,7 +16,7 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
 
 if TYPE_CHECKING:
-    from session_memory.views.stats import Report
+    from session_memory.views.stats import StatsReport
 
 # Repeated here, because completing a word must not load the views.
 SECTIONS = (
@@ -75,7 +75,7 @@ def command(
         _show(settings, report)
 
 
-def _show(settings: Settings, report: "Report") -> None:
+def _show(settings: Settings, report: "StatsReport") -> None:
     from session_memory.cli.lines.bars import signs
     from session_memory.cli.lines.stats import report_lines
 

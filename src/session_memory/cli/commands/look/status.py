@@ -61,7 +61,7 @@ def _overview(settings: Settings) -> "Overview":
 
 def _lines(found: "Overview", place: str) -> Iterator[str]:
     from session_memory.core.time import now_ms
-    from session_memory.pricing.words import dollars
+    from session_memory.pricing.money_text import dollars
     from session_memory.views.figures import age, plural
     from session_memory.views.retention import expiry_lines
 

@@ -22,8 +22,8 @@ from session_memory.cli.lines.sync_summary import wrapped
 from session_memory.views.figures import count, plural
 
 if TYPE_CHECKING:
-    from session_memory.views.stats import Report
-    from session_memory.views.stats.values import Summary
+    from session_memory.views.stats import StatsReport
+    from session_memory.views.stats.sections import Summary
 
 TITLES = {
     "summary": "",
@@ -42,7 +42,7 @@ TITLES = {
 }
 
 
-def report_lines(report: "Report", limit: Limit, using: ChartSigns) -> Iterator[str]:
+def report_lines(report: "StatsReport", limit: Limit, using: ChartSigns) -> Iterator[str]:
     """Each section that has anything to say, under its title."""
     is_first = True
     for name, section in report.sections.items():

@@ -11,7 +11,7 @@ from session_memory.cli.lines.charts import plain
 from session_memory.views.figures import count, duration
 
 if TYPE_CHECKING:
-    from session_memory.views.stats.values import Rows, Spread
+    from session_memory.views.stats.sections import Rows, Spread
 
 Limit = int | None
 

@@ -13,8 +13,8 @@ from session_memory.views.figures import count, duration, plural
 from session_memory.views.zones import clock
 
 if TYPE_CHECKING:
-    from session_memory.views.stats import Report
-    from session_memory.views.stats.values import Group, Rows
+    from session_memory.views.stats import StatsReport
+    from session_memory.views.stats.sections import Group, Rows
 
 
 def groups_lines(title: str) -> Callable[["Rows[Group]", Limit, ChartSigns], Iterator[str]]:
@@ -192,9 +192,9 @@ def time_lines(time: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
 
 
 def sessions_lines(
-    longest: Any, report: "Report", limit: Limit, using: ChartSigns
+    longest: Any, report: "StatsReport", limit: Limit, using: ChartSigns
 ) -> Iterator[str]:
-    read = clock(report.wanted.tz)
+    read = clock(report.filters.tz)
     columns = (
         Column("session"),
         Column("time", right=True),

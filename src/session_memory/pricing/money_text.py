@@ -1,4 +1,4 @@
-"""Money as people read it."""
+"""Amounts of money as text."""
 
 from session_memory.pricing.sessions import Amount
 
@@ -8,20 +8,20 @@ _FINE = 100_000
 
 
 def shown(amount: Amount) -> str:
-    """``$1.23``, ``$0.0042``, ``unpriced``, ``$1.23 + unpriced``; nothing at all is a dash."""
+    """``$1.23``, ``$0.0042``, ``unpriced`` or ``$1.23 + unpriced``; ``-`` without any usage."""
     if not amount.unpriced_tokens:
         return dollars(amount.microdollars) if amount.microdollars else "-"
     return f"{dollars(amount.microdollars)} + {UNPRICED}" if amount.microdollars else UNPRICED
 
 
 def dollars(microdollars: int) -> str:
-    """``$1,234.50``; below ten cents with four digits, below a hundredth of one with six."""
+    """``$1,234.50``; below $0.10 with four decimals, below $0.0001 with six."""
     sign, size = ("-" if microdollars < 0 else ""), abs(microdollars)
     if size == 0:
         return "$0.00"
     digits = 2 if size >= _FINE else 4 if size >= 100 else 6
     unit = 10 ** (6 - digits)
-    # Rounded as integers: a float would round 1.005 down.
+    # Integer rounding, because a float would round 1.005 down.
     rounded = (size + unit // 2) // unit
     whole, rest = divmod(rounded, 10**digits)
     return f"{sign}${whole:,}.{rest:0{digits}}"

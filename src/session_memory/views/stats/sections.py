@@ -1,6 +1,6 @@
-"""The values of a statistics report: frozen, JSON-ready, every word defined in `docs/stats.md`.
+"""The sections of a statistics report as JSON-ready values. `docs/stats.md` defines each field.
 
-A rate is a number from 0 to 1, or ``None`` where there was nothing to divide by.
+A rate is a number from 0 to 1, or None if there was nothing to divide by.
 """
 
 from typing import Generic, TypeVar
@@ -15,7 +15,7 @@ def rate(part: int, whole: int) -> float | None:
 
 
 class Rows(msgspec.Struct, Generic[T], frozen=True):
-    """The first of a list; ``total`` counts all of it."""
+    """The first rows of a list; ``total`` is the number of all rows."""
 
     total: int
     rows: list[T]
@@ -26,8 +26,7 @@ def first(rows: list[T], limit: int) -> Rows[T]:
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything at a glance. ``undated`` events have no time: that of their session's start
-    counts."""
+    """``undated`` events have no time of their own; the start of their session counts."""
 
     sessions: int
     subagents: int
@@ -53,7 +52,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Day(msgspec.Struct, frozen=True):
-    """Sessions count on the day they started, everything else on its own."""
+    """One day. A session counts on the day it started, everything else on its own day."""
 
     day: str
     sessions: int
@@ -65,7 +64,7 @@ class Day(msgspec.Struct, frozen=True):
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """``weekdays`` are events by weekday, Monday first, and hour of the day."""
+    """``weekdays`` has the number of events by weekday (Monday first) and hour."""
 
     tz: str
     days: list[Day]
@@ -73,7 +72,7 @@ class Activity(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """What one agent did, or what was done in one repository."""
+    """The figures of one agent or of one repository."""
 
     name: str | None
     sessions: int
@@ -95,8 +94,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     tools_ms: int
 
 
-class Tool(msgspec.Struct, frozen=True):
-    """``error_rate`` is failed of results; durations are those of results that have one."""
+class ToolStats(msgspec.Struct, frozen=True):
+    """``error_rate`` is failed results of all results. Durations are of the ``measured`` ones."""
 
     tool: str | None
     calls: int
@@ -116,7 +115,7 @@ class Retried(msgspec.Struct, frozen=True):
 
 
 class Retries(msgspec.Struct, frozen=True):
-    """``calls`` were tried again by the model, ``api`` requests by the agent itself."""
+    """``calls`` were repeated by the model, ``api`` requests by the agent itself."""
 
     retries: int
     calls: int
@@ -125,7 +124,7 @@ class Retries(msgspec.Struct, frozen=True):
     tools: Rows[Retried]
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
+class ModelStats(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     sessions: int
     responses: int
@@ -147,7 +146,7 @@ class CacheDay(msgspec.Struct, frozen=True):
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """``sent_tokens`` is all that was sent: read from the cache, written to it, and uncached."""
+    """``sent_tokens`` is the sum of cache reads, cache writes and uncached tokens."""
 
     read_tokens: int
     write_tokens: int
@@ -158,7 +157,7 @@ class Cache(msgspec.Struct, frozen=True):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How amounts are spread; percentiles are amounts that occurred (nearest rank)."""
+    """A distribution. Percentiles are values that occurred (nearest rank)."""
 
     count: int
     median: int
@@ -167,15 +166,16 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Band(msgspec.Struct, frozen=True):
-    """Contexts of the responses ``first`` to ``last`` of their sessions; no ``last``: and on."""
+    """Context sizes of the responses number ``first`` to ``last`` of their sessions; a ``last`` of
+    None means all later ones."""
 
     first: int
     last: int | None
     contexts: Spread
 
 
-class Context(msgspec.Struct, frozen=True):
-    """``peaks`` has one amount for each session, ``growth`` one for each response that grew."""
+class ContextStats(msgspec.Struct, frozen=True):
+    """``peaks`` is over sessions, ``growth`` over responses whose context grew."""
 
     bands: list[Band]
     peaks: Spread | None
@@ -184,7 +184,7 @@ class Context(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """``ms`` is counted up to the cap of each wait, ``away_ms`` is what was beyond it."""
+    """``ms`` counts each wait up to the cap, ``away_ms`` the time beyond it."""
 
     waits: int
     ms: int
@@ -192,8 +192,8 @@ class Wait(msgspec.Struct, frozen=True):
     share: float | None
 
 
-class Time(msgspec.Struct, frozen=True):
-    """``share`` is of the time of all four together, without what was beyond the cap."""
+class TimeStats(msgspec.Struct, frozen=True):
+    """Waiting time by cause. ``share`` is of the sum of all four, without time beyond the cap."""
 
     cap_ms: int
     ms: int
@@ -230,7 +230,7 @@ class SuiteRuns(msgspec.Struct, frozen=True):
     days: list[SuiteDay]
 
 
-class File(msgspec.Struct, frozen=True):
+class FileStats(msgspec.Struct, frozen=True):
     repo: str | None
     path: str
     edits: int
