@@ -1,6 +1,6 @@
-"""Secrets in text: found by a set of rules, masked wherever text leaves the store.
+"""Find secrets in text and mask them. Nothing here reads or writes files.
 
-``mask`` and ``secrets`` are all that most callers need; nothing here reads or writes anything.
+Most callers need only ``mask`` and ``secrets``.
 """
 
 from session_memory.redact.detection import KINDS, Secret

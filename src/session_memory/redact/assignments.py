@@ -1,8 +1,8 @@
-"""Secrets that only the name they are given to betrays: ``password = "…"``, ``api_key: …``.
+"""Secrets that are recognized by the name they are assigned to: ``password = "…"``, ``api_key: …``.
 
-Names come in every style and values in every quoting, escaped or not. Code is full of such names
-without a secret, so a value must look like one: random, no placeholder, no name of something else.
-A quoted name needs a quoted value: anything else is no secret in JSON, and must stay as it is.
+Names and values occur in many styles and quotings, escaped or not. Code often has such names
+without a secret, so the value must look like one: random, not a placeholder, not the name of
+something. A quoted name needs a quoted value, because in JSON any other value is not a secret.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
 
-# Looked for in lower-case text.
+# Searched for in the lower-case text.
 WORDS = (
     "passw",
     "passphrase",
@@ -36,9 +36,9 @@ _QUOTED = re.compile(r"[^\x00-\x20\x7f\"'`\\]{6,200}+(?=\\{0,7}[\"'`])", re.ASCI
 _BARE = re.compile(r"[^\x00-\x20\x7f\"'`\\<>,;(){}\[\]|&]{6,200}+(?![(\[])", re.ASCII)
 _ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-fA-F]{4})", re.ASCII)
 
-# After these a blank is as good as a sign.
-_TAKES_THE_NEXT = re.compile(r"--|aws_secret_access_key", re.ASCII)
-# Names with such a word in them that hold no secret.
+# After these names a blank may separate the value.
+_VALUE_AFTER_BLANK = re.compile(r"--|aws_secret_access_key", re.ASCII)
+# Names that contain one of the words but hold no secret.
 _HARMLESS = re.compile(
     r"tokeni[sz]|tokens\b|token_?(?:count|type|usage|limit|budget|index|name|len|url|id|expir|class)"
     r"|(?:max|min|num|total|next|page|csrf|xsrf|pad|eos|bos|sep|cls|unk|mask|continuation|sync)_?token"
@@ -70,7 +70,7 @@ _TURNS = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])", re
 _SYMBOLS = re.compile(r"[^\w\s.:/-]", re.ASCII)
 
 
-# Secrets of these have no mark of their own; together with the name their shape tells.
+# Secrets of these issuers have no prefix. The name and the shape together identify them.
 _ISSUERS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (kind, re.compile(name, re.ASCII), re.compile(shape, re.ASCII))
     for kind, name, shape in (
@@ -101,28 +101,30 @@ class AssignedSecret(NamedTuple):
 
 
 def assigned_secret(text: str, lowered: str, place: int, word: str) -> AssignedSecret | None:
-    """The secret that the name around ``word`` at ``place`` is given, if it is given one."""
+    """The secret assigned to the name that contains ``word`` at ``place``, or None."""
     rest = _REST.match(text, place + len(word))
     if rest is None or (rest["close"] and not rest["open"]):
         return None
     value = (_QUOTED if rest["open"] else _BARE).match(text, rest.end())
     if value is None:
         return None
-    first = _first_of_name(lowered, place)
+    first = _name_start(lowered, place)
     name = lowered[first : rest.end("tail")]
-    if rest["blank"] is not None and not _TAKES_THE_NEXT.match(name):
+    if rest["blank"] is not None and not _VALUE_AFTER_BLANK.match(name):
         return None
-    shouted = text[place : place + len(word)].isupper()
-    kind = _kind(name, word, shouted)
-    literal = shouted and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
+    is_upper = text[place : place + len(word)].isupper()
+    kind = _kind(name, word, is_upper)
+    literal = is_upper and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
     if kind is None or not _looks_secret(kind, name, value[0], literal):
         return None
     return AssignedSecret(_issuer(name, value[0]) or kind, *value.span())
 
 
 def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]) -> bool:
-    """Whether the value stands for itself: quoted, an argument of a shell, a part of a connection
-    string, an element of XML. Elsewhere it may as well be the name of a variable."""
+    """Whether the value is a literal: quoted, a shell argument, in a connection string or in XML.
+
+    Any other value may be the name of a variable.
+    """
     if rest["open"] or rest["blank"]:
         return True
     before, after = text[first - 1 : first], text[value.end() : value.end() + 2]
@@ -140,8 +142,8 @@ def _issuer(name: str, value: str) -> str | None:
     return next(named, None)
 
 
-def _first_of_name(lowered: str, place: int) -> int:
-    """Where the name with the word in it begins; the escape before a name is none of it."""
+def _name_start(lowered: str, place: int) -> int:
+    """The start of the name that contains the word. An escape before it is not part of it."""
     start = max(place - _LONGEST_NAME, 0)
     before = _NAME_START.search(lowered, start, place)
     first = place if before is None else before.start()
@@ -151,7 +153,7 @@ def _first_of_name(lowered: str, place: int) -> int:
     return first
 
 
-def _kind(name: str, word: str, shouted: bool) -> str | None:
+def _kind(name: str, word: str, is_upper: bool) -> str | None:
     if _HARMLESS.search(name):
         return None
     if word in ("passw", "passphrase", "pwd", "_pass"):
@@ -160,7 +162,7 @@ def _kind(name: str, word: str, shouted: bool) -> str | None:
         return "token"
     if word == "secret":
         return "secret"
-    return "api-key" if word != "_key" or shouted or _SECRET_KEYS.search(name) else None
+    return "api-key" if word != "_key" or is_upper or _SECRET_KEYS.search(name) else None
 
 
 def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
@@ -176,7 +178,7 @@ def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
 
 
 def is_password(value: str, literal: bool) -> bool:
-    """People choose passwords: they need not be random, but must not be a name of something."""
+    """Whether a value may be a password: not necessarily random, but not a name of something."""
     lowered = value.lower()
     if "passw" in lowered or "secret" in lowered or "token" in lowered or entropy(value) < 2.0:
         return False
@@ -184,7 +186,7 @@ def is_password(value: str, literal: bool) -> bool:
     if not _LETTERS.search(value):
         return digits >= 6 and literal or digits >= 4 and symbols > 0
     if _IDENTIFIER.fullmatch(value) and not (digits and literal) and digits < 3:
-        # Letters alone are a word, a type or a variable, unless someone quoted a long run of them.
+        # Letters alone are a word, a type or a variable, except for a long quoted random run.
         return literal and len(value) >= 16 and value.isalpha() and entropy(value) >= 3.5
     return digits + symbols > 0
 
@@ -195,6 +197,6 @@ def _is_random(value: str, literal: bool) -> bool:
         return False
     if entropy(value) < (3.0 if len(value) < 20 else 3.3):
         return False
-    # some_name_2 and someName2 are names; a1B2c3 is none.
+    # some_name_2 and someName2 are names. a1B2c3 is not.
     is_name = _IDENTIFIER.fullmatch(value) and digits < (2 if literal else 3)
     return not is_name or len(_TURNS.findall(value)) >= len(value) * 0.4

@@ -1,7 +1,7 @@
 """Find the secrets in a text: apply each rule where its words occur, and merge the results.
 
-Text is looked at as bytes, one character each: places are then the same in a text and in the bytes
-of it, and one set of rules serves both.
+Rules work on texts whose characters are bytes (latin-1). So positions are the same in a text and in
+its bytes, and one set of rules serves both.
 """
 
 import re
@@ -19,19 +19,21 @@ from session_memory.redact.scan import Scan, scanner
 
 MASK = "[redacted"
 _PASSWORDS = frozenset({"url-password", "command-line-password", "netrc-password"})
-_WORDS_FOR_IT = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "token"})
+_PASSWORD_WORDS = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "token"})
 _DATABASES = re.compile(
     r"(?:postgres(?:ql)?|mysql|mariadb|mongodb|redis|rediss|amqps?|mssql|oracle|clickhouse|cockroachdb"
     r"|snowflake)(?:\+\w{1,20})?\Z",
     re.ASCII | re.IGNORECASE,
 )
-# What may not be taken for the first letter of a secret: with it an escape would lose its end.
+# After a backslash, these characters end an escape, so they cannot start a secret.
 _ESCAPED = frozenset("nrtbfu\"'\\/")
 
 
 class Secret(msgspec.Struct, frozen=True, order=True):
-    """Where a secret stands: characters of a text, or bytes. ``genuine`` says whether its checksum
-    is right, where its format has one."""
+    """The range of a secret, in characters of a text or in bytes.
+
+    ``genuine`` says whether its checksum is right. None if its format has no checksum.
+    """
 
     start: int
     end: int
@@ -48,8 +50,8 @@ class _Hit(msgspec.Struct, frozen=True):
 
 
 def _words(*, in_run: bool, any_case: bool) -> set[str]:
-    chosen = [rule for rule in RULES if (rule.in_run, rule.any_case) == (in_run, any_case)]
-    return {word for rule in chosen for word in rule.words}
+    rules = [rule for rule in RULES if (rule.in_run, rule.any_case) == (in_run, any_case)]
+    return {word for rule in rules for word in rule.words}
 
 
 _ANYWHERE = _words(in_run=False, any_case=False)
@@ -59,7 +61,7 @@ _ANY_CASE = tuple(sorted(_words(in_run=False, any_case=True) | set(WORDS)))
 _NUMBERED = (*_IN_RUN, *_EXACT, *_ANY_CASE)
 _KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "private-key")
 _KEY_WORD = RULES[_KEY_RANK].words[0]
-# The names a value is given are looked at last: the value's own marks say more.
+# Rules about assigned names have the lowest rank, because a token's own format says more.
 _LAST = len(RULES)
 KINDS = tuple(
     dict.fromkeys((*(rule.kind for rule in RULES), "database-url-password", *NAMED_KINDS))
@@ -83,7 +85,7 @@ def _scan() -> Scan:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """The secrets of a text whose characters are bytes, in order, none overlapping another."""
+    """The secrets of a text whose characters are bytes, in order, without overlaps."""
     hits = list(_hits(text))
     if not hits:
         return []
@@ -98,7 +100,7 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _union(one: _Hit, other: _Hit) -> _Hit:
-    """Both, under the name of the rule that knows better."""
+    """The union of both ranges, with the kind of the better rule."""
     better = min(one, other, key=lambda hit: hit.rank)
     return _Hit(
         min(one.start, other.start),
@@ -145,7 +147,7 @@ def _applied(rule: Rule, rank: int, text: str, place: int) -> _Hit | None:
         return None
     kind = rule.kind
     if kind in _PASSWORDS:
-        if value.lower() in _WORDS_FOR_IT or value.isdigit():
+        if value.lower() in _PASSWORD_WORDS or value.isdigit():
             return None
         if kind != "url-password" and not is_password(value, literal=True):
             return None
@@ -163,7 +165,7 @@ def _applied(rule: Rule, rank: int, text: str, place: int) -> _Hit | None:
 def _bounded(
     text: str, rank: int, value: AssignedSecret, genuine: bool | None = None
 ) -> _Hit | None:
-    """A hit with whole characters in it; none where it would tear an escape apart."""
+    """The hit extended to whole characters, or None if it would start inside an escape."""
     start, end = value.start, value.end
     if start and text[start - 1] == "\\" and text[start] in _ESCAPED:
         return None

@@ -1,7 +1,7 @@
-"""Texts with their secrets masked. A mask says what kind of secret it hides, and no more.
+"""Mask the secrets in texts. A mask names only the kind of the secret.
 
-Masking a second time changes nothing, text without a secret is given back as it is, and a line of
-JSON stays one: no quote and no escape is ever part of what is replaced.
+Masking twice gives the same result, and text without a secret is returned unchanged. A line of JSON
+stays valid, because quotes and escapes are never replaced.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,16 +10,16 @@ from typing import overload
 
 from session_memory.redact.detection import MASK, Secret, find_secrets
 
-# A mask may free what stood pressed against the secret; so few rounds always were enough.
+# Replacing a secret may uncover another one beside it. This many rounds were always enough.
 _MOST_ROUNDS = 8
 _MOST_NUMBERED = 100_000
 
 Replacement = Callable[[str, str], str]
-"""What stands in for a secret of some kind."""
+"""``(kind, secret)`` → the text that replaces the secret."""
 
 
 def secrets(text: str | bytes) -> Iterator[Secret]:
-    """Where the secrets of ``text`` are, in order: characters of a text, bytes of bytes."""
+    """The secrets of ``text`` in order. Positions count characters of a str, bytes of bytes."""
     if isinstance(text, bytes):
         yield from find_secrets(text.decode("latin-1"))
     elif text.isascii():
@@ -49,14 +49,14 @@ def mask(text: str | bytes) -> str | bytes:
 
 
 def hide(data: bytes) -> bytes:
-    """``data`` with every secret masked by as many bytes as it had: all places stay as they are."""
+    """``data`` with every secret replaced by a mask of the same length, so offsets stay valid."""
     plain = data.decode("latin-1")
-    masked = _until_none(plain, _as_long)
+    masked = _mask_all(plain, _as_long)
     return data if masked is plain else masked.encode("latin-1")
 
 
 def hide_lines(data: bytes) -> bytes:
-    """The same, line by line: what a line becomes does not depend on the lines around it."""
+    """Like `hide`, but the mask of a line never depends on the other lines."""
     hidden = hide(data)
     if hidden == data or hidden.count(b"\n") == data.count(b"\n"):
         return hidden
@@ -64,8 +64,10 @@ def hide_lines(data: bytes) -> bytes:
 
 
 class Masker:
-    """Masks the texts of one export; equal secrets get the same number, so that a reader can tell
-    them apart. The numbers count first appearances: nothing of a secret is in them."""
+    """Masks the texts of one export. Equal secrets get the same number.
+
+    Numbers are given in order of first appearance, so they reveal nothing about a secret.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
@@ -80,7 +82,7 @@ class Masker:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many secrets of each kind were masked, repeated ones included."""
+        """Kind → how many secrets were masked, counting repeated ones."""
         return dict(sorted(self._counts.items()))
 
     def _numbered(self, kind: str, secret: str) -> str:
@@ -107,18 +109,18 @@ def _as_long(kind: str, secret: str) -> str:
 def _replaced(text: str | bytes, replacement: Replacement) -> str | bytes:
     if isinstance(text, bytes):
         plain = text.decode("latin-1")
-        masked = _until_none(plain, replacement)
+        masked = _mask_all(plain, replacement)
         return text if masked is plain else masked.encode("latin-1")
     if text.isascii():
-        return _until_none(text, replacement)
+        return _mask_all(text, replacement)
     plain = text.encode("utf-8", "surrogatepass").decode("latin-1")
-    masked = _until_none(plain, replacement)
+    masked = _mask_all(plain, replacement)
     if masked is plain:
         return text
     return masked.encode("latin-1").decode("utf-8", "surrogatepass")
 
 
-def _until_none(text: str, replacement: Replacement) -> str:
+def _mask_all(text: str, replacement: Replacement) -> str:
     for _ in range(_MOST_ROUNDS):
         spans = find_secrets(text)
         if not spans:

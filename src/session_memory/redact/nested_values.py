@@ -1,7 +1,7 @@
-"""Values of many texts with their secrets masked: what a program is told, a digest, an export.
+"""Mask the secrets in nested values: structs, dicts and lists of texts.
 
-A text that was cut may end in half a secret, which no rule knows: of a text that ends in an
-ellipsis the last word goes, unless it is short.
+A shortened text may end in half a secret, which no rule matches. So if a text ends in an ellipsis,
+its last word is removed, unless that is short.
 """
 
 import re
@@ -15,8 +15,8 @@ from session_memory.redact.masking import mask
 Mask = Callable[[str], str]
 DEEPEST = 60
 _CUT_WORD = re.compile(r"[^\s…]{12,}…\Z")
-# Names of things we made ourselves, by which others are found.
-_NAMES = frozenset(
+# Fields with ids and times that we created. They stay, because other records refer to them.
+_UNMASKED_FIELDS = frozenset(
     [
         "session_uid",
         "session_uids",
@@ -38,7 +38,7 @@ _NAMES = frozenset(
 
 
 def mask_cut(text: str, mask: Mask = mask) -> str:
-    """``text``, which may have been cut, without the secrets in it."""
+    """``text`` with its secrets masked, also if it was cut in the middle of one."""
     text = mask(text)
     return _CUT_WORD.sub("…", text) if text.endswith("…") else text
 
@@ -48,13 +48,16 @@ def is_lines(values: Any) -> bool:
 
 
 def mask_lines(lines: Sequence[str], mask: Mask = mask) -> list[str]:
-    """Texts that may be lines of one: a key is only known by all of its lines, and fewer remain."""
+    """Mask texts that may be lines of one text. The result may have fewer lines.
+
+    A private key is recognized only by all of its lines together.
+    """
     masked = mask("\n".join(lines)).split("\n")
     return [mask_cut(line, str) for line in masked]
 
 
 def mask_values(value: Any, mask: Mask = mask, depth: int = 0) -> Any:
-    """The same value with every text in it masked, at any depth. Ids and moments stay."""
+    """The same value with every text in it masked, at any depth. Ids and times stay."""
     match value:
         case str():
             return mask_cut(value, mask)
@@ -75,6 +78,6 @@ def mask_values(value: Any, mask: Mask = mask, depth: int = 0) -> Any:
 
 def _masked_fields(fields: dict[str, Any], mask: Mask, depth: int) -> dict[str, Any]:
     return {
-        name: item if name in _NAMES else mask_values(item, mask, depth + 1)
+        name: item if name in _UNMASKED_FIELDS else mask_values(item, mask, depth + 1)
         for name, item in fields.items()
     }

@@ -1,25 +1,24 @@
-"""Whether something that has the shape of a secret is one: its randomness, its checksum, and the
-placeholders people write where a secret would stand. Pure."""
+"""Decide whether a text with the shape of a secret is one: randomness, checksum, placeholders."""
 
 import re
 from collections import Counter
 from math import log2
 from zlib import crc32
 
-# Nobody's key: what manuals, templates and masks put in its place.
+# Texts that manuals, templates and masks use in place of a secret.
 _PLACEHOLDER = re.compile(
     r"example|placeholder|redacted|change[-_]?me|dummy|your[-_]|[-_]here\b|insert[-_]|not[-_]?a[-_]?real"
     r"|\{[^{}\s]*\}|foo-?bar|x{5}|\*{3}|\.\.\.|0{10}|(?:0123456789|1234567890|abcdefgh)",
     re.ASCII | re.IGNORECASE,
 )
-# A name that stands for the value: $TOKEN, ${TOKEN}, {{ token }}, %TOKEN%, <token>, #{token}.
+# References to a variable: $TOKEN, ${TOKEN}, {{ token }}, %TOKEN%, <token>, #{token}.
 _REFERENCE = re.compile(r"[$%#@]?[{<\[(]|\$|%\w+%|&lt;", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def entropy(text: str) -> float:
-    """Bits for each character: 4 at most for hexadecimal digits, about 4.5 for a random key."""
+    """Bits per character: at most 4 for hexadecimal digits, about 4.5 for a random key."""
     size = len(text)
     return -sum(n / size * log2(n / size) for n in Counter(text).values()) if size else 0.0
 
@@ -33,9 +32,9 @@ def is_uuid(value: str) -> bool:
 
 
 def ends_in_checksum(token: str) -> bool:
-    """GitHub's and npm's tokens end in a CRC-32 of their random part, as six digits of base 62."""
-    random, told = token[-36:-6], token[-6:]
-    return told == _base62(crc32(random.encode("latin-1"))).rjust(6, "0")
+    """Whether the last six base-62 digits are the CRC-32 of the random part (GitHub, npm)."""
+    random, checksum = token[-36:-6], token[-6:]
+    return checksum == _base62(crc32(random.encode("latin-1"))).rjust(6, "0")
 
 
 def _base62(number: int) -> str:

@@ -1,8 +1,7 @@
-"""Private keys whose lines are strings of their own: in source code, in a list of JSON.
+"""Private keys whose lines are separate strings, in source code or in a JSON list.
 
-The quotes and escapes between the lines stay, so that what holds the key stays what it is; each
-line is a secret by itself. Where no end of the key is in sight, only what is long and random is
-taken for a line of one.
+Each line is a separate secret, so the quotes and escapes between the lines stay unchanged. If the
+end of the key is not found, only long random lines count as lines of the key.
 """
 
 import re
@@ -26,12 +25,12 @@ _MIXED = tuple(re.compile(signs) for signs in ("[a-z]", "[A-Z]", "[0-9]"))
 
 
 def quoted_key_lines(text: str, place: int) -> Iterator[tuple[int, int]]:
-    """Where the lines of the key stand whose header has its words at ``place``."""
+    """The ranges of the lines of the key whose header contains ``place``."""
     header = next(
         (
-            found
+            match
             for start in range(max(place - 60, 0), place)
-            if (found := _HEADER.match(text, start)) is not None and found.end() > place
+            if (match := _HEADER.match(text, start)) is not None and match.end() > place
         ),
         None,
     )

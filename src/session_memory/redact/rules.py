@@ -1,8 +1,8 @@
-"""The rules: what secrets of each kind look like. The tuple is the rule set; order is rank.
+"""The rules: the format of each kind of secret. An earlier rule in `RULES` has a higher rank.
 
-A rule is looked at only where one of its words stands in the text, so its words must be rare. Every
-repetition is bounded, which bounds the work on hostile text. What a format looks like is a fact
-its issuer publishes and the rules of gitleaks 8 collect; docs/redaction.md lists every kind.
+A rule is applied only where one of its words occurs in the text, so its words must be rare. Every
+repetition is bounded, which limits the work on hostile text. The formats are published by their
+issuers and collected in the rules of gitleaks 8. docs/redaction.md lists every kind.
 """
 
 import re
@@ -12,26 +12,29 @@ import msgspec
 
 from session_memory.redact.plausibility import ends_in_checksum
 
-# Raised whenever a rule changes: what was masked when it was collected says by which rules.
+# Increase this when a rule changes. Sources that were masked while collecting record it.
 VERSION = 2
 
-# Where a token may begin: not in the middle of a word, nor of base64. In a line of JSON the letter
-# before it may be the end of an escape, in an address that of a percent sign.
+# A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
+# of an escape, in an address the end of a percent escape.
 _AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2})"
 _FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE})"
 _END = r"(?![A-Za-z0-9_+/-])"
 LINE = r"(?:[\r\n]|\\{1,7}[rn])"
-# What stands before the lines of a key where a tool, a diff, a quote or a comment shows it: marks,
-# and a line's number with an arrow, a bar or a tab after it. As bytes and as escapes of JSON.
+# Text before the lines of a key if a tool, a diff, a quote or a comment shows it: marks, and a line
+# number followed by an arrow, a bar or a tab. As bytes and as JSON escapes.
 SIGN = r"(?:[ \t>#|*;%:.+/-]|\\{1,7}t|\xe2\x86\x92|\xe2\x94\x82|\\{1,7}u(?:2192|2502|003[Ee]))"
 _MARGIN = rf"{SIGN}{{0,24}}+(?:\d{{1,7}}{SIGN}{{1,8}}+)?+"
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """The first group is the secret, else the whole match. ``words`` in lower case are found in any
-    case when ``any_case``; ``back`` is how far before its word a secret may begin. ``floor`` is the
-    least entropy. ``checksum`` tells whether one is genuine; a wrong one is masked all the same.
-    ``in_run`` says that its words stand in, or just before, a long run of letters and digits."""
+    """A rule. The first group of ``pattern`` is the secret, or else the whole match.
+
+    With ``any_case`` the lower-case ``words`` match in any case. A secret may start up to ``back``
+    characters before its word. ``floor`` is the least entropy. ``checksum`` tests whether a secret
+    is genuine; others are masked too. ``in_run``: the words occur in, or just before, a long run
+    of letters and digits.
+    """
 
     kind: str
     words: tuple[str, ...]
@@ -54,25 +57,25 @@ def _token(
     end: str = _END,
     in_run: bool = True,
 ) -> Rule:
-    """A secret that is known by its own beginning, wherever it stands."""
+    """A secret that is recognized by its prefix, anywhere in a text."""
     pattern = re.compile(f"{_FREE}{shape}{end}", re.ASCII)
     words_of = tuple(words.split())
     return Rule(kind, words_of, pattern, floor, back=back, checksum=checksum, in_run=in_run)
 
 
 def _address(kind: str, pattern: str) -> Rule:
-    """A secret that is part of an address on the web."""
+    """A secret that is part of a URL."""
     return Rule(kind, ("://",), re.compile(f"://{pattern}", re.ASCII))
 
 
 def _in_text(kind: str, words: tuple[str, ...], pattern: str, floor: float = 0.0) -> Rule:
-    """A secret known by what stands around it."""
+    """A secret that is recognized by the text around it."""
     compiled = re.compile(pattern, re.ASCII | re.IGNORECASE)
     return Rule(kind, words, compiled, floor, any_case=True)
 
 
 RULES: tuple[Rule, ...] = (
-    # A key whose end was cut off is a key as well, as far as its lines are base64.
+    # A key whose end was cut off also matches, as far as its lines are base64.
     Rule(
         "private-key",
         ("PRIVATE KEY",),
@@ -180,7 +183,7 @@ RULES: tuple[Rule, ...] = (
     _token("xai-key", "xai-", r"xai-[A-Za-z0-9]{70,90}"),
     _token("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37,40}"),
     _token("nvidia-key", "nvapi-", r"nvapi-[\w-]{60,70}"),
-    # Messages and money
+    # Messages and payments
     _token(
         "slack-token",
         "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe-",
@@ -208,7 +211,7 @@ RULES: tuple[Rule, ...] = (
     _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", back=32),
     _token("brevo-key", "xkeysib-", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
     _token("easypost-key", "EZAK EZTK", r"EZ[AT]K[A-Za-z0-9]{54}"),
-    # Watching
+    # Monitoring
     _token("new-relic-key", "NRAK- NRII- NRJS-", r"NR(?:AK|II|JS)-[A-Za-z0-9-]{19,32}"),
     _token(
         "grafana-token",
@@ -220,7 +223,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _token("dynatrace-token", "dt0c01.", r"dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     _token("1password-token", "ops_eyJ", r"ops_eyJ[A-Za-z0-9+/]{250,2000}={0,3}"),
-    # What stands in many places
+    # Secrets of many issuers
     Rule(
         "jwt",
         ("eyJ",),

@@ -1,8 +1,7 @@
-"""Where the words of the rules stand in a text: most text holds none of them.
+"""Find the words of the rules in a text. Most texts contain none of them.
 
-The words are looked for one after the other, each as fast as memory can be searched, and most of
-them only where a token could be. With the extra
-``scan`` installed hyperscan looks for all of them at once; it finds the same places.
+The words are searched one after the other, most of them only in long runs where a token could be.
+With the extra ``scan`` installed, hyperscan searches all of them at once and finds the same places.
 """
 
 from bisect import bisect_right
@@ -18,8 +17,8 @@ WordPlace = tuple[int, int]
 Scan = Callable[[str, str], Iterable[WordPlace]]
 
 
-# A token known by its beginning is at least as long as the shortest of them, an AWS key's id; what
-# stands before such a run and belongs to it is no longer than the margin.
+# The shortest token with a prefix is an AWS key id, with RUN characters. A part of a token that is
+# before the run has at most MARGIN characters.
 RUN = 20
 MARGIN = 16
 _RUN_SIGNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -27,7 +26,7 @@ _CLASSES = bytes(120 if byte in _RUN_SIGNS else 32 for byte in range(256))
 
 
 def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    """Gives every place where a word stands, with the word's number in all three together."""
+    """A function that yields every place of a word, with the word's index in all three tuples."""
     if find_spec("hyperscan") is not None:
         return at_once((*in_run, *exact), any_case)
     return one_by_one(in_run, exact, any_case)
@@ -45,7 +44,7 @@ def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[
 
 
 def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlace]:
-    """Looks for words in the long runs alone, laid end to end: a small part of most text."""
+    """Search the words only in the long runs, joined to one text: a small part of most texts."""
     starts, firsts, parts, size = [], [], [], 0
     for start, end in _runs(text):
         starts.append(start)
@@ -60,16 +59,16 @@ def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlace]:
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
-    """Every run of `RUN` signs or more with the margin before it; none overlaps another."""
+    """Every run of `RUN` or more characters with the margin before it, without overlaps."""
     classes = text.encode("latin-1").translate(_CLASSES)
-    wanted, done = b"x" * RUN, 0
-    place = classes.find(wanted)
+    run, done = b"x" * RUN, 0
+    place = classes.find(run)
     while place >= 0:
         end = classes.find(b" ", place + RUN)
         end = len(classes) if end < 0 else end
         yield max(place - MARGIN, done), end
         done = end
-        place = classes.find(wanted, end)
+        place = classes.find(run, end)
 
 
 def _places(text: str, word: str, number: int) -> Iterator[WordPlace]:
@@ -81,7 +80,7 @@ def _places(text: str, word: str, number: int) -> Iterator[WordPlace]:
 
 def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     words = [*exact, *any_case]
-    # A compiled database has scratch space of its own, which no two threads may use at once.
+    # A compiled database has scratch space that only one thread may use.
     own = local()
 
     def scan(text: str, lowered: str) -> list[WordPlace]:

@@ -82,9 +82,9 @@ def _starts_of_kept_logs(
         return
     for file in archive.files():
         held = {one.source.uid: one.source.flavor for one in archive.manifest(file).sources}
-        wanted = {uid for uid, flavor in held.items() if flavor in flavors} - gone
+        kept = {uid for uid, flavor in held.items() if flavor in flavors} - gone
         now, head = "", b""
-        for uid, pack, dictionary in archive.read(file, wanted) if wanted else ():
+        for uid, pack, dictionary in archive.read(file, kept) if kept else ():
             if uid != now:
                 yield head
                 now, head = uid, b""

@@ -176,13 +176,13 @@ class _Export:
             return set()
         evicted = set(derive_closure(self._store, session_id)) & self._evicted
         uids = {self._store.sessions.row_by_id(one).uid for one in evicted} & self._known.keys()
-        wanted = self._pa.array(sorted(uids), type=self._pa.string())
+        owners = self._pa.array(sorted(uids), type=self._pa.string())
         events: set[str] = set()
         for where in {self._known[uid][0] for uid in uids}:
             file = file_of(self._directory, "events", where)
             for table in read_tables(self._pa, file, ["session_uid", "event_uid"]):
-                ours = self._pa.compute.is_in(table.column("session_uid"), wanted)
-                events.update(table.filter(ours).column("event_uid").to_pylist())
+                is_theirs = self._pa.compute.is_in(table.column("session_uid"), owners)
+                events.update(table.filter(is_theirs).column("event_uid").to_pylist())
         return events
 
     def _usage(self, uids: list[str]) -> Rows:

@@ -137,9 +137,9 @@ def _archived(
         return
     for file in archive.files():
         uids = {held.source.uid for held in archive.manifest(file).sources}
-        wanted = {uid for uid in uids if (store.sources.by_uid(uid) is not None) == of_kept}
-        if wanted:
-            for _, pack, dictionary in archive.read(file, wanted):
+        selected = {uid for uid in uids if (store.sources.by_uid(uid) is not None) == of_kept}
+        if selected:
+            for _, pack, dictionary in archive.read(file, selected):
                 yield file, unpacked(file, pack, dictionary)
 
 

@@ -1,7 +1,6 @@
-"""Everything an export says passes through here, and nowhere else: one place to leave things out.
+"""Mask the secrets in transcripts before they are exported.
 
-The renderers of exports see only what comes out of `masked`; a text that was not masked cannot
-reach a file.
+The renderers of exports get only the output of `masked`, so an unmasked text cannot reach a file.
 """
 
 import dataclasses
@@ -19,26 +18,28 @@ from session_memory.views.transcript import TranscriptEvent, TranscriptItem
 
 Mask = Callable[[str], str]
 DEEPEST = 60
-# Ids and times stay: links and order hang on them, and no agent writes a secret there.
-_SAID: dict[type[ValidatedRecord], tuple[str, ...]] = {
+# The text fields of records. Ids and times stay, because links and order depend on them.
+_TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
     Session: ("title", "cwd", "repo", "git_branch", "task_ref", "source_path", "domain"),
     SessionEvent: ("summary", "path", "tool", "native_kind"),
 }
 
 
 def masked(items: Iterable[TranscriptItem], mask: Mask | None) -> Iterator[TranscriptItem]:
-    """The same items with ``mask`` over every text in them; unchanged without one."""
+    """The items with ``mask`` applied to every text. Unchanged if ``mask`` is None."""
     for item in items:
         if mask is None:
             yield item
         else:
             hidden = _masked(item, mask, 0)
-            yield _retold(item, hidden) if isinstance(item, TranscriptEvent) else hidden
+            yield _with_new_summary(item, hidden) if isinstance(item, TranscriptEvent) else hidden
 
 
-def _retold(piece: TranscriptEvent, hidden: TranscriptEvent) -> TranscriptEvent:
-    """A summary is cut, and half a secret is not known for one: where the whole text had one, the
-    summary is made anew from what is left of it."""
+def _with_new_summary(piece: TranscriptEvent, hidden: TranscriptEvent) -> TranscriptEvent:
+    """The masked piece with a new summary, if its text had a secret.
+
+    A summary is shortened and may end in half a secret, which no rule matches.
+    """
     if piece.text == hidden.text and piece.command == hidden.command:
         return hidden
     words = one_line(hidden.command or hidden.text)
@@ -71,6 +72,6 @@ def _masked(value: Any, mask: Mask, depth: int) -> Any:
 
 
 def _record(value: ValidatedRecord, mask: Mask) -> ValidatedRecord:
-    said = {name: getattr(value, name) for name in _SAID[type(value)]}
-    changed = {name: mask_cut(text, mask) for name, text in said.items() if text}
+    texts = {name: getattr(value, name) for name in _TEXT_FIELDS[type(value)]}
+    changed = {name: mask_cut(text, mask) for name, text in texts.items() if text}
     return dataclasses.replace(value, **changed)

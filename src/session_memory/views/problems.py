@@ -1,4 +1,4 @@
-"""What could not be read, where it stands and why."""
+"""Lines and files that could not be read, with place and reason."""
 
 from collections import Counter
 from typing import Any
@@ -10,7 +10,7 @@ from session_memory.store.problems import Problem
 
 
 class ProblemList(msgspec.Struct, frozen=True):
-    """``total`` and ``reasons`` count all that match, also those past the limit."""
+    """``total`` and ``reasons`` count all matching problems, also those beyond the limit."""
 
     problems: list[Problem]
     total: int
@@ -27,14 +27,15 @@ class ProblemList(msgspec.Struct, frozen=True):
 def list_problems(
     store: Store, *, reason: str | None = None, text: str | None = None, limit: int = 0
 ) -> ProblemList:
-    """Problems by file and place; ``text`` matches anywhere in the path."""
-    found = [
+    """Problems sorted by file and place. ``text`` matches anywhere in the path."""
+    problems = [
         problem
         for problem in store.problems.every()
         if reason in (None, problem.reason) and (text is None or text in problem.path)
     ]
-    reasons = Counter(problem.reason for problem in found)
-    return ProblemList(found[:limit] if limit else found, len(found), dict(sorted(reasons.items())))
+    reasons = Counter(problem.reason for problem in problems)
+    listed = problems[:limit] if limit else problems
+    return ProblemList(listed, len(problems), dict(sorted(reasons.items())))
 
 
 def _to_dict(problem: Problem) -> dict[str, Any]:

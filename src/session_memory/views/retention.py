@@ -1,4 +1,4 @@
-"""What the store keeps and for how long, what would go, and what the agents will delete soon."""
+"""How full the store is, and which logs the agents will delete soon."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from session_memory.views.figures import plural, size
 
 
 class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How full the store is: compressed bytes of raw against the caps."""
+    """Compressed bytes of raw, the caps, and the number of sessions."""
 
     bytes: int
     soft_cap: int
@@ -37,7 +37,7 @@ def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
 
 
 class Expiry(msgspec.Struct, frozen=True):
-    """What one agent deletes within a week; ``at_risk`` is what the store does not have yet."""
+    """Files that one agent deletes within a week. ``at_risk`` are not in the store yet."""
 
     flavor: str
     files: int
@@ -47,7 +47,7 @@ class Expiry(msgspec.Struct, frozen=True):
 
 
 def expiry(store: Store, config: Config) -> list[Expiry]:
-    """A look at all logs: what their agents are about to delete."""
+    """Look at all logs and return what their agents will delete soon."""
     known = store.sources.known(escaped(this_host(config)))
     now = time.time()
     found = (root_state(root, config, known, now) for root in roots(config) if root.exists)

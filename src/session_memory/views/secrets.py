@@ -1,7 +1,7 @@
-"""Where secrets are: every byte that is kept is looked at, what gives no events included.
+"""List the secrets in the store. Every kept byte is searched, also records without events.
 
-What is told of a secret is its kind and place and a number by which the same one is known again;
-the secret itself, or a part of it, never leaves this module.
+A finding has the kind and the place of a secret, and a number that is equal for equal secrets. The
+secret itself, or a part of it, never leaves this module.
 """
 
 import os
@@ -28,7 +28,7 @@ from session_memory.store.sources import SourceRow
 from session_memory.views.sessions import Filter, each_session
 
 READ_AT_ONCE = 1024 * 1024
-# A line longer than this is looked at in parts that overlap by more than any secret but a long key.
+# A longer line is searched in parts. They overlap by more than any secret except a long key.
 LONGEST_LINE = 8 * 1024 * 1024
 OVERLAP = 64 * 1024
 AROUND = 60
@@ -36,8 +36,11 @@ MOST_NUMBERED = 100_000
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One secret in one event, ``count`` times. Without an event it stands in a record that gave
-    none, or beside the log. ``number`` tells secrets apart; 0 once there are too many."""
+    """One secret that occurs ``count`` times in one event.
+
+    ``event_uid`` is None if the record has no event, or the file is not a log. ``number`` is equal
+    for equal secrets, and 0 if there are too many secrets.
+    """
 
     session_uid: str | None
     event_uid: str | None
@@ -52,7 +55,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecretList(msgspec.Struct, frozen=True):
-    """``total`` counts places, ``distinct`` secrets; both of everything, not of what is listed."""
+    """``total`` counts places, ``distinct`` different secrets; both also count unlisted ones."""
 
     findings: list[Finding]
     total: int
@@ -79,48 +82,48 @@ class _SecretPlace(NamedTuple):
 
 def list_secrets(
     store: Store,
-    wanted: Filter | None = None,
+    filters: Filter | None = None,
     *,
     uid: str | None = None,
     kind: str | None = None,
     limit: int = 0,
     progress: ReadProgress | None = None,
 ) -> SecretList:
-    """The secrets of all sessions, of those that ``wanted`` admits, or of the one ``uid`` names."""
-    looking = _Looking(store, kind)
-    sources = _sources(store, wanted, uid)
-    told = progress or ReadProgress()
-    told.begin(len(sources), sum(row.kept for row in sources))
+    """The secrets of all sessions, of those that ``filters`` match, or of the one ``uid`` names."""
+    search = _SecretSearch(store, kind)
+    sources = _sources(store, filters, uid)
+    progress = progress or ReadProgress()
+    progress.begin(len(sources), sum(row.kept for row in sources))
     findings: list[Finding] = []
     for row in sources:
-        for finding in looking.at(row, told):
+        for finding in search.at(row, progress):
             if not limit or len(findings) < limit:
                 findings.append(finding)
-    told.end()
-    kinds = dict(sorted(looking.kinds.items(), key=lambda item: (-item[1], item[0])))
-    return SecretList(findings, sum(kinds.values()), looking.distinct, kinds, looking.bytes)
+    progress.end()
+    kinds = dict(sorted(search.kinds.items(), key=lambda item: (-item[1], item[0])))
+    return SecretList(findings, sum(kinds.values()), search.distinct, kinds, search.bytes)
 
 
-def _sources(store: Store, wanted: Filter | None, uid: str | None) -> list[SourceRow]:
-    if wanted is None and uid is None:
+def _sources(store: Store, filters: Filter | None, uid: str | None) -> list[SourceRow]:
+    if filters is None and uid is None:
         return store.sources.every()
-    found: dict[int, SourceRow] = {}
-    for session in each_session(store, wanted or Filter()):
+    sources: dict[int, SourceRow] = {}
+    for session in each_session(store, filters or Filter()):
         if uid in (None, session.session_uid):
             row = store.sessions.row(session.session_uid)
             named = store.sources.named_for(session.flavor, session.native_session_id)
             read = store.sources.read_by(row.id) if row is not None else []
-            found.update((source.id, source) for source in (*read, *named))
-    return list(found.values())
+            sources.update((source.id, source) for source in (*read, *named))
+    return list(sources.values())
 
 
-class _Looking:
+class _SecretSearch:
     """One look over many sources: numbers secrets, and counts them."""
 
     def __init__(self, store: Store, kind: str | None) -> None:
         self._store = store
         self._kind = kind
-        # With a key of this run alone, what is remembered of a secret says nothing about it.
+        # A random key, so that the remembered hashes reveal nothing about the secrets.
         self._key = os.urandom(16)
         self._numbers: dict[bytes, int] = {}
         self.kinds: dict[str, int] = {}
@@ -140,7 +143,7 @@ class _Looking:
     def _secrets(
         self, row: SourceRow, progress: ReadProgress
     ) -> Iterator[tuple[int, bytes, Secret]]:
-        """Each with its place: a byte, or that of its row where rows are the raw."""
+        """``(place, data, secret)``. The place is an offset, or the place of a row in a table."""
         places = _places_of_rows(self._store, row)
         with RawSource(self._store, row).open(0) as file:
             last = lines = 0
@@ -155,7 +158,7 @@ class _Looking:
                 lines += data.count(b"\n", 0, end) if places else 0
 
     def _number(self, secret: bytes) -> int:
-        # In JSON the same secret may be escaped more than once; only a key on several lines is.
+        # A key with several lines may be escaped differently in JSON, so escapes are removed.
         plain = secret.replace(b"\\", b"").replace(b"\n", b"n")
         digest = blake2b(plain, digest_size=16, key=self._key).digest()
         known = self._numbers.get(digest)
@@ -167,7 +170,7 @@ class _Looking:
         return known
 
     def _placed(self, row: SourceRow, seen: list[_SecretPlace]) -> Iterator[Finding]:
-        """In which event each of them stands; the same secret in one event is one finding."""
+        """One finding for each event and different secret."""
         events = _Events(self._store, row, [one.offset for one in seen])
         grouped: dict[tuple[Any, ...], list[_SecretPlace]] = {}
         for one in seen:
@@ -190,7 +193,7 @@ class _Looking:
 
 
 class _Events:
-    """The events that were made of some places of a source, by place."""
+    """Finds the event at a place of a source."""
 
     def __init__(self, store: Store, row: SourceRow, offsets: list[int]) -> None:
         self._bodies = Bodies(store)
@@ -202,14 +205,14 @@ class _Events:
         self._only = uids[0] if len(uids) == 1 else None
         if row.role == SPILL:
             return
-        wanted, found = sorted(offsets), dict[tuple[int, int], list[SessionEvent]]()
+        places, events_at = sorted(offsets), dict[tuple[int, int], list[SessionEvent]]()
         for session_id, uid in zip(ids, uids, strict=True):
             for event in store.events.each_of(session_id, uid):
                 source, place, length, _ = place_of(event)
                 end = place + (1 if is_table(row) else max(length, 1))
-                if source == row.uid and _any_within(wanted, place, end):
-                    found.setdefault((place, end), []).append(event)
-        self._at = [(*span, events) for span, events in sorted(found.items())]
+                if source == row.uid and _any_within(places, place, end):
+                    events_at.setdefault((place, end), []).append(event)
+        self._at = [(*span, events) for span, events in sorted(events_at.items())]
 
     def of(self, seen: _SecretPlace) -> tuple[str | None, SessionEvent | None]:
         for start, end, events in self._at:
@@ -219,7 +222,7 @@ class _Events:
         return self._only, None
 
     def _among(self, events: list[SessionEvent], kind: str) -> SessionEvent:
-        """Several events may be one record; the one with such a secret in its text is meant."""
+        """Of several events of one record, the one whose text contains such a secret."""
         for event in events if len(events) > 1 else ():
             text = self._bodies.of(event).text
             if any(secret.kind == kind for secret in secrets(text)):
@@ -239,7 +242,7 @@ def _any_within(offsets: list[int], start: int, end: int) -> bool:
 
 
 def stretches(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
-    """``(offset, data, end)``: what is before ``end`` is not seen again, what follows is."""
+    """``(offset, data, end)``. The part of ``data`` after ``end`` is repeated in the next one."""
     offset, rest = 0, b""
     while more := file.read(READ_AT_ONCE):
         data = rest + more
@@ -256,10 +259,10 @@ def stretches(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
 
 
 def preview(data: bytes, secret: Secret) -> str:
-    """The words around a secret, on one line, with this and every other secret masked."""
+    """The text around a secret on one line, with all secrets masked."""
     start, end = max(secret.start - AROUND, 0), secret.end + AROUND
     before, after = data[start : secret.start], data[secret.end : end]
-    # Half a secret at the edge would not be known for one: only whole words are shown.
+    # Half a secret at the edge would not be recognized, so only whole words are shown.
     before = before.partition(b" ")[2] if start else before
     after = after.rpartition(b" ")[0] if end < len(data) else after
     around = b"".join((before.rpartition(b"\n")[2], f"[redacted:{secret.kind}]".encode()))

@@ -1,4 +1,4 @@
-"""Which native files are known, how far each was read, and where their lines went."""
+"""The known native files, how far each was read, and what became of their lines."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,11 @@ FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """One generation of one native file. ``state`` is ``read``, ``behind``, ``gone`` or ``old``;
-    from ``redacted_from`` on, secrets were masked when it was collected."""
+    """One generation of a native file.
+
+    ``state`` is ``read``, ``behind``, ``gone``, ``old`` or ``evicted``. Secrets were
+    masked while collecting, from byte ``redacted_from`` on.
+    """
 
     uid: str
     host: str
@@ -44,7 +47,7 @@ class SourceList(msgspec.Struct, frozen=True):
 
 
 class Accounting(msgspec.Struct, frozen=True):
-    """Where every non-blank line went; ``unaccounted`` lists the files with a line too many."""
+    """What became of all lines, blank ones aside. ``unaccounted``: file → unexplained lines."""
 
     totals: Account
     sources: int
@@ -71,13 +74,13 @@ def list_sources(
     limit: int = 0,
     here: str | None = None,
 ) -> SourceList:
-    """Known sources by host and path; ``text`` matches anywhere in the path.
+    """Known sources sorted by host and path. ``text`` matches anywhere in the path.
 
-    Those of the machine ``here`` are looked at: one that has changed since is behind.
+    The files of the machine ``here`` are checked on disk. A changed file is ``behind``.
     """
     evicted = store.retention.evicted()
     every = (_source(row, here, is_evicted=row.id in evicted) for row in store.sources.every())
-    found = [
+    sources = [
         source
         for source in every
         if flavor in (None, source.flavor)
@@ -86,7 +89,7 @@ def list_sources(
         and state in (None, source.state)
         and (text is None or text in source.path)
     ]
-    return SourceList(found[:limit] if limit else found, len(found))
+    return SourceList(sources[:limit] if limit else sources, len(sources))
 
 
 def account(store: Store) -> Accounting:
@@ -104,14 +107,14 @@ def state_of(row: SourceRow, here: str | None = None, *, is_evicted: bool = Fals
     if row.vanished:
         return "gone"
     if is_made_of_rows(row):
-        # Rows of a database: what was kept of them cannot be compared with its size.
+        # The size of a database cannot be compared with the bytes kept of its rows.
         return "behind" if row.ingested_at is None else "read"
     is_behind = row.ingested_at is None or row.kept < row.size
     return "behind" if is_behind or (row.host == here and _has_changed(row)) else "read"
 
 
 def _has_changed(row: SourceRow) -> bool:
-    """What is not at its path, deleted or in the agent's archive, was not written to there."""
+    """Whether the file changed since it was read. A missing file counts as unchanged."""
     try:
         status = Path(row.path).stat()
     except (OSError, ValueError):
