@@ -1,4 +1,4 @@
-"""The options by which both commands choose what to learn from."""
+"""The options of ``train``: which sessions and examples, and how they are split."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ _OPTIONS = (
         multiple=True,
         help="Only this kind; repeatable.",
     ),
-    click.option("--no-tools", is_flag=True, help="Conversations without calls and results."),
+    click.option("--no-tools", is_flag=True, help="Leave calls and results out of conversations."),
     click.option(
         "--max-chars",
         type=click.IntRange(min=1000),
@@ -57,24 +57,28 @@ _OPTIONS = (
     ),
     click.option("--flavor", metavar="NAME", help="Only from sessions of this agent."),
     click.option("--repo", metavar="NAME", help="Only from this repository; * and ? match."),
-    click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d."),
-    click.option("--until", type=Period(end=True), metavar="WHEN", help="Its end included."),
+    click.option(
+        "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d."
+    ),
+    click.option(
+        "--until", type=Period(end=True), metavar="WHEN", help="The same; the end is included."
+    ),
 )
 
 
-def choosing(command: Callable[..., Any]) -> Callable[..., Any]:
+def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def chosen(
-    store: "Store", kinds: tuple[str, ...], no_tools: bool, max_chars: int, **asked: Any
+def select_examples(
+    store: "Store", kinds: tuple[str, ...], no_tools: bool, max_chars: int, **filters: Any
 ) -> "tuple[list[Session], ExampleFilter]":
     from session_memory.learn.train.examples import ExampleFilter
     from session_memory.views.sessions import Filter, each_session
 
-    sessions = list(each_session(store, Filter(**asked)))
+    sessions = list(each_session(store, Filter(**filters)))
     return sessions, ExampleFilter(
         kinds=tuple(kind for kind in KINDS if kind in kinds) or KINDS,
         tools=not no_tools,

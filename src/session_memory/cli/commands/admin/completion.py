@@ -1,7 +1,7 @@
-"""Print the completion script of a shell.
+"""Print the completion script for a shell.
 
-It completes commands, options and the ids of sessions. Without a name it is for the shell in
-SHELL.
+It completes commands, options and the ids of sessions. By default the script is for the shell in
+the variable SHELL.
 """
 
 import os
@@ -32,9 +32,8 @@ def command(ctx: click.Context, shell: str | None) -> None:
     shell = shell or os.path.basename(os.environ.get("SHELL", ""))  # noqa: PTH119
     found = get_completion_class(shell) if shell in SHELLS else None
     if found is None:
-        raise click.UsageError(f"name one of the shells {', '.join(SHELLS)}")
-    # Not `source()`: it starts a bash to ask for its version, which says nothing about the
-    # shell that will read the script.
+        raise click.UsageError(f"give one of the shells {', '.join(SHELLS)}")
+    # `source()` would start a bash to get its version, although another shell may read the script.
     completer = found(ctx.find_root().command, {}, PROGRAM, COMPLETE)
     script = completer.source_template % completer.source_vars()
     if settings.as_json:

@@ -1,4 +1,4 @@
-"""Show the settings in effect."""
+"""Show the settings and where agents' logs are looked for."""
 
 import json
 from typing import Any
@@ -12,39 +12,39 @@ from session_memory.render.text import safe
 
 EXAMPLE = """\
 # Session Memory reads this from ~/.session-memory/config.toml, or from the file that
-# SESSION_MEMORY_CONFIG names. Everything is optional: take away the # of what you want to set.
+# SESSION_MEMORY_CONFIG names. Everything is optional: remove the # of what you want to set.
 
 # Where the store is: a file, or a database of a PostgreSQL server (postgresql://me@host/name).
-# SESSION_MEMORY_STORE and --store win over this.
+# SESSION_MEMORY_STORE and --store override this.
 #store = "~/.session-memory/memory.db"
 
-# What this machine is called in the store; by default its host name. Set it once: sources are
-# known by machine and path.
+# The name of this machine in the store; by default its host name. Do not change it later: logs are
+# identified by machine and path.
 #host = "laptop"
 
-# Mask passwords, keys and tokens before anything is kept: the store then never sees them, and a log
-# can no longer be written back as it was.
+# Mask passwords, keys and tokens before anything is stored. A log can then no longer be written
+# back as it was.
 #redact = true
 
-# Per agent: whether to read it, where its logs are, and which of their paths to take.
+# For each agent: whether to collect it, where its logs are, and which paths to collect.
 #[sources.claude]
 #enabled = true
 #roots = ["~/.claude", "/backup/old-laptop/.claude"]
 #glob = "*"
 
-# What is never read from now on; what was collected before stays.
+# What is not collected from now on; what was collected before stays.
 #[exclude]
 #paths = ["*/secret-project/*"]
 #repos = ["private-notes"]
 
-# Repositories (or working directories) that belong together. Sessions take their domain when they
-# are collected; session-memory store rebuild gives it to all of them.
+# Repositories (or working directories) that belong together. A session gets its domain when it is
+# collected; session-memory store rebuild sets it for all sessions.
 #[domains]
 #webshop = "shop"
 #"billing-*" = "finance"
 
-# How much raw stays in the store, compressed, and for how long; what goes is archived first. See
-# docs/retention.md.
+# How much raw the store keeps (compressed bytes), and for how long. Evicted sessions are archived.
+# See docs/retention.md.
 #[retention]
 #raw_max_age_days = 45
 #raw_soft_cap_bytes = 4294967296
@@ -54,23 +54,23 @@ EXAMPLE = """\
 #archive_dir = "~/.session-memory/archive/memory"
 #after_sync = true
 
-# Prices of your own, in dollars for a million tokens: for a model that the price table does not
-# know, or that you get for less. Names may hold * and ?. What is left out costs what it is a part
-# of: cache_read, cache_write, cache_write_1h. web_searches is for a thousand of them, fast is what
-# fast mode multiplies by.
+# Your own prices, in dollars for a million tokens: for a model that is not in the price table, or
+# that you get for less. Names may contain * and ?. Without a price of their own, cache_read,
+# cache_write and cache_write_1h cost as much as input. web_searches is the price of a thousand
+# searches; fast is the factor for fast mode.
 #[prices."house-model-*"]
 #input = 3.0
 #output = 15.0
 #cache_read = 0.3
 
-# What you mean to spend, in dollars; session-memory budget says how it stands.
+# Limits for spending, in dollars; see session-memory budget.
 #[budget]
 #day = 20
 #month = 200
 
-# Lessons: the folder they are kept in (by default lessons/ beside the store; you may commit it),
-# and how many sessions must show a pattern before it becomes a lesson, before that may be written
-# to a file, and before and after that for its effect to be judged.
+# Lessons: their folder (by default lessons/ beside the store; you may commit it), and how many
+# sessions must have a pattern to accept it as a lesson, to write the lesson to a file, and to
+# measure its effect (before and after).
 #[lessons]
 #dir = "~/code/webshop/lessons"
 #promote_sessions = 2
@@ -82,7 +82,7 @@ EXAMPLE = """\
 @make_command(
     examples=(
         ("config", "the settings in effect"),
-        ("config --example > ~/.session-memory/config.toml", "begin with a commented example"),
+        ("config --example > ~/.session-memory/config.toml", "start with a commented example"),
         ("config --path", "which file is read"),
     ),
     json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
@@ -90,7 +90,7 @@ EXAMPLE = """\
     ' "retention", "lessons"}}',
 )
 @click.option("--example", is_flag=True, help="Print a commented example.")
-@click.option("--path", "only_path", is_flag=True, help="Print the path of the file.")
+@click.option("--path", "only_path", is_flag=True, help="Print the path of the configuration file.")
 @click.pass_obj
 def command(settings: Settings, example: bool, only_path: bool) -> None:
     from session_memory.collect.discover import roots
@@ -109,20 +109,20 @@ def command(settings: Settings, example: bool, only_path: bool) -> None:
     values["store"] = shown(config.store)
     places = roots(config)
     if settings.as_json:
-        told = {"path": str(path), "exists": path.exists(), "store": store}
+        values_of_file = {"path": str(path), "exists": path.exists(), "store": store}
         found = [
             {"flavor": place.flavor, "path": str(place.path), "exists": place.exists}
             for place in places
         ]
-        print_json({**told, "roots": found, "settings": values})
+        print_json({**values_of_file, "roots": found, "settings": values})
         return
-    there = "" if path.exists() else " (not there: these are the defaults)"
+    there = "" if path.exists() else " (does not exist: these are the defaults)"
     click.echo(safe(f"# {path}{there}"))
     for place in places:
         there = "" if place.exists else " (not there)"
         click.echo(safe(f"# {place.flavor} logs: {short_path(place.path)}{there}"))
     click.echo(_toml({**values, "store": store}))
-    remark(settings, "Every setting, explained: session-memory config --example")
+    remark(settings, "All settings explained: session-memory config --example")
 
 
 def _toml(values: dict[str, Any], table: str = "") -> str:

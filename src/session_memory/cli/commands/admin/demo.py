@@ -1,7 +1,7 @@
-"""Collect invented sessions and show what comes of them.
+"""Show what the program does, with invented sessions.
 
-Six small sessions of two projects come with Session Memory: with subagents, a fork, a rewind, a
-compaction, a broken line. Nothing of yours is read. The store is thrown away afterwards unless
+Session Memory comes with eight small sessions of two projects: with subagents, a fork, a rewind, a
+compaction and a broken line. None of your own logs is read. The store is deleted afterwards, unless
 --store says where to keep it.
 """
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 @make_command(
     resumable=True,
     examples=(
-        ("demo", "see what it does, in a store that is thrown away"),
-        ("demo --store demo.db", "keep the store, to try other commands on it"),
-        ("show 91d4f0a7 --store demo.db", "look at one of the demo's sessions"),
+        ("demo", "in a store that is deleted afterwards"),
+        ("demo --store demo.db", "keep the store to try other commands"),
+        ("show 91d4f0a7 --store demo.db", "show one of its sessions"),
     ),
-    json_shape='{"demo": true, "store": PATH or null, "sync": as of sync, "sessions": as of'
+    json_shape='{"demo": true, "store": PATH or null, "sync": as in sync, "sessions": as in'
     " sessions}",
 )
 @click.pass_obj
@@ -57,7 +57,7 @@ def command(settings: Settings) -> None:
 
 @contextmanager
 def _demo_memory(settings: Settings) -> "Iterator[Memory]":
-    """The store named on the command line; the one in the environment holds real sessions."""
+    """The store of --store; SESSION_MEMORY_STORE is ignored, because it has real sessions."""
     from session_memory.core.errors import NotEmpty
     from session_memory.memory import Memory
     from session_memory.memory.operations import DEMO_HOST
@@ -84,5 +84,5 @@ def _shown(settings: Settings) -> str | None:
 def _next(settings: Settings) -> str:
     if settings.store is None:
         keep = "session-memory demo --store demo.db"
-        return f"The store is gone again. Keep one to look around in: {keep}"
+        return f"The store is deleted again. Keep one to try other commands: {keep}"
     return f"Next: session-memory show 91d4f0a7 --store {_shown(settings)}"

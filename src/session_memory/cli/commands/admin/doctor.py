@@ -1,8 +1,8 @@
-"""Check logs, store, permissions and disk.
+"""Check logs, store, permissions and disk; say what is about to be lost.
 
-Says what was found where, what the agents will delete within a week and whether the store has
-it already, who may read the store, how much space is left, and whether a rebuild is due. Exit
-status 3 means warnings, 1 that something does not work.
+Shows which logs were found, which of them agents delete within a week and whether the store has
+them, who can read the store, how much space is left, and whether a rebuild is due. The exit status
+is 3 with warnings, 1 if something does not work.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ SHOWN = 5
     examples=(
         ("doctor", "check everything"),
         ("doctor --json", "the same, for a script or a monitor"),
-        ("doctor --quiet", "only what is not well"),
+        ("doctor --quiet", "only warnings and errors"),
     ),
     json_shape='{"status": "ok" | "warn" | "bad", "checks": [{"name", "status", "text", "hint"},'
     ' …], "roots": [{"flavor", "path", "exists", "files", "bytes", "kept", "retention_days",'

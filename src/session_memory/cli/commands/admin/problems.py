@@ -1,6 +1,6 @@
-"""List what could not be read, with file and byte.
+"""List log lines that could not be read, with file and byte.
 
-The bytes themselves are kept in the raw, so that a later release may make sense of them.
+The bytes are kept, so that a later release may be able to read them.
 """
 
 from collections.abc import Iterator
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 @make_command(
     examples=(
-        ("problems", "what could not be read"),
-        ("problems --reason 'malformed line'", "only one sort of it"),
+        ("problems", "all problems"),
+        ("problems --reason 'malformed line'", "only this reason"),
         ("problems --json", "with hosts and times, for a script"),
     ),
     json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
-    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; a length of 0 concerns the whole'
+    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; a length of 0 means the whole'
     " file.",
 )
-@click.option("--reason", metavar="TEXT", help="Only problems for this reason.")
-@click.option("--path", "text", metavar="TEXT", help="Only in paths with this in them.")
+@click.option("--reason", metavar="TEXT", help="Only problems with this reason.")
+@click.option("--path", "text", metavar="TEXT", help="Only files with this in their path.")
 @limit_option(100)
 @click.pass_obj
 def command(settings: Settings, reason: str | None, text: str | None, limit: int) -> None:

@@ -1,8 +1,8 @@
-"""List where secrets are, never what they are.
+"""List where secrets are in the store, without showing them.
 
-Everything that was kept is looked at: what was said, what tools printed, bodies beside the
-logs. Secrets are masked in every export; what to do about one that was printed is to
-change it where it is valid. Those who want the store without: sync --redact, and forget.
+Searches everything in the store: messages, outputs, and files beside the logs. Exports mask
+secrets. If a secret was printed in a session, revoke it. To keep secrets out of the store use sync
+--redact; to remove them, forget.
 """
 
 from collections.abc import Iterator
@@ -47,27 +47,31 @@ def complete_kind(
 
 @make_command(
     examples=(
-        ("secrets", "where passwords, keys and tokens are in the store"),
+        ("secrets", "all passwords, keys and tokens"),
         ("secrets 5b0c6a1e", "in one session"),
-        ("secrets --kind github-token --since 30d", "one sort of them, lately"),
+        ("secrets --kind github-token --since 30d", "one kind, of the last 30 days"),
         ("secrets --limit 0 --json", "all of them, for a script"),
     ),
     json_shape='{"secrets": [{"session_uid", "event_uid", "seq", "kind", "number", "count",'
     ' "genuine", "preview", "path", "offset"}, …], "total", "distinct", "kinds": {KIND: COUNT},'
-    ' "bytes"}; equal numbers are the same secret, "genuine" is whether its checksum is right,'
-    " where it has one. The figures are of everything that was looked at.",
+    ' "bytes"}; equal numbers are the same secret; "genuine": whether its checksum is right,'
+    " if it has one. The totals count everything, not only the listed ones.",
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
 @click.option("--kind", metavar="KIND", shell_complete=complete_kind, help="Only this kind.")
 @click.option("--flavor", metavar="NAME", help="Only in sessions of this agent.")
 @click.option("--host", metavar="NAME", help="Only in sessions of this machine; * and ? match.")
 @click.option("--repo", metavar="NAME", help="Only in this repository; * and ? match.")
-@click.option("--since", type=Period(), metavar="WHEN", help="2026-07-01, 2026-07, 7d, yesterday.")
-@click.option("--until", type=Period(end=True), metavar="WHEN", help="The same, its end included.")
+@click.option(
+    "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 7d, yesterday."
+)
+@click.option(
+    "--until", type=Period(end=True), metavar="WHEN", help="The same; the end is included."
+)
 @limit_option(100)
 @click.pass_obj
 def command(
-    settings: Settings, /, session: str | None, kind: str | None, limit: int, **wanted: Any
+    settings: Settings, /, session: str | None, kind: str | None, limit: int, **filters: Any
 ) -> None:
     from session_memory.cli.kit.progress import progress
     from session_memory.views.lookup import find_session
@@ -75,10 +79,11 @@ def command(
     from session_memory.views.sessions import Filter
 
     _refuse_unknown(kind)
-    asked = Filter(**wanted) if any(value is not None for value in wanted.values()) else None
-    with settings.opened() as store, progress(settings, "Looking into") as bar:
+    given = any(value is not None for value in filters.values())
+    sessions = Filter(**filters) if given else None
+    with settings.opened() as store, progress(settings, "Searching") as bar:
         uid = find_session(store, session) if session else None
-        listing = list_secrets(store, asked, uid=uid, kind=kind, limit=limit, progress=bar)
+        listing = list_secrets(store, sessions, uid=uid, kind=kind, limit=limit, progress=bar)
     if settings.as_json:
         print_json(listing.to_dict())
         return
@@ -93,8 +98,8 @@ def _refuse_unknown(kind: str | None) -> None:
 
     if kind is not None and kind not in KINDS:
         near = get_close_matches(kind, KINDS, n=1)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        raise click.BadParameter(f"no kind of secret: {kind!r}.{meant}", param_hint="--kind")
+        close = f" Did you mean {near[0]}?" if near else ""
+        raise click.BadParameter(f"no kind of secret: {kind!r}.{close}", param_hint="--kind")
 
 
 def _lines(findings: "list[Finding]") -> Iterator[str]:

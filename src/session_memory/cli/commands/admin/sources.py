@@ -1,12 +1,11 @@
-"""List the native files and what became of their lines.
+"""List collected logs, with their state and their number of lines.
 
-States: read (the store has all of it), behind (it has changed since, or could not be read),
-gone (the agent deleted it), old (an earlier version of a file that was rewritten), evicted
-(its raw is in the archive).
+States: read (the store has all of it), behind (it has changed since, or could not be read), gone
+(the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its raw is
+in the archive).
 
-Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a
-whole), spill (kept as it is, and gives no events). Secrets in one that is marked masked were
-masked when it was collected.
+Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a whole),
+spill (kept, and gives no events). "masked" means that secrets were masked when it was collected.
 """
 
 from collections.abc import Iterator
@@ -44,9 +43,9 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 @make_command(
     examples=(
-        ("sources", "every file that was collected"),
-        ("sources --state gone", "logs the agent has deleted; the store keeps them"),
-        ("sources --accounting", "where every line of every log went"),
+        ("sources", "all collected logs"),
+        ("sources --state gone", "logs that the agent deleted; the store has them"),
+        ("sources --accounting", "what became of every line"),
     ),
     json_shape='{"sources": [{"uid", "host", "flavor", "role", "path", "session", "generation",'
     ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
@@ -54,12 +53,12 @@ _STYLES: dict[str, dict[str, Any]] = {
     ' "bookkeeping", "copies", "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES},'
     ' "sources", "unaccounted_in": {PATH: LINES}}.',
 )
-@click.option("--accounting", is_flag=True, help="Sum up where every non-blank line went.")
+@click.option("--accounting", is_flag=True, help="Count what became of every line.")
 @click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
 @click.option("--host", metavar="NAME", help="Only sources of this machine.")
-@click.option("--role", type=click.Choice(ROLES), help="Only sources that are read as this.")
+@click.option("--role", type=click.Choice(ROLES), help="Only sources with this role.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
-@click.option("--path", "text", metavar="TEXT", help="Only paths with this in them.")
+@click.option("--path", "text", metavar="TEXT", help="Only files with this in their path.")
 @limit_option(0)
 @click.pass_context
 def command(
@@ -67,7 +66,7 @@ def command(
     /,
     accounting: bool,
     limit: int,
-    **wanted: str | None,
+    **filters: str | None,
 ) -> None:
     from session_memory.config import this_host
     from session_memory.views.sources import account, list_sources
@@ -82,7 +81,7 @@ def command(
         return
     with settings.opened() as store:
         here = this_host(settings.configuration())
-        listing = list_sources(store, limit=limit, here=here, **wanted)
+        listing = list_sources(store, limit=limit, here=here, **filters)
     if settings.as_json:
         print_json(listing.to_dict())
         return
@@ -91,7 +90,7 @@ def command(
 
 
 def _lines(sources: "list[Source]") -> Iterator[str]:
-    """Columns in which every line would say the same are left out."""
+    """A table without the columns that have the same value in every line."""
     columns = (
         Column("state"),
         Column("host", flexible=True),

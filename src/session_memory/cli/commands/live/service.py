@@ -1,8 +1,7 @@
-"""Keep a watch running in the background.
+"""Collect in the background: install, remove or check a service.
 
-Writes one file that belongs to you, a systemd user unit or a launchd agent, which runs
-session-memory watch with the store and the configuration in force now. It is shown before it
-is written. Nothing is started unless you say --start.
+Writes one file, a systemd user unit or a launchd agent, that runs session-memory watch with the
+present store and configuration. The file is shown first. Nothing is started without --start.
 """
 
 import os
@@ -26,7 +25,7 @@ MANAGERS = ("systemd", "launchd")
 
 
 class Plan(NamedTuple):
-    """A unit: who runs it, where its file is, and what it says."""
+    """The service: its manager, the path of its file, and the text of the file."""
 
     manager: str
     path: Path
@@ -35,22 +34,24 @@ class Plan(NamedTuple):
 
 @make_command(
     examples=(
-        ("service install --dry-run", "only show what would be written, and where"),
-        ("service install --start", "show it, ask, write it and start it"),
-        ("service status", "is it installed, does it run, when was anything collected"),
+        ("service install --dry-run", "only show the file"),
+        ("service install --start", "write it and start it"),
+        ("service status", "is it installed and running?"),
         ("service uninstall --stop", "stop it and remove its file"),
     ),
     json_shape='install: {"manager", "path", "text", "written", "next"}; uninstall: {"manager",'
     ' "path", "removed", "next"}; status: {"manager", "path", "installed", "running", "why",'
-    ' "last_collected_at"}. "next" are the commands that are left to run.',
+    ' "last_collected_at"}. "next" are commands to run now.',
 )
 @click.argument("action", type=click.Choice(ACTIONS))
-@click.option("--dry-run", is_flag=True, help="Show it, and write or remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--start", is_flag=True, help="After install: start it now and at every login.")
-@click.option("--stop", is_flag=True, help="Before uninstall: stop it.")
+@click.option("--start", is_flag=True, help="Start it now and at every login.")
+@click.option("--stop", is_flag=True, help="Stop it before it is removed.")
 @click.option(
-    "--manager", type=click.Choice(MANAGERS), help="Who runs it; by default that of this machine."
+    "--manager",
+    type=click.Choice(MANAGERS),
+    help="The service manager; by default that of this machine.",
 )
 @click.pass_obj
 def command(
@@ -87,8 +88,8 @@ def _install(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, start:
     left = starting(plan.manager, plan.path, os.getuid())
     if start and written:
         left = _run_all(left)
-    told = {"manager": plan.manager, "path": str(plan.path), "text": plan.text}
-    _show_next(settings, {**told, "written": written}, left)
+    values = {"manager": plan.manager, "path": str(plan.path), "text": plan.text}
+    _show_next(settings, {**values, "written": written}, left)
 
 
 def _uninstall(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, stop: bool) -> None:
@@ -103,19 +104,21 @@ def _uninstall(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, stop
         left = _stopped(plan, left, stop)
         remove_own(plan.path, MARK)
     if not settings.as_json:
-        said = "Removed" if removed else "Would remove" if plan.path.exists() else "There is no"
-        click.echo(safe(f"{said} {short_path(plan.path)}"))
-    told = {"manager": plan.manager, "path": str(plan.path), "removed": removed}
-    _show_next(settings, told, left)
+        action = "Removed" if removed else "Would remove" if plan.path.exists() else "There is no"
+        click.echo(safe(f"{action} {short_path(plan.path)}"))
+    values = {"manager": plan.manager, "path": str(plan.path), "removed": removed}
+    _show_next(settings, values, left)
 
 
 def _stopped(plan: Plan, commands: list[list[str]], stop: bool) -> list[list[str]]:
-    """Whoever runs it must let it go first: afterwards its name means nothing to them."""
+    """Stop the service before its file is removed: the manager finds it by the file."""
     from session_memory.cli.kit.service_files import asking
 
     running, _ = _is_running(asking(plan.manager, plan.path, os.getuid()))
     if running and not stop:
-        raise click.UsageError(f"it is running; give --stop, or run {shlex.join(commands[0])}")
+        raise click.UsageError(
+            f"the service is running: give --stop, or run {shlex.join(commands[0])}"
+        )
     return _run_all(commands) if stop else []
 
 
@@ -126,8 +129,8 @@ def _status(settings: Settings, plan: Plan) -> None:
     running, why = _is_running(asking(plan.manager, plan.path, os.getuid()))
     seen = _last_collected(settings)
     if settings.as_json:
-        told = {"manager": plan.manager, "path": str(plan.path), "installed": plan.path.exists()}
-        print_json({**told, "running": running, "why": why, "last_collected_at": seen})
+        values = {"manager": plan.manager, "path": str(plan.path), "installed": plan.path.exists()}
+        print_json({**values, "running": running, "why": why, "last_collected_at": seen})
         return
     installed = "installed" if plan.path.exists() else "not installed"
     click.echo(safe(f"{plan.manager}: {installed}, {short_path(plan.path)}"))
@@ -137,7 +140,7 @@ def _status(settings: Settings, plan: Plan) -> None:
         remark(settings, f"Install it: {PROGRAM} service install")
 
 
-# ---------------------------------------------------------------- what it runs
+# ---------------------------------------------------------------- the command that it runs
 
 
 def _plan(settings: Settings, manager: str | None, *, with_text: bool) -> Plan:
@@ -157,7 +160,7 @@ def _plan(settings: Settings, manager: str | None, *, with_text: bool) -> Plan:
 
 
 def _watch_line(settings: Settings) -> list[str]:
-    """The watch as it is to run: nothing of a session goes to the log of the machine."""
+    """The command that the service runs; --quiet keeps texts of sessions out of the system log."""
     from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE
 
     line = [*_program(), "watch", "--quiet", "--no-color"]
@@ -184,28 +187,28 @@ def _without_secrets(store: str) -> str:
         return str(Path(store).expanduser().absolute())
     parts = urlsplit(store)
     if parts.password is not None or "password" in parse_qs(parts.query):
-        message = "the address of the store holds a password, which must not stand in a unit"
+        message = "the address of the store has a password, which must not be in a service file"
         hint = "Put the password into ~/.pgpass, or the address into the configuration file."
         raise ConfigError(message, hint)
     return store
 
 
-# ---------------------------------------------------------------- asking, running, telling
+# ---------------------------------------------------------------- asking and running
 
 
 def _confirm(settings: Settings, yes: bool, question: str) -> None:
     if yes:
         return
     if settings.as_json:
-        raise click.UsageError("with --json nothing is asked: give --yes or --dry-run")
+        raise click.UsageError("with --json, give --yes or --dry-run")
     try:
         click.confirm(safe(question), abort=True)
     except click.Abort:
-        raise click.UsageError("nothing was changed; say yes, or give --yes") from None
+        raise click.UsageError("nothing was changed; answer yes, or give --yes") from None
 
 
 def _run_all(commands: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Run them in turn; gives back those that are left to run, which are none."""
+    """Run all commands. Returns the commands left to run, which are none."""
     for words in commands:
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
@@ -219,7 +222,7 @@ def _run_all(commands: Sequence[Sequence[str]]) -> list[list[str]]:
 def _not_managed(words: Sequence[str], reason: str) -> Exception:
     from session_memory.core.errors import SessionMemoryError
 
-    hint = f"Without a session manager, run it yourself: {PROGRAM} watch"
+    hint = f"Without a service manager, run it yourself: {PROGRAM} watch"
     return SessionMemoryError(f"{shlex.join(words)}: {reason}", hint)
 
 
@@ -227,12 +230,12 @@ def _is_running(question: list[str]) -> tuple[bool, str]:
     if shutil.which(question[0]) is None:
         return False, f"{question[0]} is not on this machine"
     done = subprocess.run(question, capture_output=True, text=True, timeout=60, check=False)
-    told = (done.stdout if question[0] == "systemctl" else "").strip() or done.stderr.strip()
-    return done.returncode == 0, "" if done.returncode == 0 else told.splitlines()[0]
+    reason = (done.stdout if question[0] == "systemctl" else "").strip() or done.stderr.strip()
+    return done.returncode == 0, "" if done.returncode == 0 else reason.splitlines()[0]
 
 
 def _last_collected(settings: Settings) -> str | None:
-    """When anything was last collected; nothing where there is no store to ask."""
+    """When something was last collected; None without a store."""
     from session_memory.core.errors import StoreError
     from session_memory.core.time import format_time
 
@@ -244,10 +247,10 @@ def _last_collected(settings: Settings) -> str | None:
     return format_time(max(moments)) if moments else None
 
 
-def _show_next(settings: Settings, told: dict[str, Any], left: list[list[str]]) -> None:
+def _show_next(settings: Settings, values: dict[str, Any], left: list[list[str]]) -> None:
     lines = [shlex.join(words) for words in left]
     if settings.as_json:
-        print_json({**told, "next": lines})
+        print_json({**values, "next": lines})
     elif not settings.quiet:
         for line in _next_lines(lines):
             click.echo(safe(line))

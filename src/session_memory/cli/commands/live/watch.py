@@ -1,8 +1,8 @@
-"""Follow the agents' logs and collect what they write.
+"""Follow the agents' logs and collect new lines within a second.
 
-Begins with a whole sync; from then on a new line is in the store within a second. Logs may
-appear, rotate and vanish, agents may be installed later. A sync or another watch may run
-beside it. Ctrl-C ends it; what it missed meanwhile, the next watch or sync collects.
+Starts with a full sync. Logs may appear, rotate and vanish, and agents may be installed later. A
+sync or another watch can run at the same time. Ctrl-C ends it; the next watch or sync collects what
+was written meanwhile.
 """
 
 import signal
@@ -26,25 +26,27 @@ DEFAULT_INTERVAL = 600.0
 @make_command(
     resumable=True,
     examples=(
-        ("watch", "follow every agent on this machine until Ctrl-C"),
+        ("watch", "follow all agents until Ctrl-C"),
         ("watch --json", "one JSON object per line, for another program"),
-        ("watch --root /mnt/share/.claude --poll", "where the file system gives no events"),
-        ("watch --flavor claude --quiet", "one agent, and nothing printed but errors"),
+        ("watch --root /mnt/share/.claude --poll", "on a file system without change events"),
+        ("watch --flavor claude --quiet", "one agent, print only errors"),
     ),
     json_shape='One object per line: {"event": "started" | "synced" | "session" | "problem" |'
     ' "error" | "stopped", "at", …}. docs/watch.md lists the fields of each.',
 )
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="Look here only; repeatable.")
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="Only follow this directory; repeatable."
+)
 @click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
-@click.option("--analyze", is_flag=True, help="Analyze what was collected, once a minute.")
-@click.option("--poll", is_flag=True, help="Look again and again instead of waiting for events.")
+@click.option("--analyze", is_flag=True, help="Analyze new sessions once a minute.")
+@click.option("--poll", is_flag=True, help="Check files regularly instead of waiting for events.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=SHORTEST_INTERVAL),
     default=DEFAULT_INTERVAL,
     metavar="SECONDS",
     show_default=True,
-    help="How often to look at everything, whatever the events said.",
+    help="How often to check all files, whatever the events.",
 )
 @click.pass_obj
 def command(
@@ -82,7 +84,7 @@ def command(
 
 @contextmanager
 def _stopped_by_signals(follow: "Follow") -> "Iterator[None]":
-    """The first signal ends the watch after its present step; a second one interrupts the step."""
+    """The first signal ends the watch after the present step; a second one interrupts the step."""
 
     def ask(number: int, frame: object) -> None:
         if follow.is_stopping:

@@ -1,6 +1,6 @@
 """Copy the store to a new file while it is in use.
 
-The copy is of one moment and is itself a store. A file that exists is not overwritten.
+The copy is a store itself, in the state of one moment. A file that exists is not overwritten.
 """
 
 import click
@@ -15,7 +15,7 @@ from session_memory.views.figures import size
 @make_command(
     examples=(
         ("store backup /backup/memory-2026-07-01.db", "copy the store"),
-        ("store verify --store /backup/memory-2026-07-01.db", "make sure that the copy is good"),
+        ("store verify --store /backup/memory-2026-07-01.db", "check the copy"),
     ),
     json_shape='{"path", "bytes"}',
 )

@@ -1,6 +1,6 @@
-"""Give unused space back to the disk.
+"""Make the store's file smaller by returning unused space.
 
-Nothing is removed. It needs about as much free space as the store takes while it runs.
+Nothing is deleted. While it runs, it needs as much free space as the store takes.
 """
 
 import click
@@ -13,8 +13,8 @@ from session_memory.views.figures import size
 
 @make_command(
     examples=(
-        ("store compact", "make the file as small as it can be"),
-        ("store compact --json", "its size before and after"),
+        ("store compact", "return unused space to the disk"),
+        ("store compact --json", "the size before and after"),
     ),
     json_shape='{"before", "after"}, in bytes',
 )

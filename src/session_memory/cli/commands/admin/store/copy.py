@@ -1,8 +1,8 @@
-"""Copy a store into an empty one, and prove it.
+"""Copy a store into an empty one, and compare the two.
 
-FROM and TO are paths or postgresql:// addresses. Everything is copied: sources of all machines
-with their cursors, raw, sessions, events, usage, problems. Then the fingerprints of both are
-compared. A store that holds something is refused; a copy that was interrupted left nothing.
+FROM and TO are paths or postgresql:// addresses. Everything is copied: logs of all machines with
+their cursors, raw, sessions, live sessions, events, usage, problems. Then the fingerprints of both
+stores are compared. A target that is not empty is refused; an interrupted copy leaves nothing.
 """
 
 import click
@@ -19,8 +19,8 @@ TEAM = "postgresql://me@db.example/sessions"
 
 @make_command(
     examples=(
-        (f"store copy ~/.session-memory/memory.db {TEAM}", "move to a team's PostgreSQL"),
-        (f"store copy {TEAM} home.db", "and take everything home again"),
+        (f"store copy ~/.session-memory/memory.db {TEAM}", "from a file to a server"),
+        (f"store copy {TEAM} home.db", "and back"),
     ),
     json_shape='{"from", "to", "sessions", "sources", "rows", "bytes", "fingerprint", "same"}:'
     " the places without passwords, the bytes of logs, and whether both fingerprints are equal.",
@@ -44,7 +44,7 @@ def command(ctx: click.Context, source: str, target: str) -> None:
         sources = old.sources.every()
         raw = sum(row.kept for row in sources)
         bar.begin(len(sources), raw)
-        # One moment of the store that others may be writing to.
+        # Others may write to the store meanwhile; the snapshot is of one moment.
         with old.db.snapshot():
             rows = copy_everything(old, new, bar.advance)
             before = old.fingerprint()
@@ -72,5 +72,5 @@ def command(ctx: click.Context, source: str, target: str) -> None:
 
 
 def _differs(before: str, after: str) -> str:
-    told = f"The fingerprints differ: {before} and {after}. Do not use the copy."
-    return f"{told} See what is wrong with: session-memory store verify --store …"
+    differ = f"The fingerprints differ: {before} and {after}. Do not use the copy."
+    return f"{differ} Find out why: session-memory store verify --store …"

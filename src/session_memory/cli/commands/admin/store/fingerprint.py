@@ -1,7 +1,7 @@
-"""Print one hash of everything collected.
+"""Print one hash of everything that was collected.
 
-Two stores with the same fingerprint hold the same raw, events and usage, however they came to
-hold them. When it was collected, and how it is packed, does not matter.
+Two stores with the same fingerprint have the same raw, events and usage. When and how it was
+collected, and how it is packed, does not matter.
 """
 
 import click
@@ -14,7 +14,7 @@ from session_memory.cli.kit.settings import Settings
 @make_command(
     examples=(
         ("store fingerprint", "the fingerprint of your store"),
-        ("store fingerprint --store copy.db", "the same figure means the same contents"),
+        ("store fingerprint --store copy.db", "the same hash means the same contents"),
     ),
     json_shape='{"fingerprint": TEXT}',
 )

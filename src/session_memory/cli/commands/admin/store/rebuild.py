@@ -1,7 +1,7 @@
-"""Derive all events anew from the raw.
+"""Derive all events again from the stored logs.
 
-A newer release may understand more of a log than the one that collected it. The raw is never
-changed, the logs are not needed, and either all of it is replaced or nothing.
+Use it after an upgrade: a newer release may understand more of a log. The stored logs are not
+changed, the agents' own logs are not needed, and either everything is replaced or nothing.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     resumable=True,
     examples=(
         ("store rebuild", "after an upgrade, when doctor says so"),
-        ("store rebuild --json", "how much there was to do"),
+        ("store rebuild --json", "the counts, for a script"),
     ),
     json_shape='{"sources", "sessions", "events", "skipped": {FLAVOR: REASON, …}}; sessions of a'
     " skipped agent stay as they were.",

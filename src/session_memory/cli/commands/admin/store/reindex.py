@@ -1,7 +1,7 @@
-"""Build the index of words anew.
+"""Build the search index again.
 
-A new index is built from the raw beside the old one and takes its place when it is whole; until
-then searches ask the old one. Collecting goes on meanwhile.
+The new index is built beside the old one and replaces it when it is complete; until then searches
+use the old one. Collecting continues meanwhile.
 """
 
 import click
@@ -14,8 +14,8 @@ from session_memory.views.figures import plural
 
 @make_command(
     examples=(
-        ("store reindex", "when a search says that the index is not whole"),
-        ("store reindex --json", "how much there was to do"),
+        ("store reindex", "when search says that sessions are missing"),
+        ("store reindex --json", "the count, for a script"),
     ),
     json_shape='{"sessions"}',
 )

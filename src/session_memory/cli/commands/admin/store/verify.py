@@ -1,7 +1,7 @@
-"""Read everything back and compare it with its hashes.
+"""Check that nothing in the store is damaged.
 
-Then derives a sample of sessions anew from the raw and compares their events with those that
-are stored. Exit status 1 means that something differs.
+Reads everything back and compares it with its hashes. Then derives a sample of sessions again from
+the raw and compares the events. The exit status is 1 if something differs.
 """
 
 import click
@@ -16,9 +16,9 @@ from session_memory.views.figures import plural, size
 
 @make_command(
     examples=(
-        ("store verify", "check every byte that is kept"),
-        ("store verify --sample 200", "and derive two hundred sessions anew to compare"),
-        ("store verify --json", "for a script: exit status 0 means that all is well"),
+        ("store verify", "check every byte"),
+        ("store verify --sample 200", "derive 200 sessions again to compare"),
+        ("store verify --json", "for a script; exit status 0: no damage"),
     ),
     json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …],'
     ' "skipped": {FLAVOR: REASON, …}}',
@@ -28,7 +28,7 @@ from session_memory.views.figures import plural, size
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="How many sessions to derive anew.",
+    help="How many sessions to derive again.",
 )
 @click.pass_context
 def command(ctx: click.Context, sample: int) -> None:
@@ -44,11 +44,11 @@ def command(ctx: click.Context, sample: int) -> None:
         print_json(found.to_dict())
     else:
         read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
-        verdict = "everything is as it was written" if not found.findings else "not all is well"
+        verdict = "everything is as it was written" if not found.findings else "something is wrong"
         click.echo(f"{read}, derived {plural(found.sessions, 'session')} anew: {verdict}.")
         if found.evicted:
             count = plural(found.evicted, "session")
-            click.echo(f"{count} evicted: read them back with session-memory archive verify.")
+            click.echo(f"{count} evicted. Check them with: session-memory archive verify")
         remark_skipped(settings, found.skipped)
         for finding in found.findings:
             click.secho(f"  {safe(finding)}", fg="red")

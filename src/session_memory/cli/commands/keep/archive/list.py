@@ -1,4 +1,4 @@
-"""List the files of the archive, and what each holds."""
+"""List the files of the archive and what each contains."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from session_memory.views.figures import local, plural, size
 @make_command(
     examples=(
         ("archive list", "the files of the archive"),
-        ("archive list --json", "with every session that each of them holds"),
+        ("archive list --json", "with the sessions in each file"),
     ),
     json_shape='{"directory", "files": [{"file", "archived_at", "bytes", "sources", "sessions":'
     " [UID, …]}, …]}",

@@ -1,7 +1,7 @@
-"""Read every file of the archive back and compare it with its hashes.
+"""Check that the archive is complete and undamaged.
 
-Also that everything the store has evicted is in one of them. Exit status 1 means that
-something is missing or damaged.
+Reads every file back, compares it with its hashes, and checks that every evicted session is in the
+archive. The exit status is 1 if something is missing or damaged.
 """
 
 import click
@@ -16,7 +16,7 @@ from session_memory.views.figures import plural
 
 @make_command(
     examples=(
-        ("archive verify", "read it all back"),
+        ("archive verify", "read all files back"),
         ("archive verify --json", "for a script"),
     ),
     json_shape='{"ok", "files", "evicted", "findings": [TEXT, …]}',
@@ -39,7 +39,7 @@ def command(ctx: click.Context) -> None:
             }
         )
     else:
-        verdict = "everything is as it was written" if not found.findings else "not all is well"
+        verdict = "everything is as it was written" if not found.findings else "something is wrong"
         read = f"Read {plural(found.files, 'file')} back for {plural(found.sources, 'source')}"
         click.echo(f"{read} evicted: {verdict}.")
         for finding in found.findings:

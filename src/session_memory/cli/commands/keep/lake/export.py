@@ -1,7 +1,7 @@
-"""Bring the Parquet files up to date with the store.
+"""Write what is new in the store to the Parquet files.
 
-sessions/, events/ and usage/ in partitions flavor=…/month=…, where a session lies whole in the
-month it began in. Only what changed is written. Needs the extra lake.
+The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. A session is as a
+whole in the month in which it began. Only changed partitions are written. Needs the extra lake.
 """
 
 from pathlib import Path
@@ -17,13 +17,13 @@ from session_memory.views.figures import plural
 
 @make_command(
     examples=(
-        ("lake export", "write what is new beside the archive"),
-        ("lake export --to /data/lake", "write it somewhere else"),
+        ("lake export", "to the default place, beside the archive"),
+        ("lake export --to /data/lake", "to another directory"),
     ),
     json_shape='{"sessions", "removed", "unchanged", "without_events", "partitions", "events",'
     ' "directory"}',
 )
-@click.option("--to", metavar="DIR", help="Into this directory.")
+@click.option("--to", metavar="DIR", help="Write to this directory.")
 @click.pass_obj
 def command(settings: Settings, to: str | None) -> None:
     import msgspec
@@ -47,8 +47,8 @@ def command(settings: Settings, to: str | None) -> None:
         click.echo(safe(f"{wrote}; {rest}. {short_path(done.directory)}"))
     if done.without_events:
         count = plural(done.without_events, "session")
-        remark(settings, f"{count} evicted before: session-memory restore brings the events back.")
+        remark(settings, f"{count} evicted, without events. Get them back: session-memory restore")
     remark(
         settings,
-        'Ask with: session-memory lake sql "select flavor, count(*) from events group by 1"',
+        'Query it: session-memory lake sql "select flavor, count(*) from events group by 1"',
     )

@@ -1,8 +1,8 @@
-"""Ask the lake in SQL.
+"""Query the Parquet files in SQL.
 
-Tables: sessions, events and usage, each with flavor and month. Answered by DuckDB, which can
-read those files and nothing else: one select, no other file, no network, a bounded amount of
-memory. session-memory lake export brings the lake up to date. Needs the extra lake.
+Tables: sessions, events and usage, each with flavor and month. DuckDB runs the query: one select,
+with limited memory, without network and without access to other files. lake export brings the files
+up to date. Needs the extra lake.
 """
 
 import csv
@@ -34,19 +34,19 @@ _FORMULA = ("=", "+", "-", "@")
             "tokens by model",
         ),
         ('lake sql "select repo, count(*) from sessions group by all" --csv', "for a spreadsheet"),
-        ('lake sql "describe select * from events"', "which columns there are"),
+        ('lake sql "describe select * from events"', "the columns of a table"),
     ),
-    json_shape='{"columns": [NAME, …], "rows": [[VALUE, …], …]}; moments are ISO-8601 texts.',
+    json_shape='{"columns": [NAME, …], "rows": [[VALUE, …], …]}; times are ISO-8601 texts.',
 )
 @click.argument("question", metavar="SELECT")
 @click.option(
     "--csv",
     "as_csv",
     is_flag=True,
-    help="Print comma-separated values, titles first, for a spreadsheet: signs one cannot see are"
-    " escaped, and a quote stands before what would be a formula. --json has them as they are.",
+    help="Print CSV with a header, for a spreadsheet. Invisible characters are escaped, and a quote"
+    " is put before formulas. --json has the values unchanged.",
 )
-@click.option("--lake", "directory", metavar="DIR", help="The lake in this directory.")
+@click.option("--lake", "directory", metavar="DIR", help="The directory of the Parquet files.")
 @click.pass_obj
 def command(settings: Settings, question: str, as_csv: bool, directory: str | None) -> None:
     from session_memory.core.errors import LakeError
@@ -74,7 +74,7 @@ def command(settings: Settings, question: str, as_csv: bool, directory: str | No
 
 
 def _plain(value: Any) -> Any:
-    """As JSON can say it."""
+    """The value as JSON can hold it."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, list):
@@ -89,8 +89,11 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """A value for a spreadsheet. What a log says is neither obeyed by a terminal nor computed:
-    signs one cannot see become escapes, and a quote before a text keeps it from being a formula."""
+    """A value for a spreadsheet.
+
+    Text from logs is hostile: invisible characters are escaped, so that a terminal does not obey
+    them, and a quote before a formula keeps a spreadsheet from computing it.
+    """
     if not isinstance(value, str):
         return value if isinstance(value, int | float | None) else _cell(to_json(value))
     lines = (visible(line) for line in value.replace("\r\n", "\n").split("\n"))
@@ -99,7 +102,7 @@ def _cell(value: Any) -> Any:
 
 
 def _print_json(columns: list[str], rows: Iterable[list[Any]]) -> None:
-    """Row by row: an answer may be longer than memory."""
+    """Row by row, because an answer can be larger than memory."""
     click.echo(f'{{"columns": {to_json(columns)}, "rows": [', nl=False)
     for number, row in enumerate(rows):
         click.echo(f"{', ' if number else ''}{to_json(row)}", nl=False)

@@ -1,7 +1,7 @@
 """Make a lesson of a pattern.
 
-Its words are templates of ours; what transcripts said stands in them as `code`. Read it, and
-put it into your own words with lessons edit, before you apply it anywhere.
+The text is made from a template; quotes from transcripts are in it as `code`. Read it, and put it
+into your own words with lessons edit, before you apply it.
 """
 
 from pathlib import Path
@@ -27,19 +27,19 @@ from session_memory.render.text import safe, safe_lines
     examples=(
         ("lessons accept p-0c88102dbf64", "make a lesson of a pattern"),
         ("lessons accept p-0c88 --repo webshop --why 'costs us an hour a week'", "for one repo"),
-        ("lessons accept p-0c88 --force", "with less evidence than the floor asks for"),
+        ("lessons accept p-0c88 --force", "although few sessions show it"),
     ),
-    json_shape='{"lesson": LESSON, "file"}; a lesson is as in lessons list.',
+    json_shape='{"lesson": LESSON, "file"}; a LESSON is as in lessons list.',
 )
 @click.argument("pattern", metavar="PATTERN", shell_complete=complete_pattern)
 @click.option(
     *("--repo", "repos"),
     multiple=True,
     metavar="NAME",
-    help="Only for this repository; by default the one that shows it, or all.",
+    help="Only for this repository; by default the one that has the pattern, or all.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--everywhere", is_flag=True, help="For every repository, whoever shows it.")
+@click.option("--everywhere", is_flag=True, help="For all repositories.")
 @click.option(
     *("--flavor", "flavors"),
     multiple=True,
@@ -47,7 +47,7 @@ from session_memory.render.text import safe, safe_lines
     help="Only for this agent.",
     shell_complete=complete_facet("flavor"),
 )
-@click.option("--force", is_flag=True, help="Also with too little evidence; that is kept.")
+@click.option("--force", is_flag=True, help="Accept it with little evidence; this is recorded.")
 @word_options
 @dir_option()
 @click.pass_obj
@@ -66,7 +66,7 @@ def command(
     from session_memory.views.lessons import pattern_named
 
     if everywhere and repos:
-        raise click.UsageError("--everywhere and --repo exclude each other")
+        raise click.UsageError("give --everywhere or --repo, not both")
     with desk(settings, directory) as opened:
         lesson = accept(
             opened.lessons,
@@ -85,7 +85,7 @@ def command(
     for line in (*safe_lines(lesson.problem), "", *safe_lines(lesson.resolution)):
         click.echo(f"  {line}".rstrip())
     if not lesson.resolution:
-        remark(settings, "What to do about it is not known: say it, or it goes nowhere.")
+        remark(settings, "The lesson does not say what to do yet. Without that, it is not applied.")
     remark(
         settings, f"Next: session-memory lessons edit {lesson.id}, session-memory lessons propose"
     )

@@ -1,8 +1,8 @@
 """Write lessons to CLAUDE.md, AGENTS.md or GROK.md.
 
-Exactly what propose shows. The file is replaced whole or not at all and keeps its line ends,
-its permissions and every byte outside the markers; links and the agents' own settings are never
-written. What was there is kept, so revert can undo it.
+Writes exactly what propose shows. The file is replaced as a whole and keeps its line ends, its
+permissions and every byte outside the markers. Links and the agents' own settings are never
+written. revert undoes it.
 """
 
 from pathlib import Path
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 @make_command(
     examples=(
-        ("lessons apply", "write what propose shows, to the project here"),
+        ("lessons apply", "to the files of this project"),
         ("lessons apply --target ~/code/webshop/CLAUDE.md", "to one file"),
-        ("lessons apply l-0c88102dbf64 --target AGENTS.md", "one lesson more"),
-        ("lessons revert --target AGENTS.md", "undo it, to the byte"),
+        ("lessons apply l-0c88102dbf64 --target AGENTS.md", "add one lesson"),
+        ("lessons revert --target AGENTS.md", "undo it"),
     ),
     json_shape='{"applied": [{"target", "repo", "changes", "written", "lessons": [{"id",'
     ' "version"}, …], "skipped": [{"lesson", "reason"}, …], "diff"}, …]}',
 )
 @click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @target_options
-@click.option("--force", is_flag=True, help="Also lessons with too little evidence or no effect.")
+@click.option("--force", is_flag=True, help="Also lessons with little evidence or no effect.")
 @word_options
 @dir_option()
 @click.pass_obj

@@ -1,7 +1,7 @@
-"""Change the words or the scope of a lesson.
+"""Change the text or the scope of a lesson.
 
-Without an option its file opens in your editor. You may as well edit the file itself: the next
-change here keeps that as a version of its own.
+Without an option the file opens in your editor. You can also edit the file directly: the next
+change made here records that as a version of its own.
 """
 
 import sys
@@ -29,16 +29,16 @@ TEXTS = ("title", "problem", "resolution")
 @make_command(
     examples=(
         ("lessons edit l-0c88102dbf64", "in your editor"),
-        ("lessons edit l-0c88 --resolution 'Run make db first.'", "what to do, in your words"),
-        ("lessons edit l-0c88 --repo webshop --repo billing", "where it holds"),
+        ("lessons edit l-0c88 --resolution 'Run make db first.'", "what to do, in your own words"),
+        ("lessons edit l-0c88 --repo webshop --repo billing", "for which repositories"),
         ("lessons edit l-0c88 --problem - < problem.md", "from a file"),
     ),
-    json_shape='{"lesson": LESSON}; a lesson is as in lessons list.',
+    json_shape='{"lesson": LESSON}; a LESSON is as in lessons list.',
 )
 @click.argument("name", metavar="LESSON", shell_complete=complete_lesson)
-@click.option("--title", metavar="TEXT", help="One line.")
-@click.option("--problem", metavar="TEXT", help="What goes wrong; - reads it from stdin.")
-@click.option("--resolution", metavar="TEXT", help="What to do about it; - reads it from stdin.")
+@click.option("--title", metavar="TEXT", help="The title, one line.")
+@click.option("--problem", metavar="TEXT", help="What goes wrong; - reads standard input.")
+@click.option("--resolution", metavar="TEXT", help="What to do about it; - reads standard input.")
 @click.option(
     *("--repo", "repos"),
     multiple=True,
@@ -53,7 +53,7 @@ TEXTS = ("title", "problem", "resolution")
     help="Only for this agent.",
     shell_complete=complete_facet("flavor"),
 )
-@click.option("--everywhere", is_flag=True, help="For every repository and agent.")
+@click.option("--everywhere", is_flag=True, help="For all repositories and agents.")
 @word_options
 @dir_option()
 @click.pass_obj
@@ -91,7 +91,7 @@ def _read(text: str) -> str:
 
 
 def _edited(lesson: Any) -> dict[str, Any]:
-    """What a person changed in an editor; what is not theirs to change stays."""
+    """The fields that a person may change, as they are after editing."""
     from session_memory.learn.lesson import from_text, to_text
 
     text = click.edit(to_text(lesson), extension=".md", require_save=False)

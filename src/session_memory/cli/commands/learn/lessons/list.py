@@ -1,4 +1,4 @@
-"""List the lessons."""
+"""List lessons with their state, scope and effect."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,16 +29,16 @@ _COLORS = {"accepted": "green", "rejected": "red"}
 
 @make_command(
     examples=(
-        ("lessons list", "every lesson, with its state"),
-        ("lessons list --status accepted --json", "those that may be distributed, for a script"),
+        ("lessons list", "all lessons"),
+        ("lessons list --status accepted --json", "accepted lessons, for a script"),
     ),
     json_shape='{"directory", "lessons": [{"id", "version", "status", "title", "repos", "flavors",'
     ' "effect", "merged_into", "created_at", "updated_at", "patterns", "sessions", "first_seen",'
     ' "last_seen", "session_uids", "events", "quotes", "problem", "resolution", "seen", "live":'
-    ' [FILE, …], "recorded"}, …], "problems": [TEXT, …]}; "recorded" is false after an edit by'
-    " hand.",
+    ' [FILE, …], "recorded"}, …], "problems": [TEXT, …]}; "recorded" is false for a file that was'
+    " edited directly.",
 )
-@click.option("--status", type=click.Choice(STATUSES), help="Only these.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only lessons in this state.")
 @dir_option()
 @click.pass_context
 def command(ctx: click.Context, status: str | None, directory: Path | None) -> None:
@@ -55,7 +55,9 @@ def command(ctx: click.Context, status: str | None, directory: Path | None) -> N
             print_lines(table(columns, map(_cells, listing.rows), terminal_width()))
         else:
             where = short_path(listing.directory)
-            remark(settings, f"No lessons in {where}. Patterns: session-memory patterns")
+            remark(
+                settings, f"No lessons in {where}. Make one of a pattern: session-memory patterns"
+            )
         for problem in listing.problems:
             click.secho(safe(f"problem: {problem}"), err=True, fg="yellow")
     if listing.problems:

@@ -1,4 +1,4 @@
-"""List which files hold which lessons."""
+"""List the files that lessons were written to."""
 
 import click
 
@@ -19,7 +19,7 @@ from session_memory.views.figures import local
 
 @make_command(
     examples=(
-        ("lessons live", "which file holds which lessons, and whether it changed"),
+        ("lessons live", "which file has which lessons, and whether it was changed"),
         ("lessons live --json", "for a script"),
     ),
     json_shape='{"live": [{"target", "repo", "lessons": [{"id", "version"}, …],'
@@ -50,4 +50,4 @@ def command(settings: Settings) -> None:
     if rows:
         print_lines(table(columns, rows, terminal_width()))
     else:
-        remark(settings, "No lesson was applied anywhere. Next: session-memory lessons propose")
+        remark(settings, "No lesson is in any file. Next: session-memory lessons propose")

@@ -1,9 +1,9 @@
-"""Say whether lessons helped.
+"""Show whether lessons helped.
 
-Sessions before a lesson was applied against sessions that began with it, of the same repository
-and the agents that read the file: how many show the problem, with 95 % intervals (Wilson for
-rates, Newcombe for their difference). With too few sessions, or where the lesson is no longer
-in the file, it says only that.
+Compares sessions before a lesson was applied with sessions that started with it, in the same
+repository and with the same agents: how many have the problem, with 95 % intervals (Wilson for
+rates, Newcombe for their difference). With too few sessions, or if the lesson is no longer in the
+file, it says only that. Also shows how all sessions go from week to week.
 """
 
 from collections.abc import Iterator
@@ -44,10 +44,10 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
 
 @make_command(
     examples=(
-        ("lessons measure", "every lesson that was applied, and how sessions go"),
+        ("lessons measure", "all applied lessons, and all sessions by week"),
         ("lessons measure l-0c88102dbf64", "did this one help?"),
-        ("lessons measure --mark", "write down in the lessons what it says"),
-        ("lessons measure --baseline", "remember how things are, to compare with later"),
+        ("lessons measure --mark", "write the result into the lessons"),
+        ("lessons measure --baseline", "save the present figures to compare with later"),
     ),
     json_shape='{"lessons": [{"lesson", "version", "title", "verdict", "reason", "applied_at",'
     ' "ended_at", "targets", "before": {"sessions", "showing", "rate", "low", "high", "times",'
@@ -65,16 +65,16 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
     default=90,
     metavar="N",
     show_default=True,
-    help="How far back sessions count: before a lesson, and for the fleet.",
+    help="How many days of sessions to compare.",
 )
 @click.option(
     "--repo",
     metavar="NAME",
-    help="Only the fleet of this repository.",
+    help="Only sessions of this repository, in the weekly figures.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--mark", "marked", is_flag=True, help="Write the verdicts into the lessons.")
-@click.option("--baseline", is_flag=True, help="Keep the fleet's figures to compare with later.")
+@click.option("--mark", "marked", is_flag=True, help="Write the results into the lessons.")
+@click.option("--baseline", is_flag=True, help="Save the weekly figures to compare with later.")
 @dir_option()
 @click.pass_obj
 def command(
@@ -98,12 +98,12 @@ def command(
             _mark(opened, measured)
         remark_unread(settings, opened.store)
     if settings.as_json:
-        told = [one.to_dict() for one in measured]
-        print_learned({"lessons": told, "fleet": fleet.to_dict() if fleet else None})
+        lessons = [one.to_dict() for one in measured]
+        print_learned({"lessons": lessons, "fleet": fleet.to_dict() if fleet else None})
         return
     print_lines(_lines(measured, fleet))
     if baseline:
-        remark(settings, "Kept as the baseline that measure compares with from now on.")
+        remark(settings, "Saved. From now on, lessons measure compares with these figures.")
 
 
 def _measured(opened: "Desk", name: str | None, days: int) -> "list[Measurement]":
@@ -133,8 +133,8 @@ def _fleet(opened: "Desk", now: int, days: int, repo: str | None) -> "FleetRepor
 def _keep(opened: "Desk", fleet: "FleetReport", now: int) -> None:
     from session_memory.core.time import format_time
 
-    told = fleet.to_dict()
-    kept = {key: told[key] for key in ("since", "until", "repo", "metrics")}
+    values = fleet.to_dict()
+    kept = {key: values[key] for key in ("since", "until", "repo", "metrics")}
     opened.applied.save_baseline({"taken_at": format_time(now), **kept})
 
 
@@ -182,11 +182,11 @@ def _measurement(one: "Measurement") -> Iterator[str]:
 def _side(side: "MeasuredSide") -> str:
     from session_memory.views.figures import count, plural
 
-    told = f"{side.showing} of {plural(side.sessions, 'session')}"
+    shown = f"{side.showing} of {plural(side.sessions, 'session')}"
     if side.rate is None:
-        return told
+        return shown
     rate = f"{side.rate:.0%} [{side.low:.0%} to {side.high:.0%}]"
-    return f"{told}: {rate}, {plural(side.times, 'time')}, {count(side.tokens)} tokens"
+    return f"{shown}: {rate}, {plural(side.times, 'time')}, {count(side.tokens)} tokens"
 
 
 def _report(fleet: "FleetReport") -> Iterator[str]:
@@ -207,8 +207,8 @@ def _report(fleet: "FleetReport") -> Iterator[str]:
     yield from table(columns, rows, terminal_width())
     if fleet.error_rate_change is not None:
         change, low, high = fleet.error_rate_change
-        told = f"{change:+.0%} [{low:+.0%} to {high:+.0%}]"
-        yield f"sessions with errors, against the baseline: {told}"
+        text = f"{change:+.0%} [{low:+.0%} to {high:+.0%}]"
+        yield f"sessions with errors, against the baseline: {text}"
 
 
 def _row(name: str, metrics: "Metrics | dict[str, object]", *, bold: bool = False) -> list[Cell]:

@@ -1,7 +1,7 @@
-"""Let one lesson speak for others.
+"""Merge lessons into one.
 
-It keeps its words and takes over their evidence; measuring then looks for all of their
-patterns. The others stay in the folder as merged.
+The first lesson keeps its text and gets the evidence of the others. Their patterns count for it
+when it is measured. The others stay in the folder with the state "merged".
 """
 
 from pathlib import Path
@@ -23,10 +23,10 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("lessons merge l-0c88102dbf64 l-99a1b2c3d4e5", "the first one speaks for both"),
+        ("lessons merge l-0c88102dbf64 l-99a1b2c3d4e5", "into the first one"),
         ("lessons merge l-0c88 l-99a1 --why 'the same cause'", "with the reason"),
     ),
-    json_shape='{"lesson": LESSON, "merged": [ID, …]}; a lesson is as in lessons list.',
+    json_shape='{"lesson": LESSON, "merged": [ID, …]}; a LESSON is as in lessons list.',
 )
 @click.argument("into", metavar="LESSON", shell_complete=complete_lesson)
 @click.argument(
@@ -51,4 +51,4 @@ def command(
     if settings.as_json:
         print_learned({"lesson": lesson.to_dict(), "merged": gone})
         return
-    click.echo(safe(f"{lesson.id} version {lesson.version} speaks for {', '.join(gone)}"))
+    click.echo(safe(f"{lesson.id} version {lesson.version} has the evidence of {', '.join(gone)}"))

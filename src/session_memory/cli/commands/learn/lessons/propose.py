@@ -1,7 +1,7 @@
 """Show lessons as a diff of CLAUDE.md, AGENTS.md or GROK.md.
 
-Accepted lessons whose scope fits the file, between two markers; the rest of the file stays as
-it is. Secrets are masked. Nothing is written: that is for apply.
+Accepted lessons for this repository and agent go between two markers; the rest of the file stays as
+it is. Secrets are masked. Nothing is written: apply does that.
 """
 
 from pathlib import Path
@@ -23,20 +23,20 @@ from session_memory.cli.lines.lessons import (
 
 @make_command(
     examples=(
-        ("lessons propose", "what the instruction files of the project here would be"),
-        ("lessons propose --target ~/code/webshop/CLAUDE.md", "one file, as a diff"),
+        ("lessons propose", "for the files of this project"),
+        ("lessons propose --target ~/code/webshop/CLAUDE.md", "for one file"),
         (
             "lessons propose l-0c88102dbf64 --target AGENTS.md",
-            "one lesson beside those it has",
+            "add one lesson",
         ),
-        ("lessons propose --json", "with what is left out, and why"),
+        ("lessons propose --json", "also the lessons left out, and why"),
     ),
     json_shape='{"proposals": [{"target", "repo", "changes", "lessons": [{"id", "version"}, …],'
     ' "skipped": [{"lesson", "reason"}, …], "diff"}, …]}',
 )
 @click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @target_options
-@click.option("--force", is_flag=True, help="Also lessons with too little evidence or no effect.")
+@click.option("--force", is_flag=True, help="Also lessons with little evidence or no effect.")
 @dir_option()
 @click.pass_obj
 def command(

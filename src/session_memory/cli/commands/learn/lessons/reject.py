@@ -1,6 +1,7 @@
-"""Say no to a pattern or a lesson.
+"""Reject a pattern or a lesson.
 
-It stays in the folder as rejected. The next apply takes it out of the files that hold it.
+It stays in the folder with the state "rejected". The next apply removes it from the files that have
+it.
 """
 
 from pathlib import Path
@@ -23,10 +24,13 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("lessons reject p-0c88102dbf64 --why 'one machine only'", "never mind this pattern"),
-        ("lessons reject l-0c88102dbf64", "take back what was accepted"),
+        (
+            "lessons reject p-0c88102dbf64 --why 'one machine only'",
+            "do not suggest this pattern again",
+        ),
+        ("lessons reject l-0c88102dbf64", "no longer use this lesson"),
     ),
-    json_shape='{"lesson": LESSON}; a lesson is as in lessons list.',
+    json_shape='{"lesson": LESSON}; a LESSON is as in lessons list.',
 )
 @click.argument("name", metavar="PATTERN|LESSON", shell_complete=complete_lesson)
 @word_options
@@ -51,4 +55,7 @@ def command(
         return
     click.echo(safe(f"{lesson.id} version {lesson.version} is rejected"))
     for target in live:
-        remark(settings, f"Still in {target}: session-memory lessons apply --target {target}")
+        remark(
+            settings,
+            f"Still in {target}. Remove it: session-memory lessons apply --target {target}",
+        )

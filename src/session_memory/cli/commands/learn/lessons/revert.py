@@ -1,7 +1,7 @@
 """Undo the last apply, to the byte.
 
-Where the file was changed since, only the lessons are taken out of it, and it says so (exit
-status 3). A file that apply created is removed.
+If the file was changed since, only the lessons are removed from it, and the exit status is 3. A
+file that apply created is deleted.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @make_command(
     examples=(
-        ("lessons revert", "undo the last apply in the project here"),
+        ("lessons revert", "in the files of this project"),
         ("lessons revert --target ~/code/webshop/CLAUDE.md", "in one file"),
         (
             "lessons revert --json --target AGENTS.md",
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
         ),
     ),
     json_shape='{"reverted": [{"target", "exact", "removed", "lessons": [{"id", "version"},'
-    ' …], "note"}, …]}; "exact": the file is what it was before, to the byte.',
+    ' …], "note"}, …]}; "exact": the file has the same bytes as before.',
 )
 @click.option(
     *("--target", "targets"),
     type=click.Path(dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="The file; by default those of the project here.",
+    help="The file; by default those of this project.",
 )
 @word_options
 @click.pass_context
@@ -52,21 +52,21 @@ def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why:
         if not paths:
             paths = _live_here(opened.applied, Path.cwd())
         if not paths:
-            raise NotApplied("any file of the project here")
+            raise NotApplied("any file of this project")
         done = [opened.applied.revert(path, word(who, why)) for path in paths]
     if settings.as_json:
         print_learned({"reverted": msgspec.to_builtins(done)})
     else:
         for one in done:
             ids = ", ".join(held.id for held in one.lessons)
-            state = "as it was, to the byte" if one.exact else one.note
+            state = "the same bytes as before" if one.exact else one.note
             click.echo(safe(f"{short_path(one.target)}: without {ids or 'lessons'}; {state}"))
     if not all(one.exact for one in done):
         ctx.exit(PROBLEMS)
 
 
 def _live_here(applied: "AppliedLessons", here: Path) -> list[Path]:
-    """The files of the project that hold something of ours."""
+    """The files of the project that lessons were written to."""
     from session_memory.learn.targets import project_of
 
     top = project_of(here)

@@ -1,4 +1,4 @@
-"""Show one lesson, with its history."""
+"""Show one lesson with its evidence and history."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @make_command(
     examples=(
-        ("lessons show l-0c88102dbf64", "what it says, where it came from, who decided"),
+        ("lessons show l-0c88102dbf64", "its text, evidence and decisions"),
         ("lessons show l-0c88 --json", "with every version"),
     ),
     json_shape='{"lesson": LESSON, "decisions": [{"at", "who", "action", "lesson", "version",'
-    ' "why", "forced", "sha256"}, …], "versions": [LESSON, …]}; a lesson is as in lessons list.',
+    ' "why", "forced", "sha256"}, …], "versions": [LESSON, …]}; a LESSON is as in lessons list.',
 )
 @click.argument("name", metavar="LESSON", shell_complete=complete_lesson)
 @dir_option()
@@ -63,11 +63,10 @@ def _lines(page: "LessonPage") -> Iterator[str]:
     yield click.style("Evidence", bold=True)
     yield from (safe(f"  session-memory patterns {shown.id}") for shown in lesson.patterns)
     for uid, event in lesson.events:
-        yield safe(f"  session-memory show {uid}  # event {event}")
+        yield safe(f"  session-memory show {uid} --around {event}")
     yield ""
     yield click.style("Decisions", bold=True)
     for one in page.decisions:
         forced = ", forced" if one.forced else ""
         why = f": {one.why}" if one.why else ""
-        told = f"{local(one.at)}  v{one.version}  {one.action}{forced} by {one.who}{why}"
-        yield safe(f"  {told}")
+        yield safe(f"  {local(one.at)}  v{one.version}  {one.action}{forced} by {one.who}{why}")

@@ -1,6 +1,6 @@
-"""Write and read the log of skill calls.
+"""Log skill calls, and show how often skills pass.
 
-For shells and other languages. A log is one file for each session, below
-~/.session-memory/skills unless the configuration or --dir says otherwise. session-memory sync
-brings it into the store, session-memory skill stats tells what comes of it.
+A log is one file for each session, below ~/.session-memory/skills or where the configuration or
+--dir says. append is for shells and other languages. sync brings the logs into the store; stats
+shows pass rates and which model to use.
 """

@@ -1,8 +1,8 @@
-"""Add one entry, read from standard input.
+"""Add one call to the log, read from standard input.
 
-An entry is a JSON object with a session_id and, mostly, skill, phase, project_root, input,
-attempts and final_status. Without a timestamp it gets the present time. It is on disk when
-the command ends with status 0.
+The entry is a JSON object with a session_id, and usually skill, phase, project_root, input,
+attempts and final_status. Without a timestamp it gets the present time. When the exit status is 0,
+the entry is on disk.
 """
 
 import json
@@ -21,7 +21,7 @@ from session_memory.cli.kit.skill_log_directory import directory_option, opened_
 @make_command(
     examples=(
         ("skill append < entry.json", "add one call of a skill"),
-        ("skill append --dir ./logs < entry.json", "to a log of your own"),
+        ("skill append --dir ./logs < entry.json", "to a log in another directory"),
     ),
     json_shape='{"session_id", "path"}',
 )
@@ -31,7 +31,7 @@ def command(settings: Settings, directory: Path | None) -> None:
     from session_memory.core.schema import Entry
     from session_memory.core.time import now
 
-    entry = Entry.from_dict({"timestamp": now(), **_told(sys.stdin.buffer.read())})
+    entry = Entry.from_dict({"timestamp": now(), **_read_entry(sys.stdin.buffer.read())})
     log = opened_log(settings, directory)
     log.append(entry)
     path = log.path_of(entry.session_id)
@@ -41,14 +41,14 @@ def command(settings: Settings, directory: Path | None) -> None:
         remark(settings, f"Added to {short_path(path)}")
 
 
-def _told(body: bytes) -> dict[str, Any]:
+def _read_entry(body: bytes) -> dict[str, Any]:
     from session_memory.core.errors import InvalidRecord
 
     hint = "Give one entry, a JSON object, on standard input."
     try:
-        told = json.loads(body)
+        entry = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise InvalidRecord(f"the entry is no JSON: {error}", hint, field="Entry") from None
-    if not isinstance(told, dict):
-        raise InvalidRecord("the entry is no JSON object", hint, field="Entry")
-    return told
+        raise InvalidRecord(f"the entry is not JSON: {error}", hint, field="Entry") from None
+    if not isinstance(entry, dict):
+        raise InvalidRecord("the entry is not a JSON object", hint, field="Entry")
+    return entry

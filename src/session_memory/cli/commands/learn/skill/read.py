@@ -1,7 +1,7 @@
-"""Print the entries of a session.
+"""Print the entries of a session's log.
 
-A line that is no entry of the session is told, with its byte, and the exit status is 3. A
-session without a log has no entries.
+A line that is not an entry of the session is reported with its byte offset, and the exit status is
+3. A session without a log has no entries.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ from session_memory.views.figures import plural
 
 @make_command(
     examples=(
-        ("skill read nightly-7", "what a session has called"),
+        ("skill read nightly-7", "the calls of a session"),
         ("skill read nightly-7 --json", "the entries as they were written"),
     ),
     json_shape='{"session_id", "entries": [ENTRY, …], "problems": [{"offset", "length",'

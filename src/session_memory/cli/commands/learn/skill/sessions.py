@@ -1,4 +1,4 @@
-"""List the sessions that have a log."""
+"""List the sessions that have a skill log."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """Show how often skills pass, and which model to use.
 
-Counts the calls in the skill logs that were collected. A rate of 90 % or more advises the
-fast model, one below 70 % the thinking one; between them, and without a verdict, sample both.
+Counts the calls in the collected skill logs. With a pass rate of 90 % or more the advice is the
+fast model, below 70 % the thinking model, otherwise to try both.
 """
 
 from collections.abc import Iterator
@@ -42,8 +42,8 @@ _COLUMNS = (
 
 @make_command(
     examples=(
-        ("skill stats", "every skill that was ever called"),
-        ("skill stats --window 7d --window 30d", "this week beside this month"),
+        ("skill stats", "all skills"),
+        ("skill stats --window 7d --window 30d", "the last week and the last month"),
         ("skill stats --skill 'review*' --json", "some of them, for a script"),
     ),
     json_shape='{"skills": [{"skill", "window", "model", "pass", "fail", "skip", "other", "total",'
@@ -59,7 +59,7 @@ _COLUMNS = (
     multiple=True,
     default=("all",),
     metavar="WINDOW",
-    help="Calls of the last 7d, 12h, 2w, or all; may be given more than once.",
+    help="Calls of the last 7d, 12h, 2w, or all; repeatable.",
     show_default=True,
 )
 @click.pass_obj

@@ -1,5 +1,5 @@
-"""Training data from verified attempts and successful sessions.
+"""Export training data from verified attempts and successful sessions.
 
-In the columns that Hugging Face datasets and TRL expect; masked, without what names a project,
-without near-duplicates, and split by repository.
+The data has the columns of Hugging Face datasets and TRL. Secrets are masked, names of projects and
+near-duplicates are left out, and each repository is in one split only.
 """

@@ -1,7 +1,7 @@
 """Write the data set and its card to a new directory.
 
-Every kind is a configuration of its own: load_dataset("DIR", "sft"). Secrets are masked, what
-names a project is left out, and no repository is in two splits. Read it before you share it.
+Each kind is a configuration of its own: load_dataset("DIR", "sft"). Secrets are masked, names of
+projects are left out, and each repository is in one split only. Read the data before you share it.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ import click
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, print_lines, remark, short_path
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.kit.training_options import choosing
+from session_memory.cli.kit.training_options import training_options
 from session_memory.cli.lines.training import SHAPE, hint, lines
 from session_memory.views.figures import plural, size
 
@@ -20,8 +20,8 @@ from session_memory.views.figures import plural, size
 @make_command(
     examples=(
         ("train export --out ./data", "everything, as JSONL"),
-        ("train export --out ./dpo --kind dpo", "preferences alone"),
-        ("train export --out ./data --format parquet", "as Parquet (extra lake)"),
+        ("train export --out ./dpo --kind dpo", "only preferences"),
+        ("train export --out ./data --format parquet", "as Parquet; needs the extra lake"),
         ("train export --out ./data --split 80/10/10 --repo 'web*'", "some repositories"),
     ),
     json_shape=SHAPE,
@@ -30,17 +30,17 @@ from session_memory.views.figures import plural, size
 @click.option(
     "--format", "form", type=click.Choice(("jsonl", "parquet")), default="jsonl", show_default=True
 )
-@choosing
+@training_options
 @click.pass_obj
 def command(
-    settings: Settings, /, out: str, form: str, shares: tuple[int, int, int], **asked: Any
+    settings: Settings, /, out: str, form: str, shares: tuple[int, int, int], **options: Any
 ) -> None:
-    from session_memory.cli.kit.training_options import chosen
+    from session_memory.cli.kit.training_options import select_examples
     from session_memory.learn.train.export import export
 
     target = Path(out).expanduser()
     with settings.opened() as store:
-        sessions, wanted = chosen(store, **asked)
+        sessions, wanted = select_examples(store, **options)
         report = export(store, sessions, wanted, target, parquet=form == "parquet", shares=shares)
     if settings.as_json:
         print_json(report.to_dict())

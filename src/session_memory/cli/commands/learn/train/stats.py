@@ -1,4 +1,4 @@
-"""Show what an export would hold, and why the rest is left out. Writes nothing."""
+"""Show what an export would contain, and why the rest is left out."""
 
 from typing import Any
 
@@ -7,25 +7,25 @@ import click
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, print_lines, remark
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.kit.training_options import choosing
+from session_memory.cli.kit.training_options import training_options
 from session_memory.cli.lines.training import SHAPE, hint, lines
 
 
 @make_command(
     examples=(
-        ("train stats", "everything there is"),
-        ("train stats --kind dpo --json", "preferences alone, for a script"),
+        ("train stats", "of all sessions"),
+        ("train stats --kind dpo --json", "only preferences, for a script"),
     ),
     json_shape=SHAPE,
 )
-@choosing
+@training_options
 @click.pass_obj
-def command(settings: Settings, /, shares: tuple[int, int, int], **asked: Any) -> None:
-    from session_memory.cli.kit.training_options import chosen
+def command(settings: Settings, /, shares: tuple[int, int, int], **options: Any) -> None:
+    from session_memory.cli.kit.training_options import select_examples
     from session_memory.learn.train.export import preview
 
     with settings.opened() as store:
-        sessions, wanted = chosen(store, **asked)
+        sessions, wanted = select_examples(store, **options)
         report = preview(store, sessions, wanted, shares=shares)
     if settings.as_json:
         print_json(report.to_dict())

@@ -1,6 +1,5 @@
-"""Look at the sessions of agent runtimes, and move them.
+"""Show and change live sessions, which an agent runtime keeps in the store.
 
-Every command takes the id of a session, or a beginning of it that only one has. Nothing is
-ever deleted: what a rewind leaves behind and what a compaction folds is still there, and undo
-brings it back.
+Name a session by its id or the beginning of it. Nothing is ever deleted: messages that were rewound
+or folded stay in the store, and undo brings them back.
 """

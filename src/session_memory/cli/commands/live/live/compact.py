@@ -1,7 +1,7 @@
-"""Fold the older messages behind a note.
+"""Fold older messages behind a summary.
 
-The messages stay; the model is sent the note instead of them. A call is never parted from
-its result.
+The messages stay in the store; the model is sent the summary instead. A call is always folded
+together with its result.
 """
 
 from typing import TextIO
@@ -22,12 +22,12 @@ LONGEST_NOTE = 1_000_000
         ("live compact sess_4f1c", "a summary made without a model"),
         (
             "live compact sess_4f1c --keep 1 --note summary.md",
-            "your own, all but the last exchange",
+            "your own summary, keep one exchange",
         ),
-        ("live compact sess_4f1c --note -", "from standard input"),
+        ("live compact sess_4f1c --note -", "summary from standard input"),
     ),
     json_shape='{"session_id", "members": [SEQ, …], "compact_seq", "note_seq"}; no members and'
-    " null where there was nothing to fold.",
+    " null if there was nothing to fold.",
 )
 @session_argument
 @click.option(
@@ -39,7 +39,10 @@ LONGEST_NOTE = 1_000_000
     help="Leave the last N exchanges as they are.",
 )
 @click.option(
-    "--note", type=click.File(encoding="utf-8"), metavar="FILE", help="The note; - reads it here."
+    "--note",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="The summary; - reads standard input.",
 )
 @click.pass_obj
 def command(settings: Settings, session: str, keep: int, note: TextIO | None) -> None:
@@ -51,10 +54,12 @@ def command(settings: Settings, session: str, keep: int, note: TextIO | None) ->
     if settings.as_json:
         print_json(done.to_dict())
     elif not done.members:
-        remark(settings, "Nothing to fold: no more than the exchanges to keep is there.")
+        remark(settings, "Nothing to fold: the session has only the exchanges to keep.")
     elif not settings.quiet:
         undo = f"undo with: session-memory live undo {session_id} --compaction"
-        click.echo(safe(f"{len(done.members)} messages are behind note {done.note_seq}; {undo}"))
+        click.echo(
+            safe(f"{len(done.members)} messages are folded behind message {done.note_seq}; {undo}")
+        )
 
 
 def _read(note: TextIO | None) -> str | None:

@@ -1,7 +1,7 @@
-"""Write the messages as JSON lines.
+"""Write the messages of a session as JSON lines.
 
-One message on each line, in the shape of blocks or of chat completions, whichever they were
-appended in. A file that exists is not overwritten.
+One message on each line, as blocks or in the shape of chat completions. A file that exists is not
+overwritten.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ from session_memory.views.figures import plural
     type=click.Choice(("blocks", "chat")),
     default="blocks",
     show_default=True,
-    help="How calls and results are written.",
+    help="How to write calls and results.",
 )
 @which_option
 @click.option("--output", "-o", metavar="FILE", help="A new file to write to.")
@@ -53,8 +53,8 @@ def command(settings: Settings, session: str, shape: str, which: str, output: st
     target = Path(output).expanduser()
     _write(target, messages)
     if settings.as_json:
-        told = {"session_id": session_id, "path": str(target), "messages": len(messages)}
-        print_json(told)
+        written = {"session_id": session_id, "path": str(target), "messages": len(messages)}
+        print_json(written)
     elif not settings.quiet:
         what = plural(len(messages), "message")
         click.echo(f"Exported {what} to {safe(short_path(target))}.")

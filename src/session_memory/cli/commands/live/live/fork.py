@@ -1,6 +1,7 @@
-"""Start a session that shares another's past.
+"""Start a new session that shares the messages of another.
 
-Prints the id of the new one. The past is shared, not copied; from then on each goes its way.
+Prints the id of the new session. Messages are shared, not copied; later messages of one are not in
+the other.
 """
 
 import click
@@ -13,16 +14,18 @@ from session_memory.cli.kit.settings import Settings
 
 @make_command(
     examples=(
-        ("live fork sess_4f1c", "a second session from where this one stands"),
-        ("live fork sess_4f1c --at 12", "from an earlier message"),
-        ("live fork sess_4f1c --id try-2 --title 'another way'", "with a name of its own"),
+        ("live fork sess_4f1c", "from its last message"),
+        ("live fork sess_4f1c --at 12", "from message 12"),
+        ("live fork sess_4f1c --id try-2 --title 'another way'", "with an id and a title"),
     ),
     json_shape='{"session_id", "forked_from", "forked_at"}',
 )
 @session_argument
-@click.option("--at", type=click.IntRange(min=0), metavar="SEQ", help="Share the past up to here.")
+@click.option(
+    "--at", type=click.IntRange(min=0), metavar="SEQ", help="Share messages up to this one."
+)
 @click.option("--id", "new_id", metavar="ID", help="The id of the new session.")
-@click.option("--title", metavar="TEXT", help="Its title; by default that of the other.")
+@click.option("--title", metavar="TEXT", help="The title; by default that of the other session.")
 @click.pass_obj
 def command(
     settings: Settings, session: str, at: int | None, new_id: str | None, title: str | None

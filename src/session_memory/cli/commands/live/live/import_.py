@@ -1,8 +1,8 @@
-"""Turn a mycode or power-loop session into a live one.
+"""Turn a mycode or power-loop session into a live session.
 
-It can go on here: its messages, summaries and rewinds become those of a live session of the
-same id; what was taken back stays taken back and can be come back to. Its own runtime's data is
-not changed, and what it used up to now counts there alone.
+The live session gets the same id, messages, summaries and rewinds. Rewound messages stay in the
+store and can be restored. The data of the other runtime is not changed, and its earlier usage
+counts only there.
 """
 
 from pathlib import Path
@@ -18,16 +18,18 @@ from session_memory.views.figures import plural
 @make_command(
     examples=(
         ("live import mycode:5b0c6a1e", "a session that was collected"),
-        ("live import ~/.mycode/sessions/5b0c6a1e…", "one where mycode keeps it"),
-        ("live import power_loop_sessions.db --session sess_1a2b", "one of a database"),
+        ("live import ~/.mycode/sessions/5b0c6a1e…", "from the directory of mycode"),
+        ("live import power_loop_sessions.db --session sess_1a2b", "one session of a database"),
     ),
     json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out"}:'
-    " the live session and what it was begun with; plain_notes are summaries that stand as messages"
-    " of their own, left_out counts messages that their runtime had dropped, by its word for it.",
+    " the live session and what it has; plain_notes are summaries that are messages of their own;"
+    " left_out counts messages that the other runtime had dropped, by its reason.",
 )
 @click.argument("what", metavar="UID|PATH")
 @click.option("--session", metavar="ID", help="Which session of a database.")
-@click.option("--id", "new_id", metavar="ID", help="The live session's id, instead of its own.")
+@click.option(
+    "--id", "new_id", metavar="ID", help="The id of the live session; by default the same."
+)
 @click.pass_obj
 def command(settings: Settings, what: str, session: str | None, new_id: str | None) -> None:
     import msgspec
@@ -50,6 +52,8 @@ def command(settings: Settings, what: str, session: str | None, new_id: str | No
         print_json(msgspec.to_builtins(done))
     elif not settings.quiet:
         made = f"{plural(done.messages, 'message')}, {plural(done.folds, 'fold')}"
-        click.echo(f"{done.session_id} can go on here: {made}, {plural(done.rewinds, 'rewind')}.")
+        click.echo(
+            f"{done.session_id} is a live session now: {made}, {plural(done.rewinds, 'rewind')}."
+        )
         for state, count in done.left_out.items():
             click.echo(f"Left out: {plural(count, 'message')} that its runtime had {state}.")

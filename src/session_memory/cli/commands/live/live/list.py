@@ -11,7 +11,7 @@ from session_memory.cli.kit.settings import Settings
 @make_command(
     examples=(
         ("live list", "the newest"),
-        ("live list --cwd ~/src/web --limit 0", "all of one directory"),
+        ("live list --cwd ~/src/web --limit 0", "all sessions of a directory"),
         ("live list --subagents --json", "with subagents, for a script"),
     ),
     json_shape='{"sessions": [{"session_id", "created_at", "updated_at", "system_prompt", "model",'
@@ -23,7 +23,7 @@ from session_memory.cli.kit.settings import Settings
 @click.option(
     "--status", type=click.Choice(("active", "archived")), help="Only sessions in this state."
 )
-@click.option("--subagents", is_flag=True, help="List subagents too.")
+@click.option("--subagents", is_flag=True, help="Also list subagents.")
 @limit_option(20)
 @click.pass_obj
 def command(

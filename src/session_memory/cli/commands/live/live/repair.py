@@ -1,7 +1,7 @@
-"""Answer calls that were interrupted.
+"""Answer interrupted calls with an error.
 
-Every call without a result gets an error result, right behind the message that made it. Only
-for sessions that nobody is working on: a tool that still runs would be answered twice.
+Every call without a result gets an error result, right after the message that made it. Use it only
+when nobody works on the session: a tool that still runs would be answered twice.
 """
 
 import click
@@ -16,7 +16,7 @@ from session_memory.views.figures import plural
 
 @make_command(
     examples=(
-        ("live show sess_4f1c", "which calls are open"),
+        ("live show sess_4f1c", "see which calls are open"),
         ("live repair sess_4f1c", "answer them with an error"),
     ),
     json_shape='{"session_id", "repaired": [SEQ, …]}',

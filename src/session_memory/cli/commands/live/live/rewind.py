@@ -1,6 +1,6 @@
-"""Move a session back to a message.
+"""Move a session back to an earlier message.
 
-What came after SEQ stays stored, off the path.
+The messages after SEQ stay in the store. live undo brings them back.
 """
 
 import click
@@ -14,9 +14,9 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("live rewind sess_4f1c 12", "message 12 is the last again"),
-        ("live rewind sess_4f1c 0", "back to the beginning"),
-        ("live undo sess_4f1c", "and back to where it was"),
+        ("live rewind sess_4f1c 12", "message 12 is the last one now"),
+        ("live rewind sess_4f1c 0", "to the beginning"),
+        ("live undo sess_4f1c", "undo it"),
     ),
     json_shape='{"session_id", "from", "to"}',
 )

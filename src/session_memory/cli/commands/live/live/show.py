@@ -1,6 +1,6 @@
-"""Show one: its messages, folds and open calls.
+"""Show a live session: messages, folds and open calls.
 
-Reading changes nothing: an interrupted call stays open until somebody repairs it.
+Reading changes nothing: an interrupted call stays open until live repair.
 """
 
 import click
@@ -14,8 +14,8 @@ from session_memory.cli.kit.settings import Settings
 @make_command(
     examples=(
         ("live show sess_4f1c", "what the model is sent now"),
-        ("live show sess_4f1c --which all", "with what was folded and rewound, marked"),
-        ("live show sess_4f1c --full", "every message whole"),
+        ("live show sess_4f1c --which all", "also folded and rewound messages, marked"),
+        ("live show sess_4f1c --full", "long messages whole"),
         ("live show sess_4f1c --json", "for a script"),
     ),
     json_shape='{"session": SESSION, "head", "messages": [{"session_id", "seq", "role", "name",'
@@ -26,7 +26,7 @@ from session_memory.cli.kit.settings import Settings
 )
 @session_argument
 @which_option
-@click.option("--full", is_flag=True, help="Show messages whole.")
+@click.option("--full", is_flag=True, help="Do not shorten messages.")
 @click.pass_obj
 def command(settings: Settings, session: str, which: str, full: bool) -> None:
     from session_memory.cli.lines.live import view_lines

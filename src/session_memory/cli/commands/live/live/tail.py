@@ -1,6 +1,6 @@
-"""Print the last messages, and those to come.
+"""Print the last messages of a session, and wait for more.
 
-Whichever process appends them. It ends when the session is closed, or with Ctrl-C.
+Shows messages of any process. It ends when the session is closed, or with Ctrl-C.
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from session_memory.live.rows import MessageRow
     from session_memory.live.store import SessionStore
 
-# How often a quiet tail looks whether anybody still reads it.
+# How often to check whether anybody still reads the output, when there are no messages.
 LOOK_UP_S = 1.0
 
 
 @make_command(
     examples=(
-        ("live tail sess_4f1c", "the last ten messages, then what comes"),
-        ("live tail sess_4f1c --lines 50 --no-follow", "the last fifty, and no more"),
-        ("live tail sess_4f1c --after 120 --json", "go on where another run ended"),
+        ("live tail sess_4f1c", "the last ten messages, then new ones"),
+        ("live tail sess_4f1c --lines 50 --no-follow", "the last fifty, without waiting"),
+        ("live tail sess_4f1c --after 120 --json", "continue after message 120"),
     ),
     json_shape='One message per line: {"session_id", "seq", "role", "name", "content",'
     ' "tool_calls", "tool_call_id", "round_index", "state", "meta", "created_at"}.',
@@ -40,9 +40,11 @@ LOOK_UP_S = 1.0
     default=10,
     metavar="N",
     show_default=True,
-    help="Begin with so many messages.",
+    help="How many messages to begin with.",
 )
-@click.option("--after", type=click.IntRange(min=0), metavar="SEQ", help="Begin after this one.")
+@click.option(
+    "--after", type=click.IntRange(min=0), metavar="SEQ", help="Begin after this message."
+)
 @click.option("--no-follow", is_flag=True, help="Do not wait for more.")
 @click.pass_obj
 def command(
@@ -51,7 +53,7 @@ def command(
     with opened_session(settings, session) as (live, session_id):
         last = after
         if last is None:
-            # Asked first: what is appended from here on is either in the tail or still to come.
+            # The head is read first: a later message is either in the tail or comes afterwards.
             head = live.head(session_id)
             tail = live.load_tail(session_id, lines) if lines else []
             for message in tail:
@@ -61,7 +63,7 @@ def command(
             for message in _following(live, session_id, last, no_follow):
                 _print(settings, message)
         except KeyboardInterrupt:
-            # Ctrl-C is how one says that one has seen enough.
+            # Ctrl-C is the normal way to end.
             return
 
 

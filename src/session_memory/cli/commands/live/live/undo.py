@@ -1,6 +1,6 @@
-"""Take back the last rewind, clear or compaction.
+"""Undo the last rewind, clear or compaction.
 
-Again and again, one further back each time.
+Each further undo goes one step further back.
 """
 
 import click
@@ -14,13 +14,13 @@ from session_memory.render.text import safe
 
 @make_command(
     examples=(
-        ("live undo sess_4f1c", "take back the last rewind or clear"),
-        ("live undo sess_4f1c --compaction", "take back the last compaction"),
+        ("live undo sess_4f1c", "undo the last rewind or clear"),
+        ("live undo sess_4f1c --compaction", "undo the last compaction"),
     ),
     json_shape='{"session_id", "head"}; with --compaction {"session_id", "compact_seq"}.',
 )
 @session_argument
-@click.option("--compaction", is_flag=True, help="The last compaction instead.")
+@click.option("--compaction", is_flag=True, help="Undo the last compaction instead.")
 @click.pass_obj
 def command(settings: Settings, session: str, compaction: bool) -> None:
     with opened_session(settings, session) as (live, session_id):
@@ -29,5 +29,5 @@ def command(settings: Settings, session: str, compaction: bool) -> None:
         name = "compact_seq" if compaction else "head"
         print_json({"session_id": session_id, name: done})
     elif not settings.quiet:
-        said = f"compaction {done} is undone" if compaction else f"is at message {done} again"
-        click.echo(safe(f"{session_id}: {said}"))
+        state = f"compaction {done} is undone" if compaction else f"is at message {done} again"
+        click.echo(safe(f"{session_id}: {state}"))
