@@ -95,7 +95,7 @@ def test_an_interrupt_is_status_130_without_a_traceback(demo, run, monkeypatch) 
     def interrupted(self: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("session_memory.store.sessions.Sessions.every", interrupted)
+    monkeypatch.setattr("session_memory.memory.query.SessionQuery.listing", interrupted)
     result = run("sessions")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[0] == "error: interrupted"
@@ -105,7 +105,7 @@ def test_a_bug_is_a_message_and_a_traceback_only_when_asked_for(demo, run, monke
     def broken(self: object) -> None:
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("session_memory.store.sessions.Sessions.every", broken)
+    monkeypatch.setattr("session_memory.memory.query.SessionQuery.listing", broken)
     result = run("sessions")
     assert result.exit_code == 1
     assert "error: unexpected RuntimeError: oops" in result.stderr

@@ -33,7 +33,7 @@ def test_the_settings_in_effect_name_store_and_roots(home, run) -> None:
     assert answer["store"] == str(home / ".session-memory" / "memory.db")
     assert {root["path"] for root in answer["roots"]} >= {str(home / ".claude")}
     assert set(answer["settings"]) == set(Config.__struct_fields__)
-    assert "(not there: these are the defaults)" in run("config").stdout
+    assert "(does not exist: these are the defaults)" in run("config").stdout
     assert run("config", "--path").stdout.strip() == answer["path"]
 
 

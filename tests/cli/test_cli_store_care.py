@@ -59,6 +59,7 @@ def test_rebuild_keeps_the_fingerprint(demo, run, fingerprint) -> None:
         "sources": 10,
         "sessions": 8,
         "events": 146,
+        "skipped": {},
     }
 
 
