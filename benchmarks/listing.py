@@ -26,7 +26,8 @@ from session_memory.testing.collecting import collect
 from session_memory.views.calls import with_subagents
 from session_memory.views.lookup import find_session, short_names
 from session_memory.views.sessions import Filter, list_sessions
-from session_memory.views.transcript import Transcript, TranscriptOptions
+from session_memory.views.transcript import Transcript
+from session_memory.views.transcript_items import TranscriptOptions
 
 SIZES = (300, 30_000)
 TIMES = 5

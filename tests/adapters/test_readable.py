@@ -41,6 +41,7 @@ REMINDER = "<system-reminder>\nbe careful\n</system-reminder>"
         (f"one\n{REMINDER}\n", "one"),
         (f"one\n{REMINDER}\ntwo{REMINDER}", "one\ntwo"),
         (REMINDER, ""),
+        ("All done.\n<usage>total_tokens: 97\ntool_uses: 2</usage>\n", "All done."),
         ("<system-reminder>never ends", "<system-reminder>never ends"),
         ("say <command-name> in a sentence", "say <command-name> in a sentence"),
         ("<command-message>broken", "<command-message>broken"),
@@ -64,6 +65,11 @@ def test_claude_code(text: str, seen: str) -> None:
         ("<codex_delegation><input>Do it.</input></codex_delegation>", "Do it."),
         ("<codex_delegation>nothing", "<codex_delegation>nothing"),
         ("plain", "plain"),
+        (
+            "Message Type: NEW_TASK\nTask name: /root/review\nSender: /root\nPayload:\nLook at it.",
+            "Look at it.",
+        ),
+        ("Message Type: NEW_TASK Task name: /root/review Sender: /root Pa…", "review"),
     ],
 )
 def test_codex(text: str, seen: str) -> None:

@@ -44,6 +44,12 @@ def hostile_home(path: Path, server: str = "http://192.0.2.1") -> ClaudeHome:
     log.result(evil)
     log.answer(call("Write", file_path=f"/w/{evil}.html", content=f"{evil}\n" * 60))
     log.result(evil)
+    option = {"label": evil, "description": evil}
+    log.answer(call("AskUserQuestion", "ask", questions=[{"question": evil, "options": [option]}]))
+    log.result(f'User has answered your questions: "{evil}"="{evil}".')
+    log.slash_command("evil", evil)
+    log.local_command("model", evil)
+    log.notification(evil)
     agent = home.subagent(log, "a1")
     agent.answer(text(evil))
     for file in home.write().rglob("*.jsonl"):

@@ -162,6 +162,7 @@ def test_a_hostile_session_is_a_document_with_our_structure_alone(evil) -> None:
         ("h1", headings[0][1]),
         ("h2", "You"),
         ("h2", "Claude"),
+        ("h2", "You"),
         ("h3", "Subagent:"),
         ("h4", "Claude"),
     ]

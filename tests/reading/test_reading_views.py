@@ -27,10 +27,10 @@ from session_memory.views.masking import masked
 from session_memory.views.resuming import resume
 from session_memory.views.stats import Wanted, statistics
 from session_memory.views.timeline import timeline
-from session_memory.views.transcript import (
+from session_memory.views.transcript import Transcript
+from session_memory.views.transcript_items import (
     SessionEnd,
     SessionStart,
-    Transcript,
     TranscriptEvent,
     TranscriptOptions,
     TurnTotals,
@@ -65,7 +65,7 @@ def test_every_event_is_a_piece_with_all_it_says(sample: Path) -> None:
     with collected_from(sample) as store:
         for uid in store.sessions.uids():
             row = store.sessions.row(uid)
-            told = pieces(store, uid, children=False, inherited=True, level="full")
+            told = pieces(store, uid, children=False, inherited=True, everything=True)
             own = [piece for piece in told if piece.owner is None]
             assert [piece.event for piece in own] == store.events.of(row.id, uid)
             assert [piece.seq for piece in told] == sorted(piece.seq for piece in told)
@@ -120,6 +120,7 @@ def test_each_depth_shows_more_than_the_one_above(store: Store) -> None:
     ]
     assert all(set(less) <= set(more) for less, more in itertools.pairwise(seen))
     assert len(seen[0]) < len(seen[1]) < len(seen[2]) == len(seen[3])
+    assert len(pieces(store, STATION, everything=True)) > len(seen[3])
     assert {p.sort for p in pieces(store, STATION, level="user")} == {"prompt"}
     assert {p.sort for p in pieces(store, STATION, level="assistant")} <= {
         "prompt",

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from session_memory.core.errors import UnsafePath
 from session_memory.memory.results import ExportResult
 
 if TYPE_CHECKING:
     from session_memory.store import Store
-    from session_memory.views.transcript import TranscriptItem, TranscriptOptions
+    from session_memory.views.transcript_items import TranscriptItem, TranscriptOptions
 
 PORTABLE = "portable"
 TEXT_FORMATS = ("markdown", "html", "jsonl")
@@ -35,7 +37,8 @@ def transcript_text(
     from session_memory.render.jsonl import jsonl
     from session_memory.render.markdown import markdown
     from session_memory.views.masking import masked
-    from session_memory.views.transcript import Transcript, TranscriptOptions
+    from session_memory.views.transcript import Transcript
+    from session_memory.views.transcript_items import TranscriptOptions
 
     mask = _mask() if redacted else None
 
@@ -49,7 +52,8 @@ def transcript_text(
         elif kind == "markdown":
             yield from markdown(items(uid, options))
         else:
-            yield from jsonl(items(uid, options))
+            # For programs: nothing is left out.
+            yield from jsonl(items(uid, msgspec.structs.replace(options, everything=True)))
 
 
 def _mask() -> Callable[[str], str]:

@@ -167,6 +167,7 @@ class Operations(OpenMemory):
         level: str = "full",
         inherited: bool = False,
         children: bool = True,
+        everything: bool = False,
         redact: bool | None = None,
     ) -> ExportResult:
         """Write sessions to a file that must not exist yet.
@@ -192,6 +193,7 @@ class Operations(OpenMemory):
             level=level,
             inherited=inherited,
             children=children,
+            everything=everything,
             redact=redact is not False,
         )
         written = write_new_file(path, text)
@@ -205,20 +207,25 @@ class Operations(OpenMemory):
         level: str = "full",
         inherited: bool = False,
         children: bool = True,
+        everything: bool = False,
         redact: bool = True,
     ) -> "Iterator[str]":
         """Sessions as text, in pieces: ``markdown`` or ``html`` of one, ``jsonl`` of any number.
 
-        ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Secrets are masked, unless
-        ``redact`` is false.
+        ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Bookkeeping of the agents is
+        left out of ``markdown`` and ``html`` unless ``everything`` is true. Secrets are masked,
+        unless ``redact`` is false.
         """
         from session_memory.core.errors import InvalidRecord
         from session_memory.memory.exporting import TEXT_FORMATS, transcript_text
-        from session_memory.views.transcript import LEVELS, TranscriptOptions
+        from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 
         one_of("format", format, TEXT_FORMATS)
         options = TranscriptOptions(
-            level=one_of("level", level, LEVELS), inherited=inherited, children=children
+            level=one_of("level", level, LEVELS),
+            inherited=inherited,
+            children=children,
+            everything=everything,
         )
         uids = [self._uid(one) for one in names(sessions)]
         if not uids or (format != "jsonl" and len(uids) > 1):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from session_memory.views.session import SessionView
     from session_memory.views.similar import Similar
     from session_memory.views.timeline import Timeline
-    from session_memory.views.transcript import TranscriptItem
+    from session_memory.views.transcript_items import TranscriptItem
 
 
 class CostOfSession(msgspec.Struct, frozen=True):
@@ -164,13 +164,16 @@ class StoredSession:
         children: bool = True,
         first: int | None = None,
         last: int | None = None,
+        everything: bool = False,
     ) -> "Iterator[TranscriptItem]":
         """The session as a reader follows it, one item after the other.
 
         ``level`` is ``user``, ``assistant``, ``tool`` or ``full``. Subagents are opened at the
         calls that started them, unless ``children`` is false. ``first`` and ``last`` are seqs.
+        Bookkeeping of the agents is left out unless ``everything`` is true.
         """
-        from session_memory.views.transcript import LEVELS, Transcript, TranscriptOptions
+        from session_memory.views.transcript import Transcript
+        from session_memory.views.transcript_items import LEVELS, TranscriptOptions
 
         reading = TranscriptOptions(
             level=one_of("level", level, LEVELS),
@@ -179,6 +182,7 @@ class StoredSession:
             children=children,
             first=first,
             last=last,
+            everything=everything,
         )
         return Transcript(self._store, reading).items(self.uid)
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.render.answers import answer
 from session_memory.render.phrases import (
-    cost_words,
+    change_name,
     image_words,
+    result_words,
+    session_facts,
     subagent_words,
-    token_words,
     turn_words,
 )
 from session_memory.render.text import safe, safe_lines
-from session_memory.views.figures import duration, local, plural
-from session_memory.views.files import shown_path
-from session_memory.views.transcript import (
+from session_memory.views.figures import local, plural
+from session_memory.views.transcript_items import (
     SessionEnd,
     SessionStart,
     TranscriptEvent,
@@ -30,6 +30,7 @@ from session_memory.views.transcript import (
 
 if TYPE_CHECKING:
     from session_memory.core.changes import Change
+    from session_memory.views.questions import AskedQuestion
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 SHORT_OUTPUT = 12
@@ -80,7 +81,7 @@ class _HtmlPage:
             yield from self._subagent(item)
             return
         self._sessions.append(item.session)
-        title = text(item.session.title or "(no title)")
+        title = text(item.title)
         style = (files("session_memory.render") / "style.css").read_text("utf-8")
         yield (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -95,21 +96,10 @@ class _HtmlPage:
         yield from self._contents()
         yield "<main>\n"
 
-    def _facts(self, item: SessionStart) -> str:
-        session, cost = item.session, item.session.cost
-        told = {
-            "session": session.session_uid,
-            "repository": session.repo,
-            "directory": session.cwd,
-            "branch": session.git_branch,
-            "model": session.model,
-            "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
-            "time": f"{local(session.started_at)} to {local(session.ended_at)},"
-            f" {duration(cost.wall_clock_s)} at work",
-            "tokens": token_words(cost),
-            "cost": cost_words(item),
-        }
-        rows = (f"<dt>{name}</dt><dd>{text(value)}</dd>" for name, value in told.items() if value)
+    @staticmethod
+    def _facts(item: SessionStart) -> str:
+        facts = session_facts(item).items()
+        rows = (f"<dt>{name}</dt><dd>{text(value)}</dd>" for name, value in facts)
         return f'<dl class="facts">{"".join(rows)}</dl>\n'
 
     def _contents(self) -> Iterator[str]:
@@ -125,7 +115,7 @@ class _HtmlPage:
         cost = subagent_words(item)
         yield (
             f'<details class="subagent"{"" if item.is_closed else " open"}><summary>'
-            f'<span class="name">subagent</span><span class="what">{text(session.title or "")}'
+            f'<span class="name">subagent</span><span class="what">{text(item.title)}'
             f'</span><span class="end">{text(session.model or "")} · {text(cost)}</span></summary>'
         )
         if item.is_closed:
@@ -166,7 +156,7 @@ class _HtmlPage:
     # ------------------------------------------------------------ what was done
 
     def _call(self, piece: TranscriptEvent) -> Iterator[str]:
-        what, inside, is_open = self._told(piece)
+        what, inside, is_open = self._inside(piece)
         opened = " open" if is_open else ""
         yield (
             f'<details class="call"{self._id(piece)}{opened}><summary>'
@@ -175,42 +165,49 @@ class _HtmlPage:
             f'<div class="inside">{inside}</div></details>\n'
         )
 
-    def _told(self, piece: TranscriptEvent) -> tuple[str, str, bool]:
+    def _inside(self, piece: TranscriptEvent) -> tuple[str, str, bool]:
+        """The line that names a call, what is below it, and whether that is open."""
         if piece.changes:
             parts = [self._change(change) for change in piece.changes]
             return ", ".join(what for what, _ in parts), "".join(diff for _, diff in parts), True
+        if piece.questions:
+            asked = "".join(self._question(one) for one in piece.questions)
+            return text(piece.questions[0].text), asked, True
         if piece.command is not None:
             first = piece.command.strip().split("\n", 1)[0]
             return text(first[:400]), f"<pre>{block(piece.command)}</pre>", False
         return text(piece.title), f"<pre>{block(piece.text)}</pre>", False
 
+    @staticmethod
+    def _question(question: "AskedQuestion") -> str:
+        options = "".join(
+            f"<li><b>{text(one.label)}</b> {text(one.description)}</li>" for one in question.options
+        )
+        return f'<div class="question"><p>{block(question.text)}</p><ol>{options}</ol></div>'
+
     def _change(self, change: "Change") -> tuple[str, str]:
-        path = text(shown_path(change.path, self._sessions[-1].cwd))
-        moved = f" → {text(change.moved_to)}" if change.moved_to else ""
         figures = f'<span class="plus">+{change.added}</span>'
         figures += f' <span class="minus">−{change.removed}</span>'
         lines = (
             f'<span class="{_SIGNS.get(line[:1], "c")}">{markup.escape(safe_lines(line)[0])}</span>'
             for line in change.lines
         )
-        return f"{path}{moved} {figures}", f'<pre class="diff">{"".join(lines)}</pre>'
+        name = text(change_name(change, self._sessions[-1].cwd))
+        return f"{name} {figures}", f'<pre class="diff">{"".join(lines)}</pre>'
 
     def _result(self, piece: TranscriptEvent) -> Iterator[str]:
         failed = " failed" if piece.event.is_error else ""
         lines = piece.text.strip("\n").count("\n") + 1 if piece.text.strip() else 0
         first = piece.text.strip().split("\n", 1)[0][:400]
-        told = [piece.event.tool or "tool", "failed" if piece.event.is_error else "ok"]
-        if piece.event.exit_code:
-            told.append(f"exit {piece.event.exit_code}")
-        if piece.duration_ms is not None and piece.duration_ms >= 1000:
-            told.append(duration(piece.duration_ms / 1000))
-        told.append(plural(lines, "line") if lines else "no output")
-        is_open = " open" if failed and lines <= SHORT_OUTPUT else ""
+        words = [piece.event.tool or "tool", *result_words(piece)]
+        words.append(plural(lines, "line") if lines else "no output")
+        is_short = lines <= SHORT_OUTPUT
+        is_open = " open" if is_short and (failed or piece.event.is_a("decision")) else ""
         body = f"<pre>{block(piece.text)}</pre>" if lines else ""
         yield (
             f'<details class="result{failed}"{self._id(piece)}{is_open}><summary>'
             f'<span class="what">{text(first)}</span>{self._marks(piece)}'
-            f'<span class="end">{text(" · ".join(told))}</span></summary>'
+            f'<span class="end">{text(" · ".join(words))}</span></summary>'
             f'<div class="inside">{body}{self._images(piece)}</div></details>\n'
         )
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from session_memory.render.json_text import to_json
-from session_memory.views.transcript import (
+from session_memory.views.transcript_items import (
     SessionEnd,
     SessionStart,
     TranscriptEvent,
@@ -17,10 +17,10 @@ from session_memory.views.transcript import (
 
 def jsonl(items: Iterable[TranscriptItem]) -> Iterator[str]:
     for item in items:
-        yield f"{to_json(_told(item))}\n"
+        yield f"{to_json(_as_dict(item))}\n"
 
 
-def _told(item: TranscriptItem) -> dict[str, Any]:
+def _as_dict(item: TranscriptItem) -> dict[str, Any]:
     match item:
         case SessionStart():
             return {

@@ -8,11 +8,16 @@ is longer than any inside it.
 import re
 from collections.abc import Iterable, Iterator
 
-from session_memory.render.phrases import cost_words, image_words, token_words, turn_words
+from session_memory.render.phrases import (
+    change_name,
+    image_words,
+    result_words,
+    session_facts,
+    turn_words,
+)
 from session_memory.render.text import safe, safe_lines
-from session_memory.views.figures import duration, local
-from session_memory.views.files import shown_path
-from session_memory.views.transcript import (
+from session_memory.views.figures import local
+from session_memory.views.transcript_items import (
     SessionEnd,
     SessionStart,
     TranscriptEvent,
@@ -114,7 +119,7 @@ class _MarkdownPage:
 
     def _opened(self, item: SessionStart) -> Iterator[str]:
         session = item.session
-        title = inline(session.title or "(no title)")
+        title = inline(item.title)
         level = self._level(item.depth, 1)
         if item.is_closed:
             yield from (f"*Subagent {inline(session.session_uid)}: {title}*", "")
@@ -122,17 +127,8 @@ class _MarkdownPage:
         self._cwd.append(session.cwd)
         self._flavor.append(session.flavor)
         yield from (f"{level} {'Subagent: ' if item.depth else ''}{title}", "")
-        told = {
-            "session": session.session_uid,
-            "repository": session.repo,
-            "directory": session.cwd,
-            "branch": session.git_branch,
-            "model": session.model,
-            "time": f"{local(session.started_at)} to {local(session.ended_at)}",
-            "tokens": token_words(session.cost),
-            "cost": cost_words(item),
-        }
-        yield from (f"- {name}: {inline(value)}" for name, value in told.items() if value)
+        facts = session_facts(item).items()
+        yield from (f"- {name}: {inline(value)}" for name, value in facts)
         yield ""
 
     def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
@@ -159,30 +155,31 @@ class _MarkdownPage:
             yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
 
     def _call(self, piece: TranscriptEvent) -> Iterator[str]:
-        title = piece.title if not piece.changes and piece.command is None else ""
+        is_shown_below = piece.changes or piece.questions or piece.command is not None
+        title = "" if is_shown_below else piece.title
         words = f": {inline(title)}" if title else ""
         yield from (f"**{inline(piece.event.tool or 'tool')}**{self._marks(piece)}{words}", "")
         for change in piece.changes:
-            path = inline(shown_path(change.path, self._cwd[-1]))
-            moved = f" → {inline(change.moved_to)}" if change.moved_to else ""
-            figures = f"(+{change.added} -{change.removed})"
-            yield from (f"File {path}{moved} {figures}", "")
+            name = inline(change_name(change, self._cwd[-1]))
+            yield from (f"File {name} (+{change.added} -{change.removed})", "")
             yield from (*fenced(map(_one, change.lines), "diff"), "")
+        for question in piece.questions:
+            yield from (f"Question: {inline(question.text)}", "")
+            for number, one in enumerate(question.options, 1):
+                about = f": {inline(one.description)}" if one.description else ""
+                yield f"{number}. **{inline(one.label)}**{about}"
+            yield ""
         if piece.command is not None:
             yield from (*fenced(safe_lines(piece.command), "sh"), "")
-        elif not piece.changes and piece.text.strip():
+        elif not piece.questions and not piece.changes and piece.text.strip():
             yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
 
     def _result(self, piece: TranscriptEvent) -> Iterator[str]:
         if piece.text.strip():
             yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
         yield from self._images(piece)
-        told = [f"{piece.event.tool or 'tool'}: {'failed' if piece.event.is_error else 'ok'}"]
-        if piece.event.exit_code:
-            told.append(f"exit {piece.event.exit_code}")
-        if piece.duration_ms is not None and piece.duration_ms >= 1000:
-            told.append(duration(piece.duration_ms / 1000))
-        yield from (f"*{inline(', '.join(told))}*", "")
+        words = f"{piece.event.tool or 'tool'}: {', '.join(result_words(piece))}"
+        yield from (f"*{inline(words)}*", "")
 
     def _heading(self, piece: TranscriptEvent, who: str) -> Iterator[str]:
         time = f" · {local(piece.event.ts)}" if piece.event.ts else ""

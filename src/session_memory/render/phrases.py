@@ -1,50 +1,93 @@
-"""Costs, tokens and turns as short phrases, the same on every surface."""
+"""Costs, tokens, turns, changes and results as short phrases, the same on every surface.
 
+Texts from logs in them are not escaped yet, except by `image_words`: each surface does that for
+the whole phrase.
+"""
+
+from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from session_memory.pricing import Amount
 from session_memory.pricing import shown as money
 from session_memory.render.text import safe
-from session_memory.views.figures import count, duration, plural, size, told
-from session_memory.views.transcript import SessionStart, TurnTotals
+from session_memory.views.figures import count, count_or_zero, duration, local, plural, size
+from session_memory.views.paths import path_from
+from session_memory.views.transcript_items import SessionStart, TranscriptEvent, TurnTotals
 
 if TYPE_CHECKING:
-    from session_memory.core.schema import Cost
+    from session_memory.core.changes import Change
+    from session_memory.core.schema import Cost, Session
     from session_memory.views.payloads import Image
+
+NOT_ANALYZED = "not analyzed"
+
+
+def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, str]:
+    """What is known of a session, by name, in the order in which it is shown."""
+    session = start.session
+    facts = {
+        "session": session.session_uid,
+        "repository": session.repo,
+        "directory": session.cwd,
+        "branch": session.git_branch,
+        "model": session.model,
+        "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
+        "time": time_words(session, tz),
+        "tokens": token_words(session.cost),
+        "cost": cost_words(start),
+        "outcome": outcome_words(session),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def time_words(session: "Session", tz: tzinfo | None = None) -> str:
+    """``2026-07-01 10:00 to 2026-07-01 11:30, 12 min at work``."""
+    if session.started_at is None:
+        return ""
+    started, ended = local(session.started_at, tz=tz), local(session.ended_at, tz=tz)
+    return f"{started} to {ended}, {duration(session.cost.wall_clock_s)} at work"
+
+
+def outcome_words(session: "Session") -> str:
+    """How the session ended; a session that nobody analyzed is not ``unknown``."""
+    return NOT_ANALYZED if session.analyzed_at is None else session.outcome
 
 
 def token_words(cost: "Cost") -> str:
     """``98 in, 843 out, cache 194k read, 15k written``."""
     if not (cost.input_tokens or cost.output_tokens or cost.cache_tokens or cost.web_searches):
-        return "its log tells of none"
-    cache = f"cache {told(cost.cache_read_tokens)} read, {told(cost.cache_write_tokens)} written"
+        return "the log reports none"
+    read, written = cost.cache_read_tokens, cost.cache_write_tokens
+    cache = f"cache {count_or_zero(read)} read, {count_or_zero(written)} written"
     extra = f", {plural(cost.web_searches, 'web search', 'web searches')}"
-    words = f"{told(cost.input_tokens)} in, {told(cost.output_tokens)} out, {cache}"
-    return f"{words}{extra if cost.web_searches else ''}"
+    words = f"{count_or_zero(cost.input_tokens)} in, {count_or_zero(cost.output_tokens)} out"
+    return f"{words}, {cache}{extra if cost.web_searches else ''}"
 
 
-def subagent_words(item: SessionStart) -> str:
-    tokens = f"{told(item.session.cost.output_tokens)} tokens out"
-    return f"{tokens}, {money(item.total)}" if item.total != Amount() else tokens
+def subagent_words(start: SessionStart) -> str:
+    """``843 tokens out, $0.12``."""
+    tokens = f"{count_or_zero(start.session.cost.output_tokens)} tokens out"
+    return f"{tokens}, {money(start.total)}" if start.total != Amount() else tokens
 
 
-def cost_words(item: SessionStart) -> str:
+def cost_words(start: SessionStart) -> str:
     """``$0.12 with subagents, $0.10 without``; empty where nothing was used."""
-    if item.total == Amount():
+    if start.total == Amount():
         return ""
-    if item.own == Amount():
-        return f"{money(item.total)}, all of it by subagents"
-    if money(item.total) == money(item.own):
-        return money(item.own)
-    return f"{money(item.total)} with subagents, {money(item.own)} without"
+    if start.own == Amount():
+        return f"{money(start.total)}, all of it by subagents"
+    if money(start.total) == money(start.own):
+        return money(start.own)
+    return f"{money(start.total)} with subagents, {money(start.own)} without"
 
 
 def turn_words(turn: TurnTotals) -> str:
+    """``turn 2 · 14 s · 843 tokens out · 194k cached · $0.12``."""
     cost = turn.cost
     words = [f"turn {turn.number}"] if turn.number else []
     if turn.seconds is not None:
         words.append(duration(turn.seconds))
-    words.append(f"{told(cost.output_tokens)} tokens out")
+    words.append(f"{count_or_zero(cost.output_tokens)} tokens out")
     if cost.cache_tokens:
         words.append(f"{count(cost.cache_tokens)} cached")
     if turn.amount != Amount():
@@ -52,6 +95,28 @@ def turn_words(turn: TurnTotals) -> str:
     return " · ".join(words)
 
 
+def result_words(result: TranscriptEvent) -> list[str]:
+    """How a call ended: ``failed``, ``exit 1``, ``12 s``."""
+    event = result.event
+    words = ["failed" if event.is_error else "ok"]
+    if event.exit_code:
+        words.append(f"exit {event.exit_code}")
+    if result.duration_ms is not None and result.duration_ms >= 1000:
+        words.append(duration(result.duration_ms / 1000))
+    return words
+
+
+def change_name(change: "Change", cwd: str | None) -> str:
+    """``src/dates.ts → src/time.ts (created)``: the file, and what became of it."""
+    words = [path_from(change.path, cwd)]
+    if change.moved_to:
+        words.append(f"→ {path_from(change.moved_to, cwd)}")
+    if change.action in ("create", "delete"):
+        words.append(f"({change.action}d)")
+    return " ".join(words)
+
+
 def image_words(image: "Image") -> str:
+    """``image: image/png, 12.0 kB``."""
     kind = safe(image.media_type[:100])
     return f"image: {kind}, {size(image.bytes)}" if image.bytes else f"image: {kind}"

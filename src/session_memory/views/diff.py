@@ -16,7 +16,7 @@ from session_memory.derive.agents import changes_asked, changes_noted
 from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.views.calls import ToolCall, calls_of, with_subagents
-from session_memory.views.files import shown_path
+from session_memory.views.paths import path_from
 from session_memory.views.payloads import Payloads
 
 EXCERPTS = "excerpts in the order of the edits: the log does not hold the whole file"
@@ -86,7 +86,7 @@ def diff_session(
             if not call.event.is_a("edit") or call.state == "failed":
                 continue
             for change in _changes(call, bodies, payloads):
-                path = shown_path(change.path, session.cwd)
+                path = path_from(change.path, session.cwd)
                 files.setdefault(path, _History(path)).add(change, call)
     found = [history.diff() for history in files.values()]
     return SessionDiff(session, [file for file in found if text is None or text in file.path])

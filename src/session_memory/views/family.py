@@ -10,7 +10,8 @@ from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Cost, Session
 from session_memory.pricing import Amount, session_amounts, tree_amounts
 from session_memory.store import Store
-from session_memory.views.transcript import children_of
+from session_memory.views.session import children_of
+from session_memory.views.session_titles import best_titles
 
 DEEPEST = 100
 
@@ -25,9 +26,11 @@ class AbandonedBranch(msgspec.Struct, frozen=True):
 
 
 class FamilyNode(msgspec.Struct, frozen=True):
-    """``own`` is what the session itself used, ``total`` with its subagents, each once."""
+    """``own`` is what the session itself used, ``total`` with its subagents, each once. ``title``
+    is the best name there is; the JSON has the session's own."""
 
     session: Session
+    title: str
     own: Amount
     total: Amount
     tokens: Cost
@@ -86,6 +89,7 @@ def family(store: Store, uid: str) -> FamilyTree:
     sessions = _below(store, root)
     uids = [session.session_uid for session, _ in sessions.values()]
     own, total = session_amounts(store, uids), tree_amounts(store, uids)
+    titles = best_titles(store, uids)
 
     def node(one: str) -> FamilyNode:
         session, children = sessions[one]
@@ -98,6 +102,7 @@ def family(store: Store, uid: str) -> FamilyTree:
                 tokens = tokens + child.tokens
         return FamilyNode(
             session=session,
+            title=titles[one],
             own=own[one],
             total=total[one],
             tokens=tokens,

@@ -16,8 +16,8 @@ def count(number: int) -> str:
     return str(number)
 
 
-def told(number: int) -> str:
-    """The same inside of a sentence, where a dash would say nothing."""
+def count_or_zero(number: int) -> str:
+    """The same inside a sentence, where a dash would say nothing."""
     return count(number) if number else "0"
 
 

@@ -5,7 +5,6 @@ failed alone, and one without a result as open alone: nobody knows what came of 
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.store.events import CallRow
 from session_memory.views.calls import calls_of
+from session_memory.views.paths import path_from
 
 _READING = frozenset(
     {"read", "read_file", "view", "view_image", "cat", "read_many_files", "notebookread", "open"}
@@ -66,7 +66,7 @@ def list_files(
         touched = set()
         for call, state, paths in _calls(store, session):
             for path in paths:
-                path = shown_path(path, session.cwd)
+                path = path_from(path, session.cwd)
                 key = None if path.startswith("/") else session.repo, path
                 _note(rows.setdefault(key, FileRow(repo=key[0], path=path)), call, state)
                 touched.add(key)
@@ -131,13 +131,3 @@ def _note(row: FileRow, call: CallRow, state: str) -> None:
         row.other += 1
     if call.ts is not None:
         row.last_at = max(row.last_at or "", format_time(call.ts))
-
-
-def shown_path(path: str, cwd: str | None) -> str:
-    """A path below the directory the session worked in is shown from there."""
-    if not cwd or not path.startswith("/"):
-        return path
-    try:
-        return str(PurePosixPath(path).relative_to(cwd))
-    except ValueError:
-        return path

@@ -14,7 +14,7 @@ from session_memory.core.text import one_line
 from session_memory.core.validation import ValidatedRecord
 from session_memory.redact import mask_cut
 from session_memory.redact.nested_values import is_lines, mask_lines
-from session_memory.views.transcript import TranscriptEvent, TranscriptItem
+from session_memory.views.transcript_items import TranscriptEvent, TranscriptItem
 
 Mask = Callable[[str], str]
 DEEPEST = 60

@@ -22,6 +22,7 @@ from session_memory.store.index import CLASSES
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.views.lookup import find_session
 from session_memory.views.periods import period
+from session_memory.views.session_titles import best_titles
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 20
@@ -237,13 +238,13 @@ def _grouped(
     held = {one.session.uid: one.session for one in found}
     for hit in shown:
         by_session.setdefault(hit.session_uid, []).append(hit)
-    names = short_names(store, held)
+    names, best = short_names(store, held), best_titles(store, held)
     amounts = session_amounts(store, list(held)) if held else {}
     return [
         ShownSession(
             session=held[uid],
             name=names.get(uid, uid),
-            title=titles.get(held[uid].id),
+            title=titles.get(held[uid].id) or best[uid],
             amount=amounts.get(uid),
             hits=hits[:most],
             more=max(len(hits) - most, 0),

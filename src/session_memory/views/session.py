@@ -105,7 +105,7 @@ def show_session(store: Store, uid: str, wanted: EventSelection) -> SessionView:
         session=session,
         events=with_payloads(store, uid, admitted) if wanted.full else admitted,
         usage=store.usage.of(row.id, uid),
-        children=_children(store, uid),
+        children=children_of(store, uid),
         inherits=inherits,
         calls=_calls(own),
         amount=session_amounts(store, [uid])[uid],
@@ -131,6 +131,7 @@ def _calls(events: Iterable[ShownEvent]) -> dict[str, int]:
     }
 
 
-def _children(store: Store, uid: str) -> list[Session]:
+def children_of(store: Store, uid: str) -> list[Session]:
+    """Subagents, forks, resumes and handoffs, in the order they began."""
     found = (store.sessions.get(child) for child in store.sessions.children(uid))
     return [child for child in found if child is not None]

@@ -10,6 +10,7 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.store import Store
 from session_memory.store.session_pages import ORDERS, SessionConditions, SessionPages
 from session_memory.views.matching import holds, is_like, names_model
+from session_memory.views.session_titles import best_titles
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 20
@@ -49,14 +50,15 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionList(msgspec.Struct, frozen=True):
-    """``total`` counts what the filter admits, ``stored`` everything there is. ``names`` and
-    ``children`` are those of the listed sessions; ``amounts`` is what each used itself, if that
-    was asked for."""
+    """``total`` counts what the filter admits, ``stored`` everything there is. ``names`` (short
+    ids), ``titles`` (the best there are) and ``children`` (how many) are those of the listed
+    sessions; ``amounts`` is what each used itself, if that was asked for."""
 
     sessions: list[Session]
     total: int
     stored: int
     names: dict[str, str]
+    titles: dict[str, str]
     children: dict[str, int]
     amounts: dict[str, Amount]
 
@@ -91,6 +93,7 @@ def list_sessions(
         total=total,
         stored=store.sessions.count(),
         names=short_names(store, uids),
+        titles=best_titles(store, uids),
         children=pages.children(uids),
         amounts=session_amounts(store, uids) if priced else {},
     )

@@ -8,8 +8,9 @@ import msgspec
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.time import format_time, parse_time
 from session_memory.store import Store
-from session_memory.views.session import is_compaction
-from session_memory.views.transcript import children_of, sort_of
+from session_memory.views.event_reader import sort_of
+from session_memory.views.session import children_of, is_compaction
+from session_memory.views.session_titles import best_title
 
 GAP_MS = 5 * 60_000
 DEEPEST = 20
@@ -166,7 +167,7 @@ class _TimelineBuilder:
             at=child.started_at,
             session_uid=child.session_uid,
             depth=depth,
-            text=child.title or "",
+            text=best_title(self._store, child.session_uid),
             duration_ms=spent,
             tokens=child.cost.output_tokens,
         )

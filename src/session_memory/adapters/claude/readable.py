@@ -16,6 +16,7 @@ _PLAIN = re.compile(
 )
 _WRAPPED = ("<local-command-std", "<bash-std", "<tool_use_error>")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_USAGE = "<usage>"
 _ANSWERED = "User has answered your questions: "
 _GO_ON = "You can now continue with the user's answers in mind."
 
@@ -36,7 +37,13 @@ def readable(text: str) -> str:
         return _answers(start)
     if start.startswith(_WRAPPED):
         return _COLOURS.sub("", _PLAIN.sub("", start)).strip()
-    return without_reminders(text)
+    text = without_reminders(text)
+    # What a subagent used, behind its report.
+    return text[: text.rfind(_USAGE)].rstrip() if _ends_with_usage(text) else text
+
+
+def _ends_with_usage(text: str) -> bool:
+    return text.rstrip().endswith("</usage>") and _USAGE in text
 
 
 def without_reminders(text: str) -> str:

@@ -14,9 +14,20 @@ def readable(text: str) -> str:
         return between(start, "<input>", "</input>") or text
     if start.startswith(NOTICE[0]):
         return _status(between(start, *NOTICE) or "") or text
+    if start.startswith("Message Type: "):
+        return _message(start)
     if start.startswith('{"answers":'):
         return _answers(start) or text
     return text
+
+
+def _message(text: str) -> str:
+    """What one agent wrote to another; the name of the task where that was cut off."""
+    _, payload, words = text.partition("Payload:")
+    if payload and words.strip():
+        return words.strip()
+    name = between(text, "Task name: ", "Sender:") or ""
+    return name.rpartition("/")[2] or text
 
 
 def _status(text: str) -> str:

@@ -7,11 +7,10 @@ import click
 
 from session_memory.cli.lines.folding import folded
 from session_memory.core.text import visible
-from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
-    from session_memory.core.changes import Change
+    pass
 
 MOST = 40
 _STYLES: dict[str, dict[str, Any]] = {
@@ -40,16 +39,6 @@ def exact_line(line: str) -> str:
     body = line.removesuffix("\r")
     kept = "\t".join(visible(part) for part in body.split("\t"))
     return kept + line[len(body) :]
-
-
-def change_title(change: "Change", path: str) -> str:
-    """``src/dates.ts  +3 -1``, with what became of the file."""
-    words = [safe(path)]
-    if change.moved_to:
-        words.append(f"→ {safe(change.moved_to)}")
-    if change.action in ("create", "delete"):
-        words.append(f"({change.action}d)")
-    return f"{' '.join(words)}  {tally(change.added, change.removed)}".rstrip()
 
 
 def tally(added: int, removed: int) -> str:

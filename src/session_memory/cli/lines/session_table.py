@@ -95,7 +95,7 @@ def _cells(
         count(cost.cache_tokens),
         shown(listing.amounts.get(session.session_uid, Amount())),
         count(listing.children.get(session.session_uid, 0)),
-        _title(session),
+        _title(session, listing.titles[session.session_uid]),
     )
 
 
@@ -105,6 +105,5 @@ def _outcome(session: "Session") -> Cell:
     return Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True}))
 
 
-def _title(session: "Session") -> str:
-    title = session.title or ""
-    return f"({session.relation}) {title}".rstrip() if session.relation else title
+def _title(session: "Session", title: str) -> str:
+    return f"({session.relation}) {title}" if session.relation else title

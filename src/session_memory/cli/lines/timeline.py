@@ -7,7 +7,7 @@ import click
 
 from session_memory.core.time import parse_time
 from session_memory.render.text import cut, safe
-from session_memory.views.figures import duration, local, told
+from session_memory.views.figures import count_or_zero, duration, local
 
 if TYPE_CHECKING:
     from session_memory.views.timeline import Timeline, TimelineEntry
@@ -81,7 +81,7 @@ def _words(moment: "TimelineEntry") -> str:
         case "gap":
             return "nothing happened"
         case "turn" | "subagent":
-            return f"{moment.text} ({told(moment.tokens)} tokens out)"
+            return f"{moment.text} ({count_or_zero(moment.tokens)} tokens out)"
     branch = "[abandoned branch] " if moment.is_abandoned else ""
     return f"{branch}{moment.text}"
 

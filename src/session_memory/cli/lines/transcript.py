@@ -4,29 +4,30 @@ it, with long outputs folded, and what each turn cost.
 Items come in one by one and leave as lines; nothing is held back but the item at hand.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import tzinfo
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.kit.output import short_path
-from session_memory.cli.lines.diff import change_title, diff_lines
+from session_memory.cli.lines.diff import diff_lines, tally
 from session_memory.cli.lines.folding import folded, whole
 from session_memory.cli.lines.json_outline import outline
 from session_memory.cli.lines.markdown import prose
+from session_memory.cli.lines.session_header import ShortNames, header
 from session_memory.core.text import one_line
 from session_memory.render.phrases import (
-    cost_words,
+    change_name,
     image_words,
+    result_words,
     subagent_words,
-    token_words,
     turn_words,
 )
-from session_memory.render.text import cut, safe, safe_lines
-from session_memory.views.figures import duration, local, size
-from session_memory.views.files import shown_path
-from session_memory.views.transcript import (
+from session_memory.render.text import cut, cut_middle, safe, safe_lines
+from session_memory.views.figures import local
+from session_memory.views.paths import path_from
+from session_memory.views.transcript_items import (
     SessionEnd,
     SessionStart,
     TranscriptEvent,
@@ -37,9 +38,6 @@ from session_memory.views.transcript import (
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
     from session_memory.views.payloads import Image
-
-Names = Callable[[str], str]
-"""Gives the short name of a session."""
 
 MARGIN = 17
 NARROWEST = 30
@@ -55,7 +53,7 @@ class TranscriptLines:
 
     def __init__(
         self,
-        names: Names,
+        names: ShortNames,
         limit: int | None,
         *,
         unfolded: bool = False,
@@ -110,13 +108,11 @@ class TranscriptLines:
         self._has_several_owners |= len(item.inherits) > 1
         if not item.depth:
             self._sessions.append(item.session)
-            yield from header(item, self._names, self._tz)
+            yield from header(item, self._names, self._limit, self._tz)
             return
         session = item.session
-        named = [f"subagent {self._names(session.session_uid)}"]
-        if session.title:
-            named.append(session.title)
-        words = safe(f"{' '.join(named)} ({subagent_words(item)}, {session.model or 'no model'})")
+        used = f"({subagent_words(item)}, {session.model or 'no model'})"
+        words = safe(f"subagent {self._names(session.session_uid)} {item.title} {used}")
         mark = "├─" if item.is_closed else "┌─"
         line = self._fitted(f"{mark} {words}", item.depth - 1)
         yield self._line(item.depth - 1, click.style(line, bold=True))
@@ -179,6 +175,9 @@ class TranscriptLines:
         if piece.changes:
             self._edits.add(piece.event.call_id or "")
             yield from self._edit(piece, start)
+        elif piece.questions:
+            yield start
+            yield from self._questions(piece)
         elif piece.command is not None:
             yield from self._command(piece, start)
         else:
@@ -191,19 +190,34 @@ class TranscriptLines:
 
     def _call_title(self, piece: TranscriptEvent) -> str:
         if piece.event.path and piece.title == one_line(piece.event.path):
-            return shown_path(piece.event.path, self._sessions[-1].cwd)
+            return path_from(piece.event.path, self._sessions[-1].cwd)
         return piece.title
 
     def _edit(self, piece: TranscriptEvent, start: str) -> Iterator[str]:
         cwd = self._sessions[-1].cwd if self._sessions else None
         for place, change in enumerate(piece.changes):
             used = 20 if place else len(_tool(piece)) + 20 + self._marked_width(piece)
-            path = self._fitted(safe(shown_path(change.path, cwd)), piece.depth, used)
-            title = change_title(change, path)
+            room = self._room(piece.depth, used)
+            name = safe(change_name(change, cwd))
+            name = name if room is None else cut_middle(name, room)
+            title = f"{name}  {tally(change.added, change.removed)}".rstrip()
             yield f"{start}  {title}" if not place else f"  {title}"
             room = self._room(piece.depth, 4)
             for line in diff_lines(change.lines, room, shorten=not self._unfolded):
                 yield f"  {click.style(BAR.rstrip(), **_DIM)} {line}"
+
+    def _questions(self, piece: TranscriptEvent) -> Iterator[str]:
+        """Each question with its options, numbered."""
+        room = self._room(piece.depth, 6)
+        for place, question in enumerate(piece.questions):
+            if place:
+                yield ""
+            yield from (f"  {line}" for line in prose(question.text, room))
+            for number, option in enumerate(question.options, 1):
+                about = f": {option.description}" if option.description else ""
+                lines = prose(f"{option.label}{about}", room)
+                for start, line in zip(chain([f"{number}. "], repeat("   ")), lines, strict=False):
+                    yield f"  {start}{line}"
 
     def _command(self, piece: TranscriptEvent, start: str) -> Iterator[str]:
         used = len(_tool(piece)) + 3 + self._marked_width(piece)
@@ -218,7 +232,7 @@ class TranscriptLines:
         is_said = event.call_id in self._edits and not event.is_error and not self._unfolded
         self._edits.discard(event.call_id or "")
         bar = f"{click.style(BAR.rstrip(), **(style or _DIM))} "
-        for line in [] if is_said else self._plain(piece.text, piece.depth, 4):
+        for line in [] if is_said else self._result_text(piece):
             how = style or (_DIM if line.startswith("… ") else {})
             yield f"  {bar}{click.style(line, **how) if how and line else line}"
         for line in self._images(piece.images):
@@ -227,15 +241,17 @@ class TranscriptLines:
         end = click.style(f"└ {words}", **(style or _DIM))
         yield f"  {end}{self._marked(piece, hide=('error',))}"
 
+    def _result_text(self, piece: TranscriptEvent) -> Iterable[str]:
+        """What a person answered is wrapped, and not cut as the output of a program is."""
+        if piece.event.is_a("decision") and not piece.event.is_error and not self._unfolded:
+            return prose(piece.text, self._room(piece.depth, 4))
+        return self._plain(piece.text, piece.depth, 4)
+
     def _outcome(self, piece: TranscriptEvent) -> Iterator[str]:
-        event = piece.event
         # Calls may run side by side: a result that does not follow its call says whose it is.
-        name = "" if event.call_id == self._last_call else f"{_tool(piece)} "
-        yield f"{name}{'failed' if event.is_error else 'ok'}"
-        if event.exit_code:
-            yield f"exit {event.exit_code}"
-        if piece.duration_ms is not None and piece.duration_ms >= 1000:
-            yield duration(piece.duration_ms / 1000)
+        name = "" if piece.event.call_id == self._last_call else f"{_tool(piece)} "
+        first, *others = result_words(piece)
+        yield from (f"{name}{first}", *others)
 
     def _native(self, piece: TranscriptEvent, follower: TranscriptItem | None) -> Iterator[str]:
         """Blocks of one record share it; it is shown once, below the last of them."""
@@ -279,11 +295,11 @@ class TranscriptLines:
 
     def _margin(self, piece: TranscriptEvent) -> str:
         clock = local(piece.event.ts, "%H:%M:%S", self._tz) if piece.event.ts else ""
-        told = "" if clock == self._clock else clock
+        time = "" if clock == self._clock else clock
         self._clock = clock or self._clock
         if piece.seq == self._asked and not piece.depth:
-            return click.style(f"{f'>{piece.seq}':>5}  {told:<8}  ", fg="yellow", bold=True)
-        return click.style(f"{piece.seq:>5}  {told:<8}  ", **_DIM)
+            return click.style(f"{f'>{piece.seq}':>5}  {time:<8}  ", fg="yellow", bold=True)
+        return click.style(f"{piece.seq:>5}  {time:<8}  ", **_DIM)
 
     def _new_day(self, piece: TranscriptEvent) -> Iterator[str]:
         day = local(piece.event.ts, "%Y-%m-%d", self._tz) if piece.event.ts else self._day
@@ -312,43 +328,6 @@ class TranscriptLines:
         return text if room is None else cut(text, room)
 
 
-def header(item: SessionStart, names: Names, tz: tzinfo | None = None) -> Iterator[str]:
-    session, cost = item.session, item.session.cost
-    yield click.style(safe(session.title or "(no title)"), bold=True)
-    place = " ".join(filter(None, (session.repo, _in_brackets(session.cwd))))
-    facts = {
-        "session": session.session_uid,
-        "repo": place,
-        "branch": session.git_branch,
-        "model": session.model,
-        "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
-        "time": _times(session, tz),
-        "tokens": token_words(cost),
-        "cost": cost_words(item),
-        "turns": f"{cost.turns}, retries {cost.retries}, outcome {session.outcome}",
-        "source": f"{short_path(session.source_path or '-')} ({size(session.source_bytes)})",
-        "parent": _parent(session, names),
-        "evicted": _evicted(session),
-    }
-    for name, value in facts.items():
-        if value:
-            yield f"  {name:<9}{safe(value)}"
-    hint = "" if item.with_inherited else "; --inherited shows them"
-    for uid, number in item.inherits.items():
-        yield f"  {'inherits':<9}{number} events of {safe(names(uid))}{hint}"
-    for child in item.children:
-        title = f"{names(child.session_uid)} {child.title or ''}"
-        yield f"  {child.relation or 'child':<9}{safe(title).rstrip()}"
-    yield ""
-
-
-def _evicted(session: "Session") -> str | None:
-    if session.evicted_at is None:
-        return None
-    day = session.evicted_at[:10]
-    return f"{day}; its events are back after: session-memory restore {session.session_uid}"
-
-
 def _tool(piece: TranscriptEvent) -> str:
     return cut(safe(piece.event.tool or "tool"), LONGEST_NAME)
 
@@ -358,21 +337,3 @@ def _same_record(piece: TranscriptEvent, follower: TranscriptItem | None) -> boo
         return False
     ours, theirs = piece.event.payload_ref or "", follower.event.payload_ref or ""
     return ours.partition("#")[0] == theirs.partition("#")[0]
-
-
-def _times(session: "Session", tz: tzinfo | None) -> str | None:
-    if session.started_at is None:
-        return None
-    worked = duration(session.cost.wall_clock_s)
-    started, ended = local(session.started_at, tz=tz), local(session.ended_at, tz=tz)
-    return f"{started} to {ended}, {worked} at work"
-
-
-def _parent(session: "Session", names: Names) -> str | None:
-    if session.parent_uid is None:
-        return None
-    return f"{session.relation or 'child'} of {names(session.parent_uid)}"
-
-
-def _in_brackets(text: str | None) -> str:
-    return f"({text})" if text else ""

@@ -68,8 +68,8 @@ def _rows(
 
 
 def _title(node: "FamilyNode") -> Cell:
-    relation, title = node.session.relation, node.session.title or ""
-    words = f"({relation}) {title}".rstrip() if relation else title
+    relation = node.session.relation
+    words = f"({relation}) {node.title}" if relation else node.title
     return Cell(words, _RELATIONS.get(relation or "", {}))
 
 

@@ -62,6 +62,7 @@ LEVELS = ("user", "assistant", "tool", "full")
     "--depth", "level", type=click.Choice(LEVELS), default="full", help="How much of a transcript."
 )
 @click.option("--inherited", is_flag=True, help="With the events it holds of other sessions.")
+@click.option("--all", "everything", is_flag=True, help="With bookkeeping of the agent.")
 @click.option("--no-children", is_flag=True, help="Without what its subagents did.")
 @click.option("--redact", is_flag=True, help="Mask secrets in a portable file as well.")
 @click.option("--no-redact", is_flag=True, help="Leave secrets in the transcript as they are.")
@@ -73,6 +74,7 @@ def command(
     output: str | None,
     level: str,
     inherited: bool,
+    everything: bool,
     no_children: bool,
     redact: bool,
     no_redact: bool,
@@ -97,6 +99,7 @@ def command(
         "format": kind,
         "level": level,
         "inherited": inherited,
+        "everything": everything,
         "children": not no_children,
         "redact": not no_redact,
     }

@@ -2,7 +2,12 @@
 
 UID is the session's uid or native id, or the first four or more characters of it. A subagent is
 named by its parent's id and its own, with a colon between. A subagent is shown below the call that
-started it, and the cost of a turn below the turn. Branches that a rewind abandoned are marked.
+started it, and the cost of a turn below the turn. Branches that a rewind abandoned are marked. A
+title, or its beginning, names a session as well.
+
+Bookkeeping of the agent is left out: snapshots of files, changes of modes, queue operations,
+instructions for the model. Slash commands are shown as they were typed. --all shows everything as
+it was logged, and search finds all of it.
 
 On a terminal the answer goes through a pager: PAGER, or less. --depth chooses how much is shown;
 --json always has every event.
@@ -12,6 +17,7 @@ human_intervention, decision, lifecycle, completion. An event can be of several 
 """
 
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +26,10 @@ from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.output import print_json, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import tz_option
+
+if TYPE_CHECKING:
+    from session_memory.store import Store
+    from session_memory.views.transcript_items import TranscriptOptions
 
 LEVELS = ("user", "assistant", "tool", "full")
 AROUND = 10
@@ -47,7 +57,7 @@ AROUND = 10
     type=click.Choice(LEVELS),
     default="tool",
     show_default=True,
-    help="Only prompts; prompts and answers; also calls with shortened output; everything.",
+    help="Only prompts; prompts and answers; also calls with shortened output; whole output.",
 )
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option(
@@ -61,6 +71,7 @@ AROUND = 10
 @click.option(
     "--inherited", is_flag=True, help="Also show events that a fork copied from its parent."
 )
+@click.option("--all", "everything", is_flag=True, help="Also show bookkeeping of the agent.")
 @click.option("--full", is_flag=True, help="Also show each record as the agent wrote it.")
 @click.option("--no-children", is_flag=True, help="Name subagents without showing their events.")
 @tz_option
@@ -74,6 +85,7 @@ def command(
     around: str | None,
     start: int | None,
     inherited: bool,
+    everything: bool,
     full: bool,
     no_children: bool,
     tz: tzinfo | None,
@@ -82,23 +94,18 @@ def command(
     if around is not None and start is not None:
         raise click.UsageError("give --around or --from, not both")
     from session_memory.views.event_lookup import find_event
+    from session_memory.views.transcript_items import TranscriptOptions
 
     with settings.memory() as memory:
-        store, shown = memory.store, memory.session(session)
-        uid = shown.uid
-        middle = None if around is None else find_event(store, uid, around)
+        shown = memory.session(session)
+        middle = None if around is None else find_event(memory.store, shown.uid, around)
         first = start if middle is None else max(middle - AROUND, 0)
         last = None if middle is None else middle + AROUND
         if settings.as_json:
             view = shown.view(kinds=kinds, inherited=inherited, full=full, first=first, last=last)
             print_json(view.to_dict())
             return
-        from session_memory.cli.kit.pager import print_paged
-        from session_memory.cli.lines.transcript import TranscriptLines
-        from session_memory.views.short_names import SessionNames
-        from session_memory.views.transcript import Transcript, TranscriptOptions
-
-        reading = TranscriptOptions(
+        options = TranscriptOptions(
             level=level,
             kinds=kinds,
             inherited=inherited,
@@ -106,21 +113,40 @@ def command(
             children=not no_children,
             first=first,
             last=last,
+            everything=everything,
+            kept=middle,
         )
-        names = SessionNames(store, [uid, *store.sessions.children(uid)])
-        transcript = Transcript(store, reading)
-        lines = TranscriptLines(
-            names,
-            terminal_width(),
-            unfolded=full or level == "full",
-            asked=middle,
-            tz=tz,
-        )
-        print_paged(settings, lines.of(transcript.items(uid)), paged=not no_pager)
-    if kinds and not transcript.pieces:
-        remark(settings, _nothing_of(kinds))
-    elif first is not None:
-        _partly(settings, names(uid), first, last, found=bool(transcript.pieces))
+        _print_transcript(settings, memory.store, shown.uid, options, tz, paged=not no_pager)
+
+
+def _print_transcript(
+    settings: Settings,
+    store: "Store",
+    uid: str,
+    options: "TranscriptOptions",
+    tz: tzinfo | None,
+    *,
+    paged: bool,
+) -> None:
+    from session_memory.cli.kit.pager import print_paged
+    from session_memory.cli.lines.transcript import TranscriptLines
+    from session_memory.views.figures import plural
+    from session_memory.views.short_names import SessionNames
+    from session_memory.views.transcript import Transcript
+
+    names = SessionNames(store, [uid, *store.sessions.children(uid)])
+    transcript = Transcript(store, options)
+    unfolded = options.native or options.level == "full"
+    lines = TranscriptLines(names, terminal_width(), unfolded=unfolded, asked=options.kept, tz=tz)
+    print_paged(settings, lines.of(transcript.items(uid)), paged=paged)
+    if options.kinds and not transcript.events:
+        remark(settings, _nothing_of(options.kinds))
+    elif options.first is not None:
+        found = bool(transcript.events)
+        _partly(settings, names(uid), options.first, options.last, found=found)
+    elif transcript.hidden:
+        left_out = plural(transcript.hidden, "event")
+        remark(settings, f"{left_out} of bookkeeping left out; --all shows them.")
 
 
 def _partly(settings: Settings, name: str, first: int, last: int | None, *, found: bool) -> None:

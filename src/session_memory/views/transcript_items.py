@@ -1,0 +1,110 @@
+"""The items of a transcript: a session begins, an event, what a turn took, a session ends."""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.core.changes import Change
+from session_memory.core.schema import Cost, Session, SessionEvent
+from session_memory.pricing import Amount
+from session_memory.views.payloads import Image, Payload
+from session_memory.views.questions import AskedQuestion
+
+LEVELS = ("user", "assistant", "tool", "full")
+PERSON_KINDS = ("user_msg", "human_intervention", "decision")
+
+
+class TranscriptOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a session is shown: ``level`` is one of ``LEVELS``, no ``kinds`` means all.
+
+    ``first`` and ``last`` are places in the session asked for; its subagents have their own.
+    ``everything`` adds bookkeeping, and leaves texts in the tags their agent wrapped them in; what
+    is asked for by ``kinds`` or ``native`` has both. The event at ``kept`` is
+    shown even if it is bookkeeping.
+    """
+
+    level: str = "tool"
+    kinds: tuple[str, ...] = ()
+    inherited: bool = False
+    native: bool = False
+    children: bool = True
+    first: int | None = None
+    last: int | None = None
+    everything: bool = False
+    kept: int | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether bookkeeping is shown, and every text as it was logged."""
+        return self.everything or self.native or bool(self.kinds)
+
+    def admits(self, event: SessionEvent) -> bool:
+        if self.kinds:
+            return any(event.is_a(kind) for kind in self.kinds)
+        if self.level in ("tool", "full"):
+            return True
+        if event.role != "tool" and any(event.is_a(kind) for kind in PERSON_KINDS):
+            return True
+        return self.level == "assistant" and (
+            event.is_a("assistant_msg") or (event.kind == "error" and event.role != "tool")
+        )
+
+
+class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
+    """A session begins: the one asked for at depth 0, its subagents below it.
+
+    ``title`` is the best name there is for it, and ``child_titles`` are those of its children.
+    """
+
+    depth: int
+    session: Session
+    title: str
+    own: Amount
+    total: Amount
+    inherits: dict[str, int] = {}
+    with_inherited: bool = False
+    children: tuple[Session, ...] = ()
+    child_titles: tuple[str, ...] = ()
+    is_closed: bool = False
+
+
+class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
+    """One event. ``sort`` is ``prompt``, ``answer``, ``thinking``, ``call``, ``result`` or
+    ``note``; ``owner`` is set on what was inherited."""
+
+    depth: int
+    sort: str
+    seq: int
+    event: SessionEvent
+    text: str = ""
+    title: str = ""
+    command: str | None = None
+    arguments: Any = None
+    changes: tuple[Change, ...] = ()
+    questions: tuple[AskedQuestion, ...] = ()
+    images: tuple[Image, ...] = ()
+    marks: tuple[str, ...] = ()
+    duration_ms: int | None = None
+    owner: str | None = None
+    payload: Payload | None = None
+
+
+class TurnTotals(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):
+    """What the answer to one prompt took, everything the model did until the next one.
+
+    ``number`` is 0 where nobody wrote a prompt: in a subagent, or before the first.
+    """
+
+    depth: int
+    number: int
+    cost: Cost
+    amount: Amount
+    seconds: float | None = None
+
+
+class SessionEnd(msgspec.Struct, frozen=True, kw_only=True, tag="closed"):
+    depth: int
+    session: Session
+
+
+TranscriptItem = SessionStart | TranscriptEvent | TurnTotals | SessionEnd
