@@ -209,6 +209,11 @@ def test_arguments_that_mean_nothing_are_refused(place: Path) -> None:
         uid = next(iter(memory.sessions())).uid
         for ask in (
             lambda: memory.similar(),
+            lambda: memory.sessions(limit=-1),
+            lambda: memory.search("x", limit=-1),
+            lambda: memory.stats(limit=-1),
+            lambda: memory.sessions(since="2026-02", until="2026-01"),
+            lambda: memory.cost(since="2026-02", until="2026-01"),
             lambda: memory.files(uid, repo="webshop"),
             lambda: memory.similar(uid, text="both"),
             lambda: memory.search(" "),
@@ -216,8 +221,9 @@ def test_arguments_that_mean_nothing_are_refused(place: Path) -> None:
             lambda: memory.sessions(min_cost="a lot"),
             lambda: memory.export("x.html", format="html"),
         ):
-            with pytest.raises(SessionMemoryError):
+            with pytest.raises(SessionMemoryError) as refused:
                 ask()
+            assert refused.value.hint
 
 
 # ---------------------------------------------------------------- retention

@@ -7,14 +7,14 @@ import pytest
 from session_memory.core.errors import ConfigError
 from session_memory.pricing import session_amounts
 from session_memory.store import open_store
-from session_memory.views.cost import Wanted, cost_report
+from session_memory.views.cost import CostFilter, cost_report
 
 from .conftest import AskCli
 
 
 def library_total(place: Path) -> int:
     with open_store(place) as store:
-        return cost_report(store, Wanted()).totals.microdollars
+        return cost_report(store, CostFilter()).totals.microdollars
 
 
 def test_a_store_opened_in_python_costs_what_the_command_line_says(
@@ -34,7 +34,7 @@ def test_prices_set_on_a_store_are_used_instead_of_those_of_the_file(
 ) -> None:
     with open_store(place) as store:
         store.own_prices = dict
-        assert cost_report(store, Wanted()).totals.microdollars < library_total(place) // 10
+        assert cost_report(store, CostFilter()).totals.microdollars < library_total(place) // 10
 
 
 def test_a_wrong_configuration_is_an_error_and_not_another_price(

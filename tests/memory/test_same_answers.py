@@ -28,7 +28,7 @@ def printed(value: Any) -> Any:
 def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores depend on the age of what was found: both sides ask at the same moment."""
     moment = now_ms()
-    for module in ("session_memory.core.time", "session_memory.memory.questions"):
+    for module in ("session_memory.core.time", "session_memory.memory.finding"):
         monkeypatch.setattr(f"{module}.now_ms", lambda: moment)
 
 

@@ -41,7 +41,7 @@ async def ask() -> None:
         await aio.search(words="x")  # error: Unexpected keyword argument "words"
 
 
-memory.cost(since=1.5)  # error: Argument "since" to "cost" of "Questions" has incompatible type
+memory.cost(since=1.5)  # error: Argument "since" to "cost" of "FigureMethods" has incompatible type
 memory.follow(polling=True)  # error: Unexpected keyword argument "polling"
 """
 

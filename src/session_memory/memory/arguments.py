@@ -7,7 +7,7 @@ A time is a text of the command line (``"7d"``, ``"2026-07"``, ``"yesterday"``),
 from collections.abc import Iterable
 from datetime import date, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.text import short_repr
@@ -20,17 +20,28 @@ Dollars = int | float | str | Decimal
 MICRODOLLARS = 1_000_000
 
 
-class SessionFilters(TypedDict, total=False):
-    """Which sessions a question is about; ``*`` and ``?`` match, ``model`` matches anywhere."""
+class WorkFilters(TypedDict, total=False):
+    """What figures are about. In names ``*`` and ``?`` match; ``model`` matches anywhere."""
 
     since: When | None
     until: When | None
     tz: Zone | None
     flavor: str | None
-    host: str | None
     repo: str | None
-    branch: str | None
     model: str | None
+
+
+class UsageFilters(WorkFilters, total=False):
+    """What a cost is about. A ``session`` takes its subagents along."""
+
+    session: str | None
+
+
+class SessionFilters(WorkFilters, total=False):
+    """Which sessions a list of files or commands is about."""
+
+    host: str | None
+    branch: str | None
 
 
 def time_zone(tz: Zone | None) -> tzinfo | None:
@@ -42,14 +53,20 @@ def time_zone(tz: Zone | None) -> tzinfo | None:
     return tz
 
 
-def start_of(when: When | None, tz: Zone | None = None) -> int | None:
-    """The first millisecond of a moment or period, for ``since``."""
-    return _bounds(when, tz)[0]
+class TimeSpan(NamedTuple):
+    """The first millisecond, and the one after the last; None where there is no bound."""
+
+    since: int | None
+    until: int | None
 
 
-def end_of(when: When | None, tz: Zone | None = None) -> int | None:
-    """The millisecond after the last one of a moment or period, for ``until``."""
-    return _bounds(when, tz)[1]
+def period_of(since: When | None, until: When | None, tz: Zone | None = None) -> TimeSpan:
+    """From the beginning of ``since`` to the end of ``until``, on the clock of ``tz``."""
+    period = TimeSpan(_bounds(since, tz)[0], _bounds(until, tz)[1])
+    if period.since is not None and period.until is not None and period.since >= period.until:
+        hint = "Give an earlier since, or a later until."
+        raise InvalidRecord("since is after the end of until", hint, field="since")
+    return period
 
 
 def _bounds(when: When | None, tz: Zone | None) -> tuple[int, int] | tuple[None, None]:
@@ -81,6 +98,14 @@ def microdollars(amount: Dollars | None) -> int | None:
     except (InvalidOperation, ValueError, OverflowError):
         hint = "Give dollars as a number, such as 2.50."
         raise InvalidRecord(f"no amount: {short_repr(amount)}", hint, field="dollars") from None
+
+
+def checked_limit(limit: int) -> int:
+    """A number of answers; 0 means all."""
+    if limit < 0:
+        hint = "Give a number of 1 or more, or 0 for all."
+        raise InvalidRecord(f"limit is {limit}", hint, field="limit")
+    return limit
 
 
 def one_of(field: str, value: str, known: Iterable[str]) -> str:

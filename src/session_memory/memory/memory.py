@@ -5,15 +5,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from session_memory.memory.base import IN_MEMORY
+from session_memory.memory.figures import FigureMethods
+from session_memory.memory.finding import FindingMethods
+from session_memory.memory.learned import LearnedMethods
 from session_memory.memory.operations import Operations
-from session_memory.memory.questions import Questions
 
 if TYPE_CHECKING:
     from session_memory.config import Config
     from session_memory.live import AsyncSessionStore, SessionStore
 
 
-class Memory(Questions, Operations):
+class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
     """An open store with the user's configuration, as the command line opens them.
 
     ``store`` is a path, a ``postgresql://`` address or ``":memory:"``; without it

@@ -230,7 +230,8 @@ class Operations(OpenMemory):
         uids = [self._uid(one) for one in names(sessions)]
         if not uids or (format != "jsonl" and len(uids) > 1):
             number = "at least one session" if format == "jsonl" else "one session"
-            raise InvalidRecord(f"{format} needs {number}, got {len(uids)}", field="sessions")
+            hint = "Use jsonl for several sessions, and portable for all of them."
+            raise InvalidRecord(f"{format} needs {number}, got {len(uids)}", hint, field="sessions")
         return transcript_text(self.store, uids, format, options, redacted=redact)
 
     def _roots(self, roots: Roots | None, flavors: Names | None) -> "list[Root]":

@@ -1,0 +1,155 @@
+"""Figures: cost, prices, budget, statistics, files and commands.
+
+Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
+the same name prints with ``--json``.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Unpack
+
+from session_memory.memory.arguments import (
+    SessionFilters,
+    UsageFilters,
+    WorkFilters,
+    Zone,
+    checked_limit,
+    one_of,
+    period_of,
+    time_zone,
+)
+from session_memory.memory.base import OpenMemory
+
+if TYPE_CHECKING:
+    from session_memory.core.schema import Session
+    from session_memory.views.budget import Budget
+    from session_memory.views.commands import CommandList
+    from session_memory.views.cost import CostFilter, CostReport
+    from session_memory.views.cost_prices import PriceRows
+    from session_memory.views.files import FileList
+    from session_memory.views.stats import StatsReport
+
+
+class FigureMethods(OpenMemory):
+    """Methods of `Memory` that count and add up."""
+
+    def cost(self, by: str = "day", **filters: Unpack[UsageFilters]) -> "CostReport":
+        """What was spent, by ``day``, ``week``, ``month``, ``block``, ``model``, ``repo``,
+        ``flavor`` or ``session``.
+
+        Filters are ``since``, ``until``, ``tz``, ``flavor``, ``repo``, ``model`` and ``session``.
+        """
+        from session_memory.views.cost import GROUPINGS, cost_report
+
+        return cost_report(self.store, self._cost_filter(filters, one_of("by", by, GROUPINGS)))
+
+    def prices(self, **filters: Unpack[UsageFilters]) -> "PriceRows":
+        """The prices of the models in the store, own ones included: as ``cost --prices``.
+
+        Filters are those of `cost`.
+        """
+        from session_memory.views.cost_prices import price_rows
+
+        return price_rows(self.store, self._cost_filter(filters))
+
+    def _cost_filter(self, filters: UsageFilters, by: str = "day") -> "CostFilter":
+        from session_memory.views.cost import CostFilter
+
+        session = filters.get("session")
+        return CostFilter(
+            by=by, session=None if session is None else self._uid(session), **_work(filters)
+        )
+
+    def budget(self, *, tz: Zone | None = None) -> "Budget":
+        """What is left of the limits in the configuration."""
+        from session_memory.views.budget import budget
+
+        return budget(self.store, self.config.budget, tz=time_zone(tz))
+
+    def stats(
+        self, *sections: str, limit: int = 10, **filters: Unpack[WorkFilters]
+    ) -> "StatsReport":
+        """Figures about the work: all sections, or those that are named.
+
+        Filters are ``since``, ``until``, ``tz``, ``flavor``, ``repo`` and ``model``.
+        """
+        from session_memory.views.stats import SECTIONS, StatsFilter, statistics
+
+        for section in sections:
+            one_of("section", section, SECTIONS)
+        wanted = StatsFilter(limit=checked_limit(limit), **_work(filters))
+        return statistics(self.store, wanted, sections or SECTIONS)
+
+    def files(
+        self,
+        session: str | None = None,
+        *,
+        sort: str = "changed",
+        limit: int = 0,
+        **filters: Unpack[SessionFilters],
+    ) -> "FileList":
+        """The files that sessions read, edited and wrote: of one session with its subagents, or
+        of all that the filters admit.
+
+        Filters are ``since``, ``until``, ``tz``, ``flavor``, ``host``, ``repo``, ``branch`` and
+        ``model``.
+        """
+        from session_memory.views.files import SORTS, list_files
+
+        one_of("sort", sort, SORTS)
+        records = self._records(session, filters)
+        return list_files(self.store, records, sort=sort, limit=checked_limit(limit))
+
+    def commands(
+        self,
+        session: str | None = None,
+        *,
+        state: str | None = None,
+        text: str | None = None,
+        limit: int = 0,
+        **filters: Unpack[SessionFilters],
+    ) -> "CommandList":
+        """The shell commands that sessions ran: of one session with its subagents, or of all that
+        the filters admit. ``state`` is ``ok``, ``failed`` or ``open``.
+
+        Filters are those of `files`.
+        """
+        from session_memory.views.commands import list_commands
+
+        if state is not None:
+            one_of("state", state, ("ok", "failed", "open"))
+        records = self._records(session, filters)
+        return list_commands(
+            self.store, records, state=state, text=text, limit=checked_limit(limit)
+        )
+
+    def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
+        """One session with its subagents; without one, the sessions that the filters admit."""
+        from session_memory.core.errors import InvalidRecord
+        from session_memory.views.calls import with_subagents
+        from session_memory.views.sessions import Filter, each_session
+
+        work = _work(filters)
+        del work["tz"]
+        wanted = Filter(host=filters.get("host"), branch=filters.get("branch"), **work)
+        if session is None:
+            return each_session(self.store, wanted)
+        if wanted != Filter():
+            hint = "Leave out the session, or the filters."
+            raise InvalidRecord("give a session or filters, not both", hint, field="session")
+        uids = with_subagents(self.store, self._uid(session))
+        records = (self.store.sessions.get(uid) for uid in uids)
+        return (record for record in records if record is not None)
+
+
+def _work(filters: WorkFilters) -> dict[str, Any]:
+    """The filters that all figures have, as the views take them."""
+    tz = filters.get("tz")
+    period = period_of(filters.get("since"), filters.get("until"), tz)
+    return {
+        "since": period.since,
+        "until": period.until,
+        "tz": time_zone(tz),
+        "flavor": filters.get("flavor"),
+        "repo": filters.get("repo"),
+        "model": filters.get("model"),
+    }

@@ -1,0 +1,73 @@
+"""What was learned: patterns, lessons and pass rates of skills.
+
+Each method returns a value of `session_memory.views`, whose ``to_dict()`` is what the command of
+the same name prints with ``--json``.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from session_memory.memory.arguments import (
+    Names,
+    When,
+    Zone,
+    checked_limit,
+    names,
+    period_of,
+)
+from session_memory.memory.base import OpenMemory, without_secrets
+
+if TYPE_CHECKING:
+    from session_memory.views.learning import PatternList
+    from session_memory.views.lessons import LessonList
+    from session_memory.views.skills import SkillList
+
+
+class LearnedMethods(OpenMemory):
+    """Methods of `Memory` that answer what was learned."""
+
+    def patterns(
+        self,
+        *,
+        since: When | None = None,
+        until: When | None = None,
+        tz: Zone | None = None,
+        repo: str | None = None,
+        type: str | None = None,
+        polarity: str | None = None,
+        limit: int = 0,
+    ) -> "PatternList":
+        """What goes wrong or right in many analyzed sessions, the most important first."""
+        from session_memory.views.learning import list_patterns
+
+        period = period_of(since, until, tz)
+        listing = list_patterns(
+            self.store,
+            since=period.since,
+            until=period.until,
+            repo=repo,
+            kind=type,
+            polarity=polarity,
+            limit=checked_limit(limit),
+        )
+        return without_secrets(listing)
+
+    def lessons(
+        self, *, status: str | None = None, directory: str | Path | None = None
+    ) -> "LessonList":
+        """The lessons in the folder of the configuration, or in another directory."""
+        from session_memory.views.lessons import applied_of, lessons_of, list_lessons
+
+        place = None if directory is None else Path(directory).expanduser()
+        lessons = lessons_of(self.store, self.config, place)
+        return without_secrets(list_lessons(lessons, applied_of(self.store), self.store, status))
+
+    def skills(
+        self, skill: str | None = None, *, model: str | None = None, windows: Names | None = None
+    ) -> "SkillList":
+        """How often skills pass, and which model to use for each."""
+        from session_memory.live.skill_rates import ALWAYS
+        from session_memory.views.skills import list_skills
+
+        spans = names(windows) or (ALWAYS,)
+        return list_skills(self.store, windows=spans, skill=skill, model=model)
