@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters.claude.lines import Line, Message, TokenUsage
+from session_memory.adapters.claude.lines import ClaudeLine, ClaudeMessage, TokenUsage
 from session_memory.collect.discover import Root
 from session_memory.collect.sync import sync
 from session_memory.config import Config
@@ -224,10 +224,10 @@ BARELY = {
     "an unknown type": '"type":"../../etc/passwd"',
     "an empty type": '"type":""',
     "a type with a comma": '"type":"system","subtype":"a,b\\n"',
-    "everything null": ",".join(f'"{name}":null' for name in Line.__struct_fields__),
-    "everything a number": ",".join(f'"{name}":7' for name in Line.__struct_fields__),
-    "everything a list": ",".join(f'"{name}":[]' for name in Line.__struct_fields__),
-    "everything an object": ",".join(f'"{name}":{{}}' for name in Line.__struct_fields__),
+    "everything null": ",".join(f'"{name}":null' for name in ClaudeLine.__struct_fields__),
+    "everything a number": ",".join(f'"{name}":7' for name in ClaudeLine.__struct_fields__),
+    "everything a list": ",".join(f'"{name}":[]' for name in ClaudeLine.__struct_fields__),
+    "everything an object": ",".join(f'"{name}":{{}}' for name in ClaudeLine.__struct_fields__),
 }
 
 
@@ -304,7 +304,11 @@ def test_a_call_may_be_as_odd_as_it_likes(memory: Memory) -> None:
 
 # ---------------------------------------------------------------- anything at all
 
-_names = (*Line.__struct_fields__, *Message.__struct_fields__, *TokenUsage.__struct_fields__)
+_names = (
+    *ClaudeLine.__struct_fields__,
+    *ClaudeMessage.__struct_fields__,
+    *TokenUsage.__struct_fields__,
+)
 _types = (
     *("user", "assistant", "system", "attachment", "progress", "summary", "mode", "ai-title"),
     *("queue-operation", "text", "tool_use", "tool_result", "thinking", "image"),

@@ -20,6 +20,7 @@ from session_memory.adapters.detectors import (
 )
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.token_counts import part_of, without
+from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
 SPOKEN = frozenset({"text", "input_text", "output_text"})
@@ -32,7 +33,7 @@ _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
 _TELLING = ("description", "pattern", "query", "url", "prompt", "command", "name")
 
 
-class Message(msgspec.Struct, kw_only=True, gc=False):
+class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
     """``is_injected``: put into somebody's mouth by the runtime."""
 
     role: str
@@ -46,7 +47,7 @@ class Message(msgspec.Struct, kw_only=True, gc=False):
     is_error: bool = False
 
 
-def events_of(message: Message) -> list[NativeEvent]:
+def events_of(message: ConversationMessage) -> list[NativeEvent]:
     """Every block of a message, in order; one that says nothing is still one event."""
     events = list(_events(message))
     if not events:
@@ -56,7 +57,7 @@ def events_of(message: Message) -> list[NativeEvent]:
     return events
 
 
-def _events(message: Message) -> Iterator[NativeEvent]:
+def _events(message: ConversationMessage) -> Iterator[NativeEvent]:
     if message.tool_call_id:
         yield _result(message.tool_call_id, text_of(message.content), message.is_error, "tool")
         return
@@ -74,7 +75,7 @@ def _events(message: Message) -> Iterator[NativeEvent]:
         yield _flat_call(call)
 
 
-def _block(message: Message, block: Any) -> NativeEvent:
+def _block(message: ConversationMessage, block: Any) -> NativeEvent:
     if isinstance(block, str):
         return _plain(message, block, f"{word(message.role)}/text")
     if not isinstance(block, Mapping):
@@ -101,7 +102,7 @@ def _block(message: Message, block: Any) -> NativeEvent:
     return _plain(message, f"[{kind}] {named}".strip(), label)
 
 
-def _plain(message: Message, text: str, label: str) -> NativeEvent:
+def _plain(message: ConversationMessage, text: str, label: str) -> NativeEvent:
     """What was said, by whoever said it."""
     text = escaped(text)
     event = NativeEvent("lifecycle", "system", one_line(text), label, body=text)
@@ -116,7 +117,7 @@ def _plain(message: Message, text: str, label: str) -> NativeEvent:
     return event
 
 
-def _finish_answer(events: list[NativeEvent], message: Message) -> None:
+def _finish_answer(events: list[NativeEvent], message: ConversationMessage) -> None:
     for event in events:
         if event.role == "assistant" and not message.is_injected:
             event.model = message.model
@@ -179,19 +180,10 @@ def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
     exited = _EXIT.search(text[-80:])
     exit_code = int(exited[1]) if exited else None
     failed = is_error or bool(exit_code)
-    return NativeEvent(
-        "error" if failed else "tool_result",
-        "tool",
-        one_line(text),
-        label,
-        marks=("tool_result",) if failed else (),
-        call_id=call_id or "unnamed",
-        is_error=failed,
-        exit_code=exit_code,
-        text=text[:LONGEST_TEXT],
-        is_shell=True,
-        body=text if len(text) > LONGEST_TEXT else "",
-    )
+    event = result_event(call_id or "unnamed", one_line(text), label, failed=failed)
+    event.exit_code, event.is_shell = exit_code, True
+    event.text, event.body = text[:LONGEST_TEXT], text if len(text) > LONGEST_TEXT else ""
+    return event
 
 
 def result_text(block: Mapping[str, Any]) -> str:

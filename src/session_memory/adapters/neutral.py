@@ -11,7 +11,7 @@ from typing import Any
 from session_memory.adapters import jsonl
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, NativeEvent, Readable, Record, SourceRef
-from session_memory.adapters.words import strings_in
+from session_memory.adapters.event_text import strings_in
 from session_memory.core.text import escaped, one_line
 
 DEEPEST = 20

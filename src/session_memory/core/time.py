@@ -45,6 +45,14 @@ def parse_time(text: str, field: str = "time") -> int:
     return _parse_time(text, field)
 
 
+def time_or_none(value: object) -> int | None:
+    """Milliseconds since the epoch; None for what is no time."""
+    try:
+        return parse_time(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
 _minutes: dict[str, int] = {}
 
 

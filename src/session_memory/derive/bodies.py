@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.adapters import neutral
 from session_memory.adapters.base import Cursor, NativeEvent, Record
-from session_memory.adapters.words import words_of
+from session_memory.adapters.event_text import event_text
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.schema import SessionEvent
 from session_memory.derive.identity import key_in, stem_of
@@ -62,7 +62,7 @@ class _OpenRecord:
 
 
 def _body(event: NativeEvent, more: list[str]) -> Body:
-    return Body("".join((words_of(event), *more)), event.arguments)
+    return Body("".join((event_text(event), *more)), event.arguments)
 
 
 class Bodies:

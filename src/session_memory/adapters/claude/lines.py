@@ -1,25 +1,12 @@
-"""The shape of a Claude Code line, as far as we read it, and two ways to decode one.
-
-The strict way is fast and covers nearly everything. What it refuses (a field of another type, a
-lone surrogate, NaN) goes the lenient way, which drops the offending field and says so; the raw
-keeps the line whole either way.
-"""
+"""The fields of a Claude Code line that are read, and how a line is decoded."""
 
 import json
-import math
-import re
-from itertools import islice
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from session_memory.adapters.jsonl import decode_anything
-from session_memory.core.text import escaped
-
-_NOTHING = object()
-LONG_LINE = 2 * 1024 * 1024
-MOST_PARTS = 500_000
+from session_memory.adapters.decoding import decode_line
 
 
 class CacheCreation(msgspec.Struct, gc=False):
@@ -47,7 +34,7 @@ class TokenUsage(msgspec.Struct, gc=False):
     service_tier: str | None = None
 
 
-class Failure(msgspec.Struct, gc=False):
+class ServerFailure(msgspec.Struct, gc=False):
     """What a server's tool gives: a failure when it has an ``error_code``, else one result."""
 
     type: str | None = None
@@ -56,7 +43,7 @@ class Failure(msgspec.Struct, gc=False):
     url: str | None = None
 
 
-class Item(msgspec.Struct, gc=False):
+class ResultItem(msgspec.Struct, gc=False):
     """A part of a tool's result or of a prompt: text, or something named by its type."""
 
     type: str | None = None
@@ -71,11 +58,11 @@ class Block(msgspec.Struct, gc=False):
     name: str | None = None
     input: Any = None
     tool_use_id: str | None = None
-    content: str | list[Item] | Failure | None = None
+    content: str | list[ResultItem] | ServerFailure | None = None
     is_error: bool | None = None
 
 
-class Message(msgspec.Struct, gc=False):
+class ClaudeMessage(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
     role: str | None = None
@@ -107,7 +94,7 @@ class ToolUseResult(msgspec.Struct, gc=False):
 
 class Attachment(msgspec.Struct, gc=False):
     type: str = ""
-    prompt: str | list[Item] | None = None
+    prompt: str | list[ResultItem] | None = None
     commandMode: str | None = None
     origin: Origin | None = None
     isMeta: bool | None = None
@@ -122,7 +109,7 @@ class Progress(msgspec.Struct, gc=False):
     agentId: str | None = None
 
 
-class Line(msgspec.Struct, gc=False):
+class ClaudeLine(msgspec.Struct, gc=False):
     type: str = ""
     subtype: str | None = None
     uuid: str | None = None
@@ -140,7 +127,7 @@ class Line(msgspec.Struct, gc=False):
     cwd: str | None = None
     gitBranch: str | None = None
     version: str | None = None
-    message: Message | None = None
+    message: ClaudeMessage | None = None
     toolUseResult: ToolUseResult | str | list[Raw] | None = None
     permissionDecision: PermissionDecision | None = None
     toolDenialKind: str | None = None
@@ -166,63 +153,26 @@ class Line(msgspec.Struct, gc=False):
     prUrl: str | None = None
 
 
-_strict = msgspec.json.Decoder(Line).decode
+_strict = msgspec.json.Decoder(ClaudeLine).decode
 
 
-def decode(line: bytes) -> tuple[Line, bool]:
+def decode(line: bytes) -> tuple[ClaudeLine, bool]:
     """The line, and whether it had to be read leniently. ``ValueError`` for what is no record."""
-    if len(line) > LONG_LINE and _has_too_many_parts(line):
-        raise ValueError(f"more than {MOST_PARTS:,} parts")
-    try:
-        return _strict(line), False
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _lenient(line), True
+    return decode_line(line, _strict, _repair_blocks)
 
 
-_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
-
-
-def _has_too_many_parts(line: bytes) -> bool:
-    """Long lines are one long text. One of many tiny parts would take, decoded, thirty times its
-    size; commas outside of texts tell."""
-    if line.count(b",") <= MOST_PARTS:
-        return False
-    commas = (found for found in _TEXT_OR_COMMA.finditer(line) if found.end() - found.start() == 1)
-    return next(islice(commas, MOST_PARTS, None), None) is not None
-
-
-_PLACE = re.compile(r"at `\$([^`]*)`")
-
-
-def _lenient(line: bytes) -> Line:
-    record = decode_anything(line)
-    if not isinstance(record, dict):
-        raise ValueError(f"a JSON {type(record).__name__}, not an object")
-    try:
-        record = _representable(record)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+def _repair_blocks(record: dict[str, Any]) -> None:
     message = record.get("message")
     if isinstance(message, dict) and isinstance(message.get("content"), list):
         message["content"] = [_block(item) for item in message["content"]]
-    for _ in range(40):
-        try:
-            return _strict(json.dumps(record))
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-        except msgspec.ValidationError as error:
-            place = _PLACE.search(str(error))
-            if place is None or not _drop(record, place[1]):
-                raise ValueError(str(error)) from None
-    raise ValueError("too many fields of an unexpected type")
 
 
 _BLOCK_TEXTS = ("type", "text", "thinking", "id", "name", "tool_use_id")
 
 
 def _block(item: Any) -> dict[str, Any]:
-    """A content block whose known fields have the types they should, so that one odd field does
-    not cost the call or the result it stands in."""
+    """A content block whose known fields have the right types. One odd field must not cost the
+    call or the result that it is part of."""
     if not isinstance(item, dict):
         return {"type": "text", "text": item if isinstance(item, str) else json.dumps(item)}
     block = dict(item)
@@ -234,28 +184,3 @@ def _block(item: Any) -> dict[str, Any]:
     if isinstance(block.get("content"), list):
         block["content"] = [_block(part) for part in block["content"]]
     return block
-
-
-def _drop(record: dict[str, Any], place: str) -> bool:
-    """Remove the field that ``place`` points to; a place inside a list removes the list."""
-    names = place.partition("[")[0].strip(".").split(".")
-    owner: Any = record
-    for name in names[:-1]:
-        owner = owner.get(name) if isinstance(owner, dict) else None
-    return isinstance(owner, dict) and owner.pop(names[-1], _NOTHING) is not _NOTHING
-
-
-def _representable(value: Any) -> Any:
-    """The same value without what a strict decoder refuses: NaN, infinities, huge integers, lone
-    surrogates."""
-    if isinstance(value, str):
-        return escaped(value)
-    if isinstance(value, dict):
-        return {_representable(key): _representable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_representable(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
-        return None
-    return value

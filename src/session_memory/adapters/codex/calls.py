@@ -8,6 +8,7 @@ import msgspec
 from session_memory.adapters.base import NativeEvent
 from session_memory.adapters.codex.lines import Call
 from session_memory.adapters.detectors import is_edit_tool, is_test_run, shell_edit, shell_text
+from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
 # What their results look like when all went well: with a header that says how the command ended,
@@ -70,14 +71,7 @@ def is_answered(kind: str) -> bool:
 def to_answer(call: NativeEvent, status: str | None) -> NativeEvent:
     """The result of a call that the provider ran."""
     failed = status in ("failed", "incomplete")
-    return NativeEvent(
-        "error" if failed else "tool_result",
-        "tool",
-        call.summary,
-        marks=("tool_result",) if failed else (),
-        call_id=call.call_id,
-        is_error=failed,
-    )
+    return result_event(call.call_id, call.summary, failed=failed)
 
 
 def _tool_name(native: Call) -> str:

@@ -1,26 +1,20 @@
-"""The shape of a Codex line, as far as we read it, and how one is decoded.
+"""The fields of a Codex line that are read, and how a line is decoded.
 
-A line is looked at twice: once for its kind, once for the fields that kind has. Everything else
-in it (instructions, world states, the output of commands said a second time) is skipped over and
-never becomes a Python object. What the strict way refuses goes the lenient way, which drops the
-offending field and says so.
+A line is decoded twice: once for its kind, once for the fields that this kind has. Everything else
+in it (instructions, world states, second copies of command output) never becomes a Python object.
 """
 
-import re
 from collections.abc import Callable
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from session_memory.adapters.lenient import decode_leniently
+from session_memory.adapters.decoding import REFUSED, decode_leniently, decode_line
 
 P = TypeVar("P")
 
 NOTHING = Raw(b"")
-LONG_LINE = 2 * 1024 * 1024
-MOST_PARTS = 500_000
 
 
 class KindOfItem(msgspec.Struct, gc=False):
@@ -32,7 +26,7 @@ class KindOfPayload(msgspec.Struct, gc=False):
     item: KindOfItem | None = None
 
 
-class Kind(msgspec.Struct, gc=False):
+class LineKind(msgspec.Struct, gc=False):
     """What a line is. Without a payload it is a bare one, as the first generation wrote them."""
 
     type: str = ""
@@ -48,20 +42,20 @@ class Kind(msgspec.Struct, gc=False):
         return bare and bool(self.id and self.timestamp)
 
 
-class Line(msgspec.Struct, Generic[P], gc=False):
+class CodexLine(msgspec.Struct, Generic[P], gc=False):
     payload: P
     timestamp: str | None = None
     ordinal: int | None = None
 
 
-class Part(msgspec.Struct, gc=False):
+class ContentPart(msgspec.Struct, gc=False):
     """A part of a message: text, or something named by its type."""
 
     type: str | None = None
     text: str | None = None
 
 
-Content = str | list[Part] | None
+Content = str | list[ContentPart] | None
 
 
 class Git(msgspec.Struct, gc=False):
@@ -91,7 +85,7 @@ class SessionMeta(msgspec.Struct, gc=False):
     git: Git | None = None
 
 
-class Settings(msgspec.Struct, gc=False):
+class ThreadSettings(msgspec.Struct, gc=False):
     """What holds for a turn, in ``turn_context`` and in ``thread_settings_applied``."""
 
     turn_id: str | None = None
@@ -106,7 +100,7 @@ class Provenance(msgspec.Struct, gc=False):
     content_item_kinds: list[str] | None = None
 
 
-class Message(msgspec.Struct, gc=False):
+class CodexMessage(msgspec.Struct, gc=False):
     role: str | None = None
     id: str | None = None
     content: Content = None
@@ -143,7 +137,7 @@ class Output(msgspec.Struct, gc=False):
     status: str | None = None
 
 
-class Tokens(msgspec.Struct, gc=False):
+class TokenTotals(msgspec.Struct, gc=False):
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
     cache_write_input_tokens: int | None = None
@@ -153,8 +147,8 @@ class Tokens(msgspec.Struct, gc=False):
 
 
 class TokenInfo(msgspec.Struct, gc=False):
-    total_token_usage: Tokens | None = None
-    last_token_usage: Tokens | None = None
+    total_token_usage: TokenTotals | None = None
+    last_token_usage: TokenTotals | None = None
 
 
 class TokenCount(msgspec.Struct, gc=False):
@@ -165,10 +159,10 @@ class UsageRecord(msgspec.Struct, gc=False):
     response_id: str | None = None
     model: str | None = None
     service_tier: str | None = None
-    usage: Tokens | None = None
+    usage: TokenTotals | None = None
 
 
-class Said(msgspec.Struct, gc=False):
+class EventText(msgspec.Struct, gc=False):
     """An event that says something: a twin of a message, an error, a name, a goal."""
 
     message: Any = None
@@ -191,7 +185,7 @@ class TurnRecord(msgspec.Struct, gc=False):
 
 
 class Applied(msgspec.Struct, gc=False):
-    thread_settings: Settings | None = None
+    thread_settings: ThreadSettings | None = None
 
 
 class Ended(msgspec.Struct, gc=False):
@@ -206,7 +200,7 @@ class Ended(msgspec.Struct, gc=False):
     new_thread_id: str | None = None
 
 
-class Item(msgspec.Struct, gc=False):
+class TurnItem(msgspec.Struct, gc=False):
     """A finished item of a turn; of the tools among them ``id`` is the id of the call."""
 
     type: str = ""
@@ -228,42 +222,25 @@ class Item(msgspec.Struct, gc=False):
 
 class Completed(msgspec.Struct, gc=False):
     turn_id: str | None = None
-    item: Item = msgspec.field(default_factory=Item)
+    item: TurnItem = msgspec.field(default_factory=TurnItem)
 
 
-_kind = msgspec.json.Decoder(Kind).decode
+_kind = msgspec.json.Decoder(LineKind).decode
 
 
-def decode_kind(line: bytes) -> tuple[Kind, bool]:
+def decode_kind(line: bytes) -> tuple[LineKind, bool]:
     """What the line is, and whether that had to be read leniently."""
-    if len(line) > LONG_LINE and _has_too_many_parts(line):
-        raise ValueError(f"more than {MOST_PARTS:,} parts")
-    return _decode(line, _kind)
+    return decode_line(line, _kind)
 
 
 def decoder(shape: type[P]) -> tuple[Callable[[bytes], Any], Callable[[bytes], Any]]:
-    """How to decode a line with such a payload, and such a line without its envelope."""
-    return msgspec.json.Decoder(Line[shape]).decode, msgspec.json.Decoder(shape).decode  # type: ignore[valid-type]
+    """Two decoders: of a line with such a payload, and of such a line without an envelope."""
+    return msgspec.json.Decoder(CodexLine[shape]).decode, msgspec.json.Decoder(shape).decode  # type: ignore[valid-type]
 
 
 def decode_as(line: bytes, strict: Callable[[bytes], P]) -> tuple[P, bool]:
-    return _decode(line, strict)
-
-
-def _decode(line: bytes, strict: Callable[[bytes], P]) -> tuple[P, bool]:
+    """The line as ``strict`` decodes it, and whether it had to be read leniently."""
     try:
         return strict(line), False
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except REFUSED:
         return decode_leniently(line, strict), True
-
-
-_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
-
-
-def _has_too_many_parts(line: bytes) -> bool:
-    """A line of many tiny parts would take, decoded, thirty times its size; commas outside of
-    texts tell."""
-    if line.count(b",") <= MOST_PARTS:
-        return False
-    commas = (found for found in _TEXT_OR_COMMA.finditer(line) if found.end() - found.start() == 1)
-    return next(islice(commas, MOST_PARTS, None), None) is not None

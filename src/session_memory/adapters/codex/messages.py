@@ -7,14 +7,21 @@ twice and nothing is lost where one of them is missing.
 
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.codex.kinds import TWIN
-from session_memory.adapters.codex.lines import Completed, Message, Reasoning, Said
+from session_memory.adapters.codex.lines import CodexMessage, Completed, EventText, Reasoning
 from session_memory.adapters.codex.prompts import injected_as, is_injected_kind, persons_words
-from session_memory.adapters.codex.reading import ANSWER, PROMPT, THOUGHT, Reading, text_of, texts
+from session_memory.adapters.codex.reading import (
+    ANSWER,
+    PROMPT,
+    THOUGHT,
+    LogReading,
+    text_of,
+    texts,
+)
 from session_memory.adapters.codex.state import EVENT, ITEM
 from session_memory.core.text import one_line
 
 
-def message(reading: Reading, native: Message, record: Record) -> None:
+def message(reading: LogReading, native: CodexMessage, record: Record) -> None:
     match native.role:
         case "user":
             _user_item(reading, native, record)
@@ -25,7 +32,7 @@ def message(reading: Reading, native: Message, record: Record) -> None:
             record.events.append(NativeEvent("lifecycle", "system", one_line(text), body=text))
 
 
-def between_agents(reading: Reading, native: Message, record: Record) -> None:
+def between_agents(reading: LogReading, native: CodexMessage, record: Record) -> None:
     """What another agent sent: the task of a subagent, or a subagent's answer."""
     text = text_of(native.content)
     record.events.append(NativeEvent("lifecycle", "user", one_line(text), body=text))
@@ -34,7 +41,7 @@ def between_agents(reading: Reading, native: Message, record: Record) -> None:
 # ---------------------------------------------------------------- prompts
 
 
-def _user_item(reading: Reading, native: Message, record: Record) -> None:
+def _user_item(reading: LogReading, native: CodexMessage, record: Record) -> None:
     parts = texts(native.content)
     if instead := _injected(native, parts):
         _inject(reading, record, "\n".join(parts), instead)
@@ -44,7 +51,7 @@ def _user_item(reading: Reading, native: Message, record: Record) -> None:
         _prompt(reading, record, "\n".join(part for part in parts if not injected_as(part)))
 
 
-def _injected(native: Message, parts: list[str]) -> str:
+def _injected(native: CodexMessage, parts: list[str]) -> str:
     """What the message is when it is no person's: newer versions say so, older ones show it."""
     kinds = native.provenance.content_item_kinds if native.provenance else None
     known = [kind for kind in kinds or () if kind != "unknown"]
@@ -54,14 +61,14 @@ def _injected(native: Message, parts: list[str]) -> str:
     return found[0] if all(found) else ""
 
 
-def _inject(reading: Reading, record: Record, text: str, instead: str) -> None:
+def _inject(reading: LogReading, record: Record, text: str, instead: str) -> None:
     event = NativeEvent("lifecycle", "user", one_line(text), f"user/{one_line(instead)}", body=text)
     record.events.append(event)
     reading.named(record, PROMPT, text)
     reading.state.see_user(text)
 
 
-def user_message(reading: Reading, native: Said, record: Record) -> None:
+def user_message(reading: LogReading, native: EventText, record: Record) -> None:
     text = native.message if isinstance(native.message, str) else ""
     if native.kind and is_injected_kind(native.kind):
         _inject(reading, record, text, native.kind)
@@ -70,12 +77,12 @@ def user_message(reading: Reading, native: Said, record: Record) -> None:
     _shown(reading, record, text, text or ("[image]" if has_images else ""))
 
 
-def user_message_item(reading: Reading, native: Completed, record: Record) -> None:
+def user_message_item(reading: LogReading, native: Completed, record: Record) -> None:
     parts = texts(native.item.content)
     _shown(reading, record, "".join(parts), "\n".join(parts))
 
 
-def _shown(reading: Reading, record: Record, words: str, text: str) -> None:
+def _shown(reading: LogReading, record: Record, words: str, text: str) -> None:
     # A review shows what it was asked for to those who asked, and that twice in 0.128.0.
     again = reading.state.in_review and reading.has_told(EVENT, PROMPT, words)
     if again or reading.is_twin(EVENT, PROMPT, words):
@@ -84,7 +91,7 @@ def _shown(reading: Reading, record: Record, words: str, text: str) -> None:
         _prompt(reading, record, text)
 
 
-def _prompt(reading: Reading, record: Record, text: str) -> None:
+def _prompt(reading: LogReading, record: Record, text: str) -> None:
     state, words = reading.state, persons_words(text)
     event = NativeEvent("user_msg", "user", one_line(words), is_prompt=True, text=words)
     event.body = text
@@ -101,16 +108,16 @@ def _prompt(reading: Reading, record: Record, text: str) -> None:
 # ---------------------------------------------------------------- answers
 
 
-def agent_message(reading: Reading, native: Said, record: Record) -> None:
+def agent_message(reading: LogReading, native: EventText, record: Record) -> None:
     text = native.message if isinstance(native.message, str) else ""
     _answer(reading, record, text, EVENT, None)
 
 
-def agent_message_item(reading: Reading, native: Completed, record: Record) -> None:
+def agent_message_item(reading: LogReading, native: Completed, record: Record) -> None:
     _answer(reading, record, text_of(native.item.content), EVENT, native.item.id)
 
 
-def _answer(reading: Reading, record: Record, text: str, side: int, item_id: str | None) -> None:
+def _answer(reading: LogReading, record: Record, text: str, side: int, item_id: str | None) -> None:
     if reading.is_twin(side, ANSWER, text, item_id):
         reading.answered()
         record.bookkeeping = TWIN
@@ -124,25 +131,25 @@ def _answer(reading: Reading, record: Record, text: str, side: int, item_id: str
 # ---------------------------------------------------------------- thoughts
 
 
-def reasoning(reading: Reading, native: Reasoning, record: Record) -> None:
+def reasoning(reading: LogReading, native: Reasoning, record: Record) -> None:
     parts = [*texts(native.summary), *texts(native.content)]
     sealed = native.id or bytes(native.encrypted_content)
     _thought(reading, record, parts, ITEM, native.id, sealed)
 
 
-def agent_reasoning(reading: Reading, native: Said, record: Record) -> None:
+def agent_reasoning(reading: LogReading, native: EventText, record: Record) -> None:
     text = native.text if isinstance(native.text, str) else ""
     _thought(reading, record, [text], EVENT, None, b"")
 
 
-def reasoning_item(reading: Reading, native: Completed, record: Record) -> None:
+def reasoning_item(reading: LogReading, native: Completed, record: Record) -> None:
     item = native.item
     parts = [*(item.summary_text or ()), *(item.raw_content or ())]
     _thought(reading, record, parts, EVENT, item.id, item.id or b"")
 
 
 def _thought(
-    reading: Reading,
+    reading: LogReading,
     record: Record,
     parts: list[str],
     side: int,

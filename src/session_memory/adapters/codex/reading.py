@@ -5,21 +5,20 @@ from typing import Any
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
 from session_memory.adapters.codex.lines import Content
-from session_memory.adapters.codex.state import State, digest, short
+from session_memory.adapters.codex.state import ThreadState, digest, short
 from session_memory.core.ids import fit_native_id
-from session_memory.core.time import parse_time
 
 MOST_MS = 1e12
 PROMPT, ANSWER, THOUGHT = "u", "a", "r"
 
 
-class Reading:
+class LogReading:
     """One log, read in its order; ``state`` is all that is remembered from line to line.
 
     ``after`` is what the line right before told, as long as its twin may follow.
     """
 
-    def __init__(self, ref: SourceRef, state: State) -> None:
+    def __init__(self, ref: SourceRef, state: ThreadState) -> None:
         self.ref = ref
         self.state = state
         self.line = b""
@@ -78,7 +77,7 @@ class Reading:
         return kind + digest("".join(text.split()))
 
 
-Translate = Callable[[Reading, Any, Record], None]
+Translate = Callable[[LogReading, Any, Record], None]
 
 
 def texts(content: Content) -> list[str]:
@@ -109,15 +108,6 @@ def message_of(value: object) -> str:
 
 def duration(spent: float | None) -> int | None:
     return int(spent) if spent is not None and 0 <= spent < MOST_MS else None
-
-
-def time(text: str | None) -> int | None:
-    if not text:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError:
-        return None
 
 
 def fit(name: str) -> str:

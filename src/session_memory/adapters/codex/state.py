@@ -25,7 +25,7 @@ PAUSE_MS = 1000
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-class State(msgspec.Struct, array_like=True):
+class ThreadState(msgspec.Struct, array_like=True):
     """``origin`` is the thread whose lines are being copied, empty among a session's own."""
 
     thread: str = ""
@@ -188,15 +188,15 @@ class State(msgspec.Struct, array_like=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(State).decode
+_decode = msgspec.json.Decoder(ThreadState).decode
 
 
-def saved(state: State) -> str:
+def saved(state: ThreadState) -> str:
     return _encode(state).decode()
 
 
-def restored(text: str) -> State:
-    return _decode(text) if text else State()
+def restored(text: str) -> ThreadState:
+    return _decode(text) if text else ThreadState()
 
 
 def bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]

@@ -2,15 +2,16 @@
 
 from session_memory.adapters.base import Base, NativeEvent, Record, SourceRef
 from session_memory.adapters.codex.lines import HistoryBase, SessionMeta
-from session_memory.adapters.codex.reading import Reading, fit, time
+from session_memory.adapters.codex.reading import LogReading, fit
 from session_memory.adapters.codex.state import short, time_of
 from session_memory.core.text import one_line
+from session_memory.core.time import time_or_none
 
 DEEPEST = 1000
 MOST_ORDINAL = 1 << 62
 
 
-def session_meta(reading: Reading, native: SessionMeta, record: Record) -> None:
+def session_meta(reading: LogReading, native: SessionMeta, record: Record) -> None:
     said = f"{native.originator or 'codex'} {native.cli_version or ''}".strip()
     reading.named(record, "m", f"{native.id} {native.timestamp}")
     if native.forked_from_id and not reading.state.origin:
@@ -18,12 +19,12 @@ def session_meta(reading: Reading, native: SessionMeta, record: Record) -> None:
     record.events.append(NativeEvent("lifecycle", "system", one_line(said)))
 
 
-def place(reading: Reading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:
+def place(reading: LogReading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:
     """The first meta names the session, and is said again whenever that is resumed. One with
     another id begins a copy of that thread's lines."""
     state, thread = reading.state, short(meta.id or reading.ref.session) or "unnamed"
     if not state.thread:
-        began = time_of(thread) or time(meta.timestamp) or 0
+        began = time_of(thread) or time_or_none(meta.timestamp) or 0
         state.begin_thread(thread, began, _rollout(reading.ref))
         state.is_paginated = has_ordinals or meta.history_mode == "paginated"
         # Whoever says how it keeps its history also says per response what that used.
@@ -41,7 +42,7 @@ def place(reading: Reading, meta: SessionMeta, record: Record, has_ordinals: boo
     record.git_branch = meta.git.branch if meta.git else None
 
 
-def _place_own(reading: Reading, meta: SessionMeta, record: Record) -> None:
+def _place_own(reading: LogReading, meta: SessionMeta, record: Record) -> None:
     record.session = reading.session
     name = meta.id or reading.ref.session
     if name and record.session != name:

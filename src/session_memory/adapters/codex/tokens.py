@@ -6,8 +6,8 @@ docs/formats/codex.md, "Usage".
 """
 
 from session_memory.adapters.base import NativeUsage
-from session_memory.adapters.codex.lines import TokenCount, Tokens
-from session_memory.adapters.codex.state import State
+from session_memory.adapters.codex.lines import TokenCount, TokenTotals
+from session_memory.adapters.codex.state import ThreadState
 from session_memory.adapters.token_counts import is_possible, part_of, without
 
 UNKNOWN_MODEL = "unknown"
@@ -15,7 +15,7 @@ UNKNOWN_MODEL = "unknown"
 Counts = tuple[int, int, int, int, int]
 
 
-def counts(tokens: Tokens | None) -> Counts:
+def counts(tokens: TokenTotals | None) -> Counts:
     """Input, read from the cache, written to it, output, reasoning; what cannot be is nothing."""
     if tokens is None:
         return 0, 0, 0, 0, 0
@@ -44,7 +44,7 @@ def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) 
     )
 
 
-def from_total(state: State, native: TokenCount) -> NativeUsage | None:
+def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
     """The response a running total stands for; nothing when it only repeats what was known.
 
     Totals are said again at the end of a turn, on a new limit and on resuming. A fork goes on

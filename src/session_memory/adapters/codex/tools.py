@@ -8,15 +8,16 @@ from session_memory.adapters.codex.calls import (
     to_answer,
     to_call,
 )
-from session_memory.adapters.codex.lines import Call, Completed, Ended, Item, Output
+from session_memory.adapters.codex.lines import Call, Completed, Ended, Output, TurnItem
 from session_memory.adapters.codex.outputs import milliseconds, read_output
-from session_memory.adapters.codex.reading import Reading, Translate, fit
+from session_memory.adapters.codex.reading import LogReading, Translate, fit
 from session_memory.adapters.codex.state import digest, short
+from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
 
 def call_of(kind: str) -> Translate:
-    def call(reading: Reading, native: Call, record: Record) -> None:
+    def call(reading: LogReading, native: Call, record: Record) -> None:
         call_id = native.call_id or native.id or f"{kind}-{digest(reading.content)}"
         reading.named_as_call(record, "c", call_id)
         event = to_call(native, kind, call_id)
@@ -31,7 +32,7 @@ def call_of(kind: str) -> Translate:
     return call
 
 
-def output(reading: Reading, native: Output, record: Record) -> None:
+def output(reading: LogReading, native: Output, record: Record) -> None:
     call_id, state = native.call_id, reading.state
     outcome = read_output(native.output, state.close_call(call_id) if call_id else "")
     if not call_id:
@@ -42,32 +43,20 @@ def output(reading: Reading, native: Output, record: Record) -> None:
         state.script = ""
     reading.named_as_call(record, "o", call_id)
     failed = outcome.is_error or native.status == "failed"
-    marks = ["tool_result"] if failed else []
-    if outcome.by_person:
-        marks.append("human_intervention")
+    marks = ("human_intervention",) if outcome.by_person else ()
     if outcome.child:
         record.link = ChildLink(fit(outcome.child), call_id)
-    record.events.append(
-        NativeEvent(
-            "error" if failed else "tool_result",
-            "tool",
-            one_line(outcome.shown),
-            marks=tuple(marks),
-            call_id=call_id,
-            is_error=failed,
-            duration_ms=outcome.duration_ms,
-            exit_code=outcome.exit_code,
-            text=outcome.text,
-            is_interrupt=outcome.by_person,
-            is_shell=outcome.is_finished,
-        )
-    )
+    event = result_event(call_id, one_line(outcome.shown), failed=failed, marks=marks)
+    event.duration_ms, event.exit_code = outcome.duration_ms, outcome.exit_code
+    event.text, event.is_interrupt = outcome.text, outcome.by_person
+    event.is_shell = outcome.is_finished
+    record.events.append(event)
 
 
 def ended_of(kind: str) -> Translate:
     """The agent's own account of a call, as the second generation wrote it."""
 
-    def ended(reading: Reading, native: Ended, record: Record) -> None:
+    def ended(reading: LogReading, native: Ended, record: Record) -> None:
         record.bookkeeping = kind
         if not native.call_id:
             return
@@ -80,7 +69,7 @@ def ended_of(kind: str) -> Translate:
     return ended
 
 
-def tool_item(reading: Reading, native: Completed, record: Record) -> None:
+def tool_item(reading: LogReading, native: Completed, record: Record) -> None:
     """The same, as the third one writes it."""
     item, script = native.item, reading.state.script
     record.bookkeeping = item.type
@@ -97,7 +86,7 @@ def tool_item(reading: Reading, native: Completed, record: Record) -> None:
         record.link = ChildLink(fit(child), item.id)
 
 
-def _child_of(item: Item) -> str | None:
+def _child_of(item: TurnItem) -> str | None:
     if item.type == "SubAgentActivity":
         return item.agent_thread_id if item.kind == "started" else None
     spawned = item.receiver_thread_ids if item.tool == "spawn_agent" else None

@@ -10,15 +10,15 @@ from session_memory.adapters.codex.kinds import ENDED, TOOL_ITEMS
 from session_memory.adapters.codex.lines import (
     Applied,
     Call,
+    CodexMessage,
     Completed,
     Ended,
-    Kind,
-    Message,
+    EventText,
+    LineKind,
     Output,
     Reasoning,
-    Said,
     SessionMeta,
-    Settings,
+    ThreadSettings,
     TokenCount,
     TurnRecord,
     UsageRecord,
@@ -26,8 +26,9 @@ from session_memory.adapters.codex.lines import (
     decode_kind,
     decoder,
 )
-from session_memory.adapters.codex.reading import Reading, Translate, time
+from session_memory.adapters.codex.reading import LogReading, Translate
 from session_memory.core.text import escaped, one_line
+from session_memory.core.time import time_or_none
 
 _DETAIL = 120
 
@@ -39,8 +40,8 @@ _CALLS = (
 Entry = tuple[Translate, type[Any]]
 
 _RESPONSE_ITEMS: dict[str, Entry] = {
-    "message": (messages.message, Message),
-    "agent_message": (messages.between_agents, Message),
+    "message": (messages.message, CodexMessage),
+    "agent_message": (messages.between_agents, CodexMessage),
     "reasoning": (messages.reasoning, Reasoning),
     "function_call_output": (tools.output, Output),
     "custom_tool_call_output": (tools.output, Output),
@@ -49,10 +50,10 @@ _RESPONSE_ITEMS: dict[str, Entry] = {
     **{kind: (tools.call_of(kind), Call) for kind in _CALLS},
 }
 _EVENTS: dict[str, Entry] = {
-    "user_message": (messages.user_message, Said),
-    "agent_message": (messages.agent_message, Said),
-    "agent_reasoning": (messages.agent_reasoning, Said),
-    "agent_reasoning_raw_content": (messages.agent_reasoning, Said),
+    "user_message": (messages.user_message, EventText),
+    "agent_message": (messages.agent_message, EventText),
+    "agent_reasoning": (messages.agent_reasoning, EventText),
+    "agent_reasoning_raw_content": (messages.agent_reasoning, EventText),
     "token_count": (turns.token_count, TokenCount),
     "task_started": (turns.task_started, TurnRecord),
     "task_complete": (turns.task_complete, TurnRecord),
@@ -61,12 +62,12 @@ _EVENTS: dict[str, Entry] = {
     "turn_aborted": (turns.turn_aborted, TurnRecord),
     "thread_rolled_back": (turns.rolled_back, TurnRecord),
     "thread_settings_applied": (turns.settings_applied, Applied),
-    "thread_name_updated": (turns.name_updated, Said),
-    "entered_review_mode": (turns.review_of(True), Said),
-    "exited_review_mode": (turns.review_of(False), Said),
-    "error": (turns.error, Said),
-    "stream_error": (turns.stream_error, Said),
-    "item_started": (turns.bookkeeping_of("item_started"), Said),
+    "thread_name_updated": (turns.name_updated, EventText),
+    "entered_review_mode": (turns.review_of(True), EventText),
+    "exited_review_mode": (turns.review_of(False), EventText),
+    "error": (turns.error, EventText),
+    "stream_error": (turns.stream_error, EventText),
+    "item_started": (turns.bookkeeping_of("item_started"), EventText),
     **{kind: (tools.ended_of(kind), Ended) for kind in ENDED},
 }
 _ITEMS: dict[str, Entry] = {
@@ -78,13 +79,13 @@ _ITEMS: dict[str, Entry] = {
 }
 _LINES: dict[str, Entry] = {
     "session_meta": (threads.session_meta, SessionMeta),
-    "turn_context": (turns.turn_context, Settings),
+    "turn_context": (turns.turn_context, ThreadSettings),
     "token_usage_record": (turns.usage_record, UsageRecord),
 }
 # What is to be known of a parent's history: whose turn it is, and what had been used.
-_TELLING_WHERE = (TurnRecord, Settings, TokenCount)
-_UNKNOWN: Entry = (turns.unknown, Said)
-_STATE: Entry = (turns.bookkeeping_of("state"), Said)
+_TELLING_WHERE = (TurnRecord, ThreadSettings, TokenCount)
+_UNKNOWN: Entry = (turns.unknown, EventText)
+_STATE: Entry = (turns.bookkeeping_of("state"), EventText)
 _OTHER_ITEM: Entry = (turns.other_item, Completed)
 _DECODERS = {
     shape: decoder(shape)
@@ -93,7 +94,7 @@ _DECODERS = {
 }
 
 
-def from_line(reading: Reading, offset: int, length: int, line: bytes | None) -> Record:
+def from_line(reading: LogReading, offset: int, length: int, line: bytes | None) -> Record:
     """The record of one line; a line that cannot be read is a record with a problem."""
     if line is None:
         return Record(offset, length, reading.session, problem="line too long")
@@ -108,10 +109,10 @@ def from_line(reading: Reading, offset: int, length: int, line: bytes | None) ->
     record = Record(offset, length, reading.session, lenient=lenient or dropped)
     reading.line = line
     if is_bare:
-        record.ts = time(kind.timestamp) if kind.is_header else None
+        record.ts = time_or_none(kind.timestamp) if kind.is_header else None
         _fill(reading, record, native, translate, None)
     else:
-        record.ts = time(native.timestamp)
+        record.ts = time_or_none(native.timestamp)
         _fill(reading, record, native.payload, translate, native.ordinal)
     for event in record.events:
         event.native_kind = event.native_kind or native_kind
@@ -119,7 +120,7 @@ def from_line(reading: Reading, offset: int, length: int, line: bytes | None) ->
 
 
 def _fill(
-    reading: Reading, record: Record, payload: Any, translate: Translate, ordinal: int | None
+    reading: LogReading, record: Record, payload: Any, translate: Translate, ordinal: int | None
 ) -> None:
     state = reading.state
     reading.after, state.lone = state.lone, ""
@@ -152,7 +153,7 @@ def _inherit(record: Record) -> None:
 Found = tuple[str, Translate, Callable[[bytes], Any], bool]
 
 
-def _entry_of(kind: Kind) -> Found:
+def _entry_of(kind: LineKind) -> Found:
     """The native kind of a line, who translates it, how it is decoded, and whether it is bare."""
     payload = kind.payload
     if payload is None:

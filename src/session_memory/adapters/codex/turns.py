@@ -4,14 +4,14 @@ from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.codex.lines import (
     Applied,
     Completed,
-    Said,
-    Settings,
+    EventText,
+    ThreadSettings,
     TokenCount,
     TurnRecord,
     UsageRecord,
 )
 from session_memory.adapters.codex.reading import (
-    Reading,
+    LogReading,
     Translate,
     duration,
     message_of,
@@ -24,7 +24,7 @@ from session_memory.core.text import one_line
 MOST_TURNS = 100_000
 
 
-def task_started(reading: Reading, native: TurnRecord, record: Record) -> None:
+def task_started(reading: LogReading, native: TurnRecord, record: Record) -> None:
     state = reading.state
     state.begin_turn(native.turn_id)
     state.in_turn = state.has_turns = True
@@ -32,7 +32,7 @@ def task_started(reading: Reading, native: TurnRecord, record: Record) -> None:
     record.bookkeeping = "task_started"
 
 
-def task_complete(reading: Reading, native: TurnRecord, record: Record) -> None:
+def task_complete(reading: LogReading, native: TurnRecord, record: Record) -> None:
     reading.state.in_turn = False
     error = message_of(native.error)
     said = error or native.last_agent_message or "turn ended"
@@ -43,7 +43,7 @@ def task_complete(reading: Reading, native: TurnRecord, record: Record) -> None:
     record.events.append(event)
 
 
-def turn_aborted(reading: Reading, native: TurnRecord, record: Record) -> None:
+def turn_aborted(reading: LogReading, native: TurnRecord, record: Record) -> None:
     reading.state.in_turn = False
     reason = native.reason or "interrupted"
     event = NativeEvent("lifecycle", "system", one_line(reason))
@@ -53,7 +53,7 @@ def turn_aborted(reading: Reading, native: TurnRecord, record: Record) -> None:
     record.events.append(event)
 
 
-def rolled_back(reading: Reading, native: TurnRecord, record: Record) -> None:
+def rolled_back(reading: LogReading, native: TurnRecord, record: Record) -> None:
     turns = max(min(native.num_turns or 0, MOST_TURNS), 0)
     record.turns_undone = turns
     summary = f"{turns} turn{'' if turns == 1 else 's'} undone"
@@ -63,16 +63,18 @@ def rolled_back(reading: Reading, native: TurnRecord, record: Record) -> None:
 # ---------------------------------------------------------------- settings
 
 
-def turn_context(reading: Reading, native: Settings, record: Record) -> None:
+def turn_context(reading: LogReading, native: ThreadSettings, record: Record) -> None:
     reading.state.begin_turn(native.turn_id)
     _settings(reading, native, record, "turn_context")
 
 
-def settings_applied(reading: Reading, native: Applied, record: Record) -> None:
-    _settings(reading, native.thread_settings or Settings(), record, "thread_settings_applied")
+def settings_applied(reading: LogReading, native: Applied, record: Record) -> None:
+    _settings(
+        reading, native.thread_settings or ThreadSettings(), record, "thread_settings_applied"
+    )
 
 
-def _settings(reading: Reading, native: Settings, record: Record, kind: str) -> None:
+def _settings(reading: LogReading, native: ThreadSettings, record: Record, kind: str) -> None:
     """What holds from now on; an event when it is new, a decision when a person changed it."""
     state = reading.state
     if not state.origin:
@@ -92,7 +94,7 @@ def _settings(reading: Reading, native: Settings, record: Record, kind: str) -> 
     record.events.append(event)
 
 
-def _modes(native: Settings) -> dict[str, str]:
+def _modes(native: ThreadSettings) -> dict[str, str]:
     told = {
         "model": native.model,
         "approval": _word(native.approval_policy),
@@ -115,12 +117,12 @@ def _word(value: object) -> str | None:
 # ---------------------------------------------------------------- usage
 
 
-def token_count(reading: Reading, native: TokenCount, record: Record) -> None:
+def token_count(reading: LogReading, native: TokenCount, record: Record) -> None:
     record.bookkeeping = "token_count"
     record.usage = from_total(reading.state, native)
 
 
-def usage_record(reading: Reading, native: UsageRecord, record: Record) -> None:
+def usage_record(reading: LogReading, native: UsageRecord, record: Record) -> None:
     state = reading.state
     record.bookkeeping = "token_usage_record"
     state.has_usage_records, state.has_answered = True, False
@@ -136,25 +138,25 @@ def usage_record(reading: Reading, native: UsageRecord, record: Record) -> None:
 # ---------------------------------------------------------------- everything else
 
 
-def error(reading: Reading, native: Said, record: Record) -> None:
+def error(reading: LogReading, native: EventText, record: Record) -> None:
     said = message_of(native.message)
     record.events.append(NativeEvent("error", "system", one_line(said), body=said))
 
 
-def stream_error(reading: Reading, native: Said, record: Record) -> None:
+def stream_error(reading: LogReading, native: EventText, record: Record) -> None:
     said = message_of(native.message)
     event = NativeEvent("error", "system", one_line(said), body=said)
     event.marks = ("retry",)
     record.events.append(event)
 
 
-def name_updated(reading: Reading, native: Said, record: Record) -> None:
+def name_updated(reading: LogReading, native: EventText, record: Record) -> None:
     record.facts = {"ai_title": native.thread_name}
     record.events.append(NativeEvent("lifecycle", "system", one_line(native.thread_name or "")))
 
 
 def review_of(is_begin: bool) -> Translate:
-    def review(reading: Reading, native: Said, record: Record) -> None:
+    def review(reading: LogReading, native: EventText, record: Record) -> None:
         reading.state.in_review = is_begin
         said = one_line(native.user_facing_hint or "")
         record.events.append(NativeEvent("lifecycle", "system", said))
@@ -162,13 +164,13 @@ def review_of(is_begin: bool) -> Translate:
     return review
 
 
-def plan_item(reading: Reading, native: Completed, record: Record) -> None:
+def plan_item(reading: LogReading, native: Completed, record: Record) -> None:
     reading.answered()
     said = native.item.text or ""
     record.events.append(NativeEvent("decision", "assistant", one_line(said), body=said))
 
 
-def other_item(reading: Reading, native: Completed, record: Record) -> None:
+def other_item(reading: LogReading, native: Completed, record: Record) -> None:
     item = native.item
     if item.type in ("EnteredReviewMode", "ExitedReviewMode"):
         reading.state.in_review = item.type == "EnteredReviewMode"
@@ -176,7 +178,7 @@ def other_item(reading: Reading, native: Completed, record: Record) -> None:
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), body=said))
 
 
-def unknown(reading: Reading, native: Said, record: Record) -> None:
+def unknown(reading: LogReading, native: EventText, record: Record) -> None:
     # Codex gains kinds of lines faster than we learn them. Kept whole, an unknown one can be
     # read properly by a later release, when the file itself may be long gone.
     words = (native.message, native.text, native.summary)
@@ -185,7 +187,7 @@ def unknown(reading: Reading, native: Said, record: Record) -> None:
 
 
 def bookkeeping_of(kind: str) -> Translate:
-    def bookkeeping(reading: Reading, native: Said, record: Record) -> None:
+    def bookkeeping(reading: LogReading, native: EventText, record: Record) -> None:
         record.bookkeeping = kind
 
     return bookkeeping

@@ -2,8 +2,8 @@
 
 from .calls import call_key, is_edit_tool, most_telling, shell_text
 from .commands import is_test_run, shell_edit
+from .corrections import is_soft_correction
 from .results import TestResult, test_result
-from .words import is_soft_correction
 
 __all__ = [
     "TestResult",

@@ -23,36 +23,36 @@ class Level(Enum):
     VERDICT = auto()  # and the verdict
 
 
-class Said(NamedTuple):
+class RunLine(NamedTuple):
     level: Level
     failed: int | None = None
     passed: int | None = None
     skipped: int = 0
 
 
-def said(line: str) -> Said | None:
+def said(line: str) -> RunLine | None:
     """What ``line`` says, None when it is no part of a summary."""
     line = _PREFIX.sub("", line)
     return next((answer for reader in READERS if (answer := reader(line))), None)
 
 
-def _unittest(line: str) -> Said | None:
+def _unittest(line: str) -> RunLine | None:
     if ran := _RAN.match(line):
-        return Said(Level.RAN, passed=int(ran[1]))
+        return RunLine(Level.RAN, passed=int(ran[1]))
     if passed := _OK_COUNTED.match(line):
-        return Said(Level.RUN, 0, int(passed[1]))
+        return RunLine(Level.RUN, 0, int(passed[1]))
     if not _VERDICT.fullmatch(line):
         return None
     numbers = {name: int(number) for name, number in _DETAIL.findall(line)}
     failed = sum(numbers.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
-    return Said(Level.VERDICT, failed, None, numbers.get("skipped", 0))
+    return RunLine(Level.VERDICT, failed, None, numbers.get("skipped", 0))
 
 
-def _empty(line: str) -> Said | None:
-    return Said(Level.RUN, 0, 0) if _NO_TESTS.match(line) else None
+def _empty(line: str) -> RunLine | None:
+    return RunLine(Level.RUN, 0, 0) if _NO_TESTS.match(line) else None
 
 
-def _labelled(line: str) -> Said | None:
+def _labelled(line: str) -> RunLine | None:
     """``Failures: 1, Errors: 0``: every number behind its name."""
     if not _LABELLED.search(line):
         return None
@@ -66,10 +66,10 @@ def _labelled(line: str) -> Said | None:
         passes = [max(0, totals[0] - (failed or 0) - skipped)]
     # Maven gives each class its line with a time, and all of them together one without.
     level = Level.SUITE if "Time elapsed" in line else Level.RUN
-    return Said(level, failed, passes[0] if passes else None, skipped)
+    return RunLine(level, failed, passes[0] if passes else None, skipped)
 
 
-def _counted(line: str) -> Said | None:
+def _counted(line: str) -> RunLine | None:
     """``1 failed, 3 passed``: every number before its name."""
     counts = [(int(number), word.lower()) for number, word in _COUNT.findall(line)]
     if not counts or not _SUMMARY_WORDS.issuperset(_WORD.findall(_COUNT.sub(" ", line).lower())):
@@ -78,13 +78,13 @@ def _counted(line: str) -> Said | None:
     passes = [number for number, word in counts if word.startswith(("pass", "succ"))]
     if not passes and all(word.startswith("err") for _, word in counts):
         # Compilers and linters count errors too; pytest alone adds the time they took.
-        return Said(Level.RUN, sum(failures)) if _ERRORS_OF_TESTS.search(line) else None
+        return RunLine(Level.RUN, sum(failures)) if _ERRORS_OF_TESTS.search(line) else None
     if not passes and (totals := _TOTAL.findall(line)):
         skipped = sum(map(int, _SKIPPED.findall(line)))
         total = sum(int(before or after) for before, after in totals)
         passes = [max(0, total - sum(failures) - skipped)]
     failed = sum(failures) if failures else None
-    return Said(_level_of(line), failed, sum(passes) if passes else None)
+    return RunLine(_level_of(line), failed, sum(passes) if passes else None)
 
 
 def _level_of(line: str) -> Level:
@@ -93,15 +93,15 @@ def _level_of(line: str) -> Level:
     return Level.NESTED if line.startswith("Executed") else Level.RUN
 
 
-def _marked(line: str) -> Said | None:
+def _marked(line: str) -> RunLine | None:
     """``--- FAIL: TestX``, ``BUILD FAILED``: a test, a package or a program by itself."""
     if found := _MARK.match(line):
         level, result, _ = str(found.lastgroup).split("_")
-        return Said(Level[level], **{result: 1})
+        return RunLine(Level[level], **{result: 1})
     return next((meaning for sign, meaning in _SIGNS.items() if sign in line), None)
 
 
-READERS: tuple[Callable[[str], Said | None], ...] = (
+READERS: tuple[Callable[[str], RunLine | None], ...] = (
     _unittest,
     _empty,
     _labelled,
@@ -188,15 +188,17 @@ _MARKS: tuple[tuple[Level, str, str], ...] = (
     (Level.STATUS, r"error Command failed with exit", ""),
 )
 # Marks anywhere in a line.
-_SIGNS: dict[str, Said] = {
-    **dict.fromkeys(("Some tests failed", "Test suite failed to run"), Said(Level.SUITE, failed=1)),
-    **dict.fromkeys(("All tests passed", "All specs passed"), Said(Level.SUITE, passed=1)),
-    "** TEST FAILED **": Said(Level.SUITE, failed=1),
-    "** TEST SUCCEEDED **": Said(Level.SUITE, passed=1),
-    **dict.fromkeys(("BUILD FAIL", "evaluation failed :("), Said(Level.STATUS, failed=1)),
-    **dict.fromkeys(("BUILD SUCCESS", "congratulations :)"), Said(Level.STATUS, passed=1)),
-    **dict.fromkeys(("ERROR task failed", "ELIFECYCLE"), Said(Level.STATUS, failed=1)),
-    **dict.fromkeys(("command not found", "No module named "), Said(Level.STATUS, failed=1)),
+_SIGNS: dict[str, RunLine] = {
+    **dict.fromkeys(
+        ("Some tests failed", "Test suite failed to run"), RunLine(Level.SUITE, failed=1)
+    ),
+    **dict.fromkeys(("All tests passed", "All specs passed"), RunLine(Level.SUITE, passed=1)),
+    "** TEST FAILED **": RunLine(Level.SUITE, failed=1),
+    "** TEST SUCCEEDED **": RunLine(Level.SUITE, passed=1),
+    **dict.fromkeys(("BUILD FAIL", "evaluation failed :("), RunLine(Level.STATUS, failed=1)),
+    **dict.fromkeys(("BUILD SUCCESS", "congratulations :)"), RunLine(Level.STATUS, passed=1)),
+    **dict.fromkeys(("ERROR task failed", "ELIFECYCLE"), RunLine(Level.STATUS, failed=1)),
+    **dict.fromkeys(("command not found", "No module named "), RunLine(Level.STATUS, failed=1)),
 }
 _MARK = re.compile(
     "|".join(

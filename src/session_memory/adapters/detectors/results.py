@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from .result_lines import Level, Said, said
+from .result_lines import Level, RunLine, said
 
 _HEAD = 4_096
 _TAIL = 32_768
@@ -30,7 +30,7 @@ class TestResult:
 
 
 class _Heard(NamedTuple):
-    said: Said
+    said: RunLine
     line: str
 
 
@@ -90,12 +90,12 @@ def _telling_lines(text: str) -> Iterator[str]:
             yield text[start:end].strip("= \t")
 
 
-def _verdict(answer: Said, ran: int | None) -> Said | None:
+def _verdict(answer: RunLine, ran: int | None) -> RunLine | None:
     """unittest's OK or FAILED. A lone OK may be anybody's; after "Ran 3 tests" it is not."""
     if ran is None:
-        return Said(Level.RUN, answer.failed) if answer.failed else None
+        return RunLine(Level.RUN, answer.failed) if answer.failed else None
     passed = max(0, ran - (answer.failed or 0) - answer.skipped)
-    return Said(Level.RUN, answer.failed, passed)
+    return RunLine(Level.RUN, answer.failed, passed)
 
 
 def _of_counts(heard: Sequence[_Heard], is_error: bool | None) -> TestResult | None:

@@ -12,9 +12,9 @@ from session_memory.adapters.detectors import (
     shell_text,
 )
 from session_memory.adapters.grok.lines import (
-    Item,
+    BackgroundTask,
+    ContentItem,
     RawOutput,
-    Task,
     Update,
     UpdateMeta,
     decode_output,
@@ -23,7 +23,8 @@ from session_memory.adapters.grok.lines import (
 )
 from session_memory.adapters.grok.messages import lifecycle, text_of
 from session_memory.adapters.grok.names import fit
-from session_memory.adapters.grok.state import State
+from session_memory.adapters.grok.state import LogState
+from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
 # Beginning and end of an output, enough for a summary and for a test's last words.
@@ -48,7 +49,7 @@ _STARTED = re.compile(r"Subagent started in background\.\s+subagent_id: (\S{1,20
 _EXIT = re.compile(r"\Aexit: -?\d+\n?")
 
 
-def call(update: Update, record: Record, state: State, saying: str) -> None:
+def call(update: Update, record: Record, state: LogState, saying: str) -> None:
     call_id = update.call_id
     if not call_id or call_id in state.calls or call_id in state.answered:
         record.bookkeeping = "tool_call"
@@ -99,7 +100,7 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
     )
 
 
-def call_update(update: Update, record: Record, state: State, saying: str) -> None:
+def call_update(update: Update, record: Record, state: LogState, saying: str) -> None:
     """Only the last word on a call is its result; what comes before dresses it up."""
     call_id = update.call_id
     record.bookkeeping = "tool_call_update"
@@ -123,7 +124,11 @@ def call_update(update: Update, record: Record, state: State, saying: str) -> No
 
 
 def _result_event(
-    update: Update, record: Record, state: State, call_id: str, output: RawOutput | None = None
+    update: Update,
+    record: Record,
+    state: LogState,
+    call_id: str,
+    output: RawOutput | None = None,
 ) -> NativeEvent:
     output = output or decode_output(update.raw_output)
     tool = state.calls.get(call_id, ("", ""))[0]
@@ -136,7 +141,7 @@ def _result_event(
         exit_code = None
     failed = update.status == "failed" or bool(exit_code) or bool(output.timed_out)
     refused = failed and text.startswith(REFUSED_BY_A_PERSON)
-    marks = ["tool_result"] if failed else []
+    marks: list[str] = []
     state.is_refused |= failed and text.startswith(REFUSED)
     if refused:
         marks.append("human_intervention")
@@ -147,19 +152,11 @@ def _result_event(
         child = told[1]
     if child:
         record.link = ChildLink(fit(child), call_id)
-    return NativeEvent(
-        "error" if failed else "tool_result",
-        "tool",
-        one_line(text),
-        "tool_call_update",
-        marks=tuple(marks),
-        call_id=call_id,
-        is_error=failed,
-        exit_code=exit_code,
-        text=text,
-        is_shell=not in_background,
-        is_interrupt=refused,
-    )
+    summary = one_line(text)
+    event = result_event(call_id, summary, "tool_call_update", failed=failed, marks=tuple(marks))
+    event.exit_code, event.text = exit_code, text
+    event.is_shell, event.is_interrupt = not in_background, refused
+    return event
 
 
 def _exit_code(code: int | None) -> int | None:
@@ -181,7 +178,7 @@ def _result_text(update: Update, output: RawOutput) -> str:
     )
 
 
-def _item_text(item: Item) -> str:
+def _item_text(item: ContentItem) -> str:
     return text_of(item.content) if item.content is not None else item.path or ""
 
 
@@ -206,7 +203,7 @@ def _account(update: Update) -> str:
 # ---------------------------------------------------------------- subagents and tasks
 
 
-def spawned(update: Update, record: Record, state: State, saying: str) -> None:
+def spawned(update: Update, record: Record, state: LogState, saying: str) -> None:
     if update.child:
         child = fit(update.child)
         state.starts_child(child, update.parent_prompt_id)
@@ -220,21 +217,21 @@ def spawned(update: Update, record: Record, state: State, saying: str) -> None:
     lifecycle(update, record, update.description)
 
 
-def finished(update: Update, record: Record, state: State, saying: str) -> None:
+def finished(update: Update, record: Record, state: LogState, saying: str) -> None:
     if update.child:
         state.ends_child(fit(update.child))
     lifecycle(update, record, f"{update.status or 'ended'}: {update.output or update.error or ''}")
 
 
-def backgrounded(update: Update, record: Record, state: State, saying: str) -> None:
+def backgrounded(update: Update, record: Record, state: LogState, saying: str) -> None:
     if update.task_id and update.task_call_id:
         state.runs_on(update.task_id, update.task_call_id)
     lifecycle(update, record, update.command)
 
 
-def task_completed(update: Update, record: Record, state: State, saying: str) -> None:
+def task_completed(update: Update, record: Record, state: LogState, saying: str) -> None:
     """A command in the background has ended; its call was answered when it began."""
-    task = update.task or Task()
+    task = update.task or BackgroundTask()
     lifecycle(update, record, task.display_command or task.command)
     code = record.events[0].exit_code = _exit_code(task.exit_code)
     call_id = state.tasks.pop(task.task_id or "", None)
@@ -248,14 +245,6 @@ def task_completed(update: Update, record: Record, state: State, saying: str) ->
 
 
 def _ended(call_id: str, code: int | None, failed: bool) -> NativeEvent:
-    return NativeEvent(
-        "error" if failed else "tool_result",
-        "tool",
-        "ended in the background",
-        "task_completed",
-        marks=("tool_result",) if failed else (),
-        call_id=call_id,
-        is_error=failed,
-        exit_code=code,
-        is_shell=False,
-    )
+    event = result_event(call_id, "ended in the background", "task_completed", failed=failed)
+    event.exit_code = code
+    return event

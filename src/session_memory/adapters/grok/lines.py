@@ -1,22 +1,27 @@
-"""The shape of a line of ``updates.jsonl`` and of ``events.jsonl``, as far as we read them.
+"""The fields of lines in ``updates.jsonl`` and ``events.jsonl`` that are read, and how to decode
+them.
 
-The strict way is fast and covers nearly everything; what it refuses goes the lenient way, which
-drops the offending field and says so. Tool output in the form of byte values is never turned into
-Python numbers: it stays a piece of the line until a text is wanted.
+Tool output may be a list of byte values. It never becomes Python numbers: it stays a piece of the
+line until its text is needed.
 """
 
 import re
-from itertools import islice
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from session_memory.adapters.lenient import decode_leniently
+from session_memory.adapters.decoding import (
+    LONG_LINE,
+    MOST_PARTS,
+    REFUSED,
+    decode_leniently,
+    has_many_parts,
+    refuse_many_parts,
+)
+from session_memory.adapters.decoding import decode_line as decode_generic
 
 NOTHING = Raw(b"")
-LONG_LINE = 2 * 1024 * 1024
-MOST_PARTS = 500_000
 
 
 class TextMeta(msgspec.Struct, gc=False):
@@ -32,7 +37,7 @@ class Text(msgspec.Struct, gc=False):
     meta: TextMeta | None = msgspec.field(default=None, name="_meta")
 
 
-class Item(msgspec.Struct, gc=False):
+class ContentItem(msgspec.Struct, gc=False):
     """A part of a call's result: content, or a diff of a file."""
 
     type: str | None = None
@@ -40,7 +45,7 @@ class Item(msgspec.Struct, gc=False):
     path: str | None = None
 
 
-class Tool(msgspec.Struct, gc=False):
+class ToolMeta(msgspec.Struct, gc=False):
     name: str | None = None
     kind: str | None = None
 
@@ -53,10 +58,10 @@ class UpdateMeta(msgspec.Struct, gc=False):
     is_host_turn: bool | None = msgspec.field(default=None, name="hostTurn")
     is_hidden: bool | None = msgspec.field(default=None, name="hideFromScrollback")
     is_interjection: bool | None = msgspec.field(default=None, name="interjection")
-    tool: Tool | None = msgspec.field(default=None, name="x.ai/tool")
+    tool: ToolMeta | None = msgspec.field(default=None, name="x.ai/tool")
 
 
-class Tokens(msgspec.Struct, gc=False):
+class TurnTokens(msgspec.Struct, gc=False):
     input: int | None = msgspec.field(default=None, name="inputTokens")
     output: int | None = msgspec.field(default=None, name="outputTokens")
     cache_read: int | None = msgspec.field(default=None, name="cachedReadTokens")
@@ -64,13 +69,13 @@ class Tokens(msgspec.Struct, gc=False):
     reasoning: int | None = msgspec.field(default=None, name="reasoningTokens")
 
 
-class TurnUsage(Tokens, gc=False):
+class TurnUsage(TurnTokens, gc=False):
     """What a turn used, all its model calls and its subagents together."""
 
-    by_model: dict[str, Tokens] | None = msgspec.field(default=None, name="modelUsage")
+    by_model: dict[str, TurnTokens] | None = msgspec.field(default=None, name="modelUsage")
 
 
-class Task(msgspec.Struct, gc=False):
+class BackgroundTask(msgspec.Struct, gc=False):
     task_id: str | None = None
     command: str | None = None
     display_command: str | None = None
@@ -83,7 +88,7 @@ class Update(msgspec.Struct, gc=False):
     other's way."""
 
     kind: str = msgspec.field(default="", name="sessionUpdate")
-    content: Text | list[Item] | str | None = None
+    content: Text | list[ContentItem] | str | None = None
     meta: UpdateMeta | None = msgspec.field(default=None, name="_meta")
     call_id: str | None = msgspec.field(default=None, name="toolCallId")
     title: str | None = None
@@ -103,7 +108,7 @@ class Update(msgspec.Struct, gc=False):
     output: str | None = None
     task_call_id: str | None = msgspec.field(default=None, name="tool_call_id")
     task_id: str | None = None
-    task: Task | None = msgspec.field(default=None, name="task_snapshot")
+    task: BackgroundTask | None = msgspec.field(default=None, name="task_snapshot")
     command: str | None = None
     target_prompt_index: int | None = None
     model_id: str | None = None
@@ -135,7 +140,7 @@ class Params(msgspec.Struct, gc=False):
     meta: LineMeta | None = msgspec.field(default=None, name="_meta")
 
 
-class Line(Params, gc=False):
+class GrokLine(Params, gc=False):
     """One line; before there was an envelope, the parameters stood in the line itself."""
 
     timestamp: float | None = None
@@ -177,29 +182,24 @@ class Moment(msgspec.Struct, gc=False):
     error_message: str | None = None
 
 
-_line = msgspec.json.Decoder(Line).decode
+_line = msgspec.json.Decoder(GrokLine).decode
 _moment = msgspec.json.Decoder(Moment).decode
 _output = msgspec.json.Decoder(RawOutput).decode
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def decode_line(line: bytes) -> tuple[Line, bool]:
+def decode_line(line: bytes) -> tuple[GrokLine, bool]:
     """The line, and whether it had to be read leniently. ``ValueError`` for what is no record."""
-    if len(line) > LONG_LINE and _has_too_many_parts(line):
-        raise ValueError(f"more than {MOST_PARTS:,} parts")
+    if len(line) > LONG_LINE and line.count(b",") > MOST_PARTS:
+        refuse_many_parts(_without_byte_values(line))
     try:
         return _line(line), False
-    except _REFUSED:
+    except REFUSED:
         return decode_leniently(_without_byte_values(line), _line), True
 
 
 def decode_moment(line: bytes) -> tuple[Moment, bool]:
-    if len(line) > LONG_LINE and _has_too_many_parts(line):
-        raise ValueError(f"more than {MOST_PARTS:,} parts")
-    try:
-        return _moment(line), False
-    except _REFUSED:
-        return decode_leniently(line, _moment), True
+    """A line of the timeline, and whether it had to be read leniently."""
+    return decode_generic(line, _moment)
 
 
 def decode_output(raw: Raw) -> RawOutput:
@@ -208,7 +208,7 @@ def decode_output(raw: Raw) -> RawOutput:
         return RawOutput()
     try:
         return _output(raw)
-    except _REFUSED:
+    except REFUSED:
         pass
     try:
         return decode_leniently(_without_byte_values(bytes(raw)), _output)
@@ -219,32 +219,20 @@ def decode_output(raw: Raw) -> RawOutput:
 def decode_value(raw: Raw) -> Any:
     """Any JSON value, ``None`` when it is none that can be held."""
     body = bytes(raw)
-    if not body or (len(body) > LONG_LINE and _commas_beyond(body)):
+    if not body or (len(body) > LONG_LINE and has_many_parts(body)):
         return None
     try:
         return msgspec.json.decode(body)
-    except _REFUSED:
+    except REFUSED:
         return None
 
 
 # A plain run of characters: repeating a group would remember every turn of it.
 _BYTE_VALUES = re.compile(rb"\[[\d,\s]{64,}+\]")
-_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
 
 
 def _without_byte_values(line: bytes) -> bytes:
     return _BYTE_VALUES.sub(b"[]", line) if len(line) > 4096 else line
-
-
-def _has_too_many_parts(line: bytes) -> bool:
-    """Long lines are one long text, or its byte values. One of many tiny parts would take,
-    decoded, thirty times its size; commas outside of both tell."""
-    return line.count(b",") > MOST_PARTS and _commas_beyond(_without_byte_values(line))
-
-
-def _commas_beyond(body: bytes) -> bool:
-    commas = (found for found in _TEXT_OR_COMMA.finditer(body) if found.end() - found.start() == 1)
-    return next(islice(commas, MOST_PARTS, None), None) is not None
 
 
 def text_of_bytes(raw: Raw, most: int) -> str:

@@ -4,13 +4,13 @@ import re
 
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.grok.lines import Text, Update, UpdateMeta
-from session_memory.adapters.grok.state import State
+from session_memory.adapters.grok.state import LogState
 from session_memory.core.text import one_line
 
 _FRAMED = re.compile(r"The user [^\n]{1,80}:\n<user_query>\n(.*)\n</user_query>\n[^\n]*", re.DOTALL)
 
 
-def user_chunk(update: Update, record: Record, state: State, saying: str) -> None:
+def user_chunk(update: Update, record: Record, state: LogState, saying: str) -> None:
     meta = update.meta or UpdateMeta()
     turn = meta.prompt_index if meta.prompt_index is None or meta.prompt_index >= 0 else None
     text = said_in(update)
@@ -42,7 +42,7 @@ def user_chunk(update: Update, record: Record, state: State, saying: str) -> Non
     record.events.append(event)
 
 
-def _prompt_kind(meta: UpdateMeta, turn: int | None, state: State) -> str:
+def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
     """Only a turn's first message has an index, once any has; the agent's own wake-ups are
     hidden, its local commands are marked."""
     if meta.is_host_turn:
@@ -71,7 +71,7 @@ def _words(update: Update, text: str) -> str:
     return framed[1] if framed else text
 
 
-def agent_chunk(update: Update, record: Record, state: State, saying: str) -> None:
+def agent_chunk(update: Update, record: Record, state: LogState, saying: str) -> None:
     kind = update.kind
     text = said_in(update)
     state.saying, state.is_answering = kind, True

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from session_memory.adapters.grok.lines import Line, LineMeta
+from session_memory.adapters.grok.lines import GrokLine, LineMeta
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
@@ -28,7 +28,7 @@ def record_id(meta: LineMeta) -> str | None:
     return fit(f"{meta.event_id}@{ms:x}")
 
 
-def time_of(ms: float | None, native: Line) -> int | None:
+def time_of(ms: float | None, native: GrokLine) -> int | None:
     if ms is None and native.timestamp is not None:
         ms = native.timestamp * 1000
     return int(ms) if ms is not None and 0 <= ms <= LAST_MS else None

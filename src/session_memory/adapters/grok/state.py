@@ -12,7 +12,7 @@ DETOURS = 128
 LONGEST_ID = 200
 
 
-class State(msgspec.Struct, array_like=True):
+class LogState(msgspec.Struct, array_like=True):
     """Where the reader of one ``updates.jsonl`` stands.
 
     ``saying`` is the kind of chunk that the last line was; ``calls`` the open calls with their
@@ -112,12 +112,12 @@ def _bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(State).decode
+_decode = msgspec.json.Decoder(LogState).decode
 
 
-def saved(state: State) -> str:
+def saved(state: LogState) -> str:
     return _encode(state).decode()
 
 
-def restored(text: str) -> State:
-    return _decode(text) if text else State()
+def restored(text: str) -> LogState:
+    return _decode(text) if text else LogState()

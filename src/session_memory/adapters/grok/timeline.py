@@ -13,7 +13,7 @@ from session_memory.adapters.grok.kinds import TIMELINE_BOOKKEEPING
 from session_memory.adapters.grok.lines import Moment, decode_moment
 from session_memory.adapters.grok.names import MOST_MS, fit
 from session_memory.core.text import one_line
-from session_memory.core.time import parse_time
+from session_memory.core.time import time_or_none
 
 # Rules answer at once; nobody reads a question and answers it faster than this.
 PERSONS_WAIT_MS = 500
@@ -28,7 +28,7 @@ REFUSED = frozenset({"permission_rejected", "permission_cancelled", "followup"})
 _DETAIL = 120
 
 
-class State(msgspec.Struct, array_like=True):
+class TimelineState(msgspec.Struct, array_like=True):
     """Answers to permission questions that no finished call has taken up yet, by tool."""
 
     is_yolo: bool = False
@@ -36,19 +36,19 @@ class State(msgspec.Struct, array_like=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(State).decode
+_decode = msgspec.json.Decoder(TimelineState).decode
 
 
-def saved(state: State) -> str:
+def saved(state: TimelineState) -> str:
     return _encode(state).decode()
 
 
-def restored(text: str) -> State:
-    return _decode(text) if text else State()
+def restored(text: str) -> TimelineState:
+    return _decode(text) if text else TimelineState()
 
 
 def from_moment(
-    ref: SourceRef, state: State, offset: int, length: int, line: bytes | None
+    ref: SourceRef, state: TimelineState, offset: int, length: int, line: bytes | None
 ) -> Record:
     """The record of one line; ``state`` moves on with it."""
     record = Record(offset, length, fit(ref.session))
@@ -61,7 +61,7 @@ def from_moment(
         record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
         return record
     record.check = crc32(line)
-    record.ts = _time(moment.ts)
+    record.ts = time_or_none(moment.ts)
     match moment.type:
         case "turn_started":
             state.is_yolo, state.answers = bool(moment.yolo_mode), []
@@ -78,20 +78,13 @@ def from_moment(
     return record
 
 
-def _time(text: str | None) -> int | None:
-    try:
-        return parse_time(text) if text is not None else None
-    except ValueError:
-        return None
-
-
-def _answered(moment: Moment, state: State) -> None:
+def _answered(moment: Moment, state: TimelineState) -> None:
     by_person = (moment.wait_ms or 0) > PERSONS_WAIT_MS and not state.is_yolo
     answer = ((moment.tool or "")[:100], by_person and moment.decision == "allow")
     state.answers = [*state.answers, answer][-MOST_GRANTS:]
 
 
-def _outcome(moment: Moment, call_id: str, state: State) -> CallOutcome:
+def _outcome(moment: Moment, call_id: str, state: TimelineState) -> CallOutcome:
     """Questions name the tool and not the call; calls of one tool are answered in their order."""
     granted = False
     for place, (tool, by_person) in enumerate(state.answers):
@@ -111,7 +104,7 @@ def _outcome(moment: Moment, call_id: str, state: State) -> CallOutcome:
     )
 
 
-def _toggled(moment: Moment, record: Record, state: State) -> None:
+def _toggled(moment: Moment, record: Record, state: TimelineState) -> None:
     state.is_yolo = bool(moment.enabled)
     said = "every call allowed" if moment.enabled else "calls need permission again"
     record.events.append(NativeEvent("decision", "user", said, "yolo_toggled"))

@@ -15,7 +15,7 @@ from session_memory.adapters.grok.kinds import BOOKKEEPING
 from session_memory.adapters.grok.lines import LineMeta, Update, decode_line
 from session_memory.adapters.grok.messages import agent_chunk, lifecycle, said_in, user_chunk
 from session_memory.adapters.grok.names import directory_of, fit, record_id, time_of
-from session_memory.adapters.grok.state import State
+from session_memory.adapters.grok.state import LogState
 from session_memory.adapters.grok.turns import retry, rewind, turn_completed
 from session_memory.core.text import one_line
 
@@ -23,7 +23,9 @@ PLANNING_TOOLS = frozenset({"enter_plan_mode", "exit_plan_mode"})
 _DETAIL = 120
 
 
-def from_line(ref: SourceRef, state: State, offset: int, length: int, line: bytes | None) -> Record:
+def from_line(
+    ref: SourceRef, state: LogState, offset: int, length: int, line: bytes | None
+) -> Record:
     """The record of one line; ``state`` moves on with it."""
     if line is None:
         return Record(offset, length, fit(ref.session), problem="line too long")
@@ -61,7 +63,7 @@ def from_line(ref: SourceRef, state: State, offset: int, length: int, line: byte
     return record
 
 
-def _model_changed(update: Update, record: Record, state: State, saying: str) -> None:
+def _model_changed(update: Update, record: Record, state: LogState, saying: str) -> None:
     model = update.model_id or update.new_model_id
     lifecycle(update, record, model)
     # A model that the agent fell back to by itself is no decision of anybody.
@@ -70,7 +72,7 @@ def _model_changed(update: Update, record: Record, state: State, saying: str) ->
     state.model = model or state.model
 
 
-def _mode(update: Update, record: Record, state: State, saying: str) -> None:
+def _mode(update: Update, record: Record, state: LogState, saying: str) -> None:
     lifecycle(update, record, update.mode)
     if update.mode and update.mode != state.mode:
         state.mode = update.mode[:100]
@@ -79,18 +81,18 @@ def _mode(update: Update, record: Record, state: State, saying: str) -> None:
             record.events[0].kind, record.events[0].role = "decision", "user"
 
 
-def _titled(update: Update, record: Record, state: State, saying: str) -> None:
+def _titled(update: Update, record: Record, state: LogState, saying: str) -> None:
     record.facts = {"ai_title": update.session_summary}
     lifecycle(update, record, update.session_summary)
 
 
-def _bookkeeping(update: Update, record: Record, state: State, saying: str) -> None:
+def _bookkeeping(update: Update, record: Record, state: LogState, saying: str) -> None:
     record.bookkeeping = update.kind
     # Such a line may come between two chunks of a message; it does not end it.
     state.saying = saying if saying.startswith("user") else ""
 
 
-def _unknown(update: Update, record: Record, state: State, saying: str) -> None:
+def _unknown(update: Update, record: Record, state: LogState, saying: str) -> None:
     # The agent gains kinds faster than we learn them. Kept whole, an unknown one can be read
     # properly by a later release, when the file itself may be long gone.
     said = update.summary or update.message or update.reason or update.error or update.title

@@ -3,10 +3,11 @@
 from uuid import UUID
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
-from session_memory.adapters.grok.lines import Tokens, Update
+from session_memory.adapters.grok.lines import TurnTokens, Update
 from session_memory.adapters.grok.names import MOST_MS
-from session_memory.adapters.grok.state import State
+from session_memory.adapters.grok.state import LogState
 from session_memory.adapters.token_counts import part_of, without
+from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
 # What no turn can come to: sums over such figures would fit no column.
@@ -16,7 +17,9 @@ CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permi
 ENDED_BADLY = frozenset({"error", "rate_limit"})
 
 
-def turn_completed(update: Update, record: Record, state: State, cancelled_by: str | None) -> None:
+def turn_completed(
+    update: Update, record: Record, state: LogState, cancelled_by: str | None
+) -> None:
     reason = update.stop_reason or "unknown"
     turn = update.prompt_id or ""
     children = state.closes(turn)
@@ -42,7 +45,7 @@ def turn_completed(update: Update, record: Record, state: State, cancelled_by: s
             record.usage, record.more_usage = used[0], used[1:]
 
 
-def _ended_by_a_person(reason: str, cancelled_by: str | None, state: State) -> bool:
+def _ended_by_a_person(reason: str, cancelled_by: str | None, state: LogState) -> bool:
     """What a person did counts once: a refusal was told by its call. A turn that the agent began
     by itself just ends with the program, and limits and hooks are no persons."""
     if reason == "interrupted":
@@ -52,25 +55,16 @@ def _ended_by_a_person(reason: str, cancelled_by: str | None, state: State) -> b
     return cancelled_by is None or cancelled_by.lower().replace("_", "") in CANCELLED_BY_A_PERSON
 
 
-def _aborted(state: State, reason: str) -> list[NativeEvent]:
+def _aborted(state: LogState, reason: str) -> list[NativeEvent]:
     """Calls that were running when the turn was broken off: nothing else will tell their end.
 
     Those that run on in the background have an end of their own.
     """
     running = set(state.tasks.values())
     over = [call_id for call_id in state.calls if call_id not in running]
+    summary = f"aborted: turn {one_line(reason, 40)}"
     aborted = [
-        NativeEvent(
-            "error",
-            "tool",
-            f"aborted: turn {one_line(reason, 40)}",
-            "turn_completed/aborted",
-            marks=("tool_result",),
-            call_id=call_id,
-            is_error=True,
-            is_shell=False,
-        )
-        for call_id in over
+        result_event(call_id, summary, "turn_completed/aborted", failed=True) for call_id in over
     ]
     for call_id in over:
         state.answers(call_id)
@@ -78,7 +72,7 @@ def _aborted(state: State, reason: str) -> list[NativeEvent]:
 
 
 def _usages(
-    turn: str, update: Update, record: Record, state: State, children: tuple[str, ...]
+    turn: str, update: Update, record: Record, state: LogState, children: tuple[str, ...]
 ) -> list[NativeUsage]:
     """One for each model that answered in the turn; its subagents are counted in."""
     used = update.usage
@@ -104,7 +98,7 @@ def _usage_id(turn: str, record: Record) -> str:
     return turn
 
 
-def to_usage(usage_id: str, model: str, used: Tokens, children: tuple[str, ...]) -> NativeUsage:
+def to_usage(usage_id: str, model: str, used: TurnTokens, children: tuple[str, ...]) -> NativeUsage:
     """Disjoint buckets: the agent's input contains what was cached, its output the reasoning."""
     whole, output, read, written, reasoning = (
         count or 0
@@ -123,7 +117,7 @@ def to_usage(usage_id: str, model: str, used: Tokens, children: tuple[str, ...])
     )
 
 
-def rewind(update: Update, record: Record, state: State, saying: str) -> None:
+def rewind(update: Update, record: Record, state: LogState, saying: str) -> None:
     turn = update.target_prompt_index
     said = "went back" if turn is None else f"went back to prompt {turn}"
     record.events.append(NativeEvent("human_intervention", "user", said, "rewind_marker"))
@@ -131,7 +125,7 @@ def rewind(update: Update, record: Record, state: State, saying: str) -> None:
         record.back_to_prompt = state.goes_back(turn)
 
 
-def retry(update: Update, record: Record, state: State, saying: str) -> None:
+def retry(update: Update, record: Record, state: LogState, saying: str) -> None:
     said = update.reason or update.message or update.error or ""
     native_kind = f"{update.kind}/{one_line(update.type, 40)}" if update.type else update.kind
     event = NativeEvent("error", "system", one_line(said), native_kind, is_error=True, body=said)

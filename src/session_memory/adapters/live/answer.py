@@ -5,7 +5,7 @@ import msgspec
 from session_memory.adapters.base import NativeUsage
 
 
-class Answer(msgspec.Struct, array_like=True):
+class LastAnswer(msgspec.Struct, array_like=True):
     """``is_waiting``: an answer was given and nothing says yet what it used; ``used``: the other
     way round."""
 
@@ -14,12 +14,12 @@ class Answer(msgspec.Struct, array_like=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Answer).decode
+_decode = msgspec.json.Decoder(LastAnswer).decode
 
 
-def saved(answer: Answer) -> str:
+def saved(answer: LastAnswer) -> str:
     return _encode(answer).decode()
 
 
-def restored(state: str) -> Answer:
-    return _decode(state) if state else Answer()
+def restored(state: str) -> LastAnswer:
+    return _decode(state) if state else LastAnswer()

@@ -3,16 +3,16 @@
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record, SourceRef
-from session_memory.adapters.conversation import Message, events_of, text_of, tokens
+from session_memory.adapters.conversation import ConversationMessage, events_of, text_of, tokens
 from session_memory.adapters.jsonl import decode_anything
-from session_memory.adapters.live.answer import Answer
+from session_memory.adapters.live.answer import LastAnswer
 from session_memory.adapters.token_counts import without
 from session_memory.core.text import one_line
 
 _TAKEN_BACK = frozenset({"rewind", "clear"})
 
 
-def from_row(ref: SourceRef, length: int, line: bytes | None, answer: Answer) -> Record:
+def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer) -> Record:
     """The record of one row; ``answer`` moves on with it."""
     try:
         row = decode_anything(line or b"")
@@ -25,7 +25,7 @@ def from_row(ref: SourceRef, length: int, line: bytes | None, answer: Answer) ->
     return record
 
 
-def _message(row: dict[str, Any], record: Record, answer: Answer) -> None:
+def _message(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     below = row.get("below")
     record.parent_id = _row_id(below) if below else None
     if "stands_after" not in row:
@@ -33,7 +33,7 @@ def _message(row: dict[str, Any], record: Record, answer: Answer) -> None:
         record.ordinal = row["seq"]
     meta = row.get("meta")
     told = meta if isinstance(meta, dict) else {}
-    message = Message(
+    message = ConversationMessage(
         role=row["role"],
         content=row.get("content"),
         tool_calls=row.get("tool_calls"),
@@ -52,7 +52,7 @@ def _message(row: dict[str, Any], record: Record, answer: Answer) -> None:
     record.events = events_of(message)
 
 
-def _fold(row: dict[str, Any], record: Record, answer: Answer) -> None:
+def _fold(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     """A note in the place of messages, which stay where they are."""
     note = row.get("note") or {}
     said = text_of(note.get("content"))
@@ -60,7 +60,7 @@ def _fold(row: dict[str, Any], record: Record, answer: Answer) -> None:
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), "fold", body=said))
 
 
-def _move(row: dict[str, Any], record: Record, answer: Answer) -> None:
+def _move(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     to, kind = row.get("to"), str(row.get("kind"))
     record.follows = True
     record.stands_at = _row_id(to) if to else ""
@@ -70,7 +70,7 @@ def _move(row: dict[str, Any], record: Record, answer: Answer) -> None:
     record.events.append(event)
 
 
-def _usage(row: dict[str, Any], record: Record, answer: Answer) -> None:
+def _usage(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     """What is sent counts what was cached in; the buckets are disjoint."""
     record.bookkeeping = "usage"
     sent = tokens(row.get("prompt_tokens"))

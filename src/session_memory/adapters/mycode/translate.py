@@ -4,14 +4,19 @@ from typing import Any
 from zlib import crc32
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
-from session_memory.adapters.conversation import Message, events_of, text_of, usage_of, word
+from session_memory.adapters.conversation import (
+    ConversationMessage,
+    events_of,
+    text_of,
+    usage_of,
+    word,
+)
+from session_memory.adapters.decoding import refuse_many_parts
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.mycode.visible import Visible
-from session_memory.adapters.parts import refuse_many_parts
-from session_memory.core.errors import InvalidTime
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, one_line
-from session_memory.core.time import parse_time
+from session_memory.core.time import time_or_none
 
 _DETAIL = 120
 # After a compaction, releases up to 0.4 showed the summary and an answer to it in its place.
@@ -48,7 +53,7 @@ def from_line(
 def _translate(
     told: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible
 ) -> None:
-    record.ts = _time(meta.get("created_at"))
+    record.ts = time_or_none(meta.get("created_at"))
     role = told.get("role")
     if role == "rewind":
         _rewind(meta, record, visible)
@@ -61,7 +66,7 @@ def _translate(
         return
     visible.add(number)
     record.usage = _usage(meta, record)
-    message = Message(
+    message = ConversationMessage(
         role=role if isinstance(role, str) else "untyped",
         content=told.get("content"),
         model=_text(meta, "model"),
@@ -108,15 +113,6 @@ def _usage(meta: dict[str, Any], record: Record) -> Any:
 
 def _line_id(session: str, number: int) -> str:
     return f"mycode@{session}@{number}"
-
-
-def _time(value: Any) -> int | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        return parse_time(value)
-    except InvalidTime:
-        return None
 
 
 def _text(told: dict[str, Any], name: str) -> str | None:

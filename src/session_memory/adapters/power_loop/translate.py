@@ -3,11 +3,11 @@
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
-from session_memory.adapters.conversation import Message, events_of, tokens, word
+from session_memory.adapters.conversation import ConversationMessage, events_of, tokens, word
+from session_memory.adapters.decoding import refuse_many_parts
+from session_memory.adapters.event_text import strings_in
 from session_memory.adapters.jsonl import decode_anything
-from session_memory.adapters.parts import refuse_many_parts
 from session_memory.adapters.token_counts import usable_count
-from session_memory.adapters.words import strings_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
 
@@ -55,7 +55,7 @@ def _message(row: dict[str, Any], record: Record) -> None:
     record.native_id = _row_id(record, row.get("seq"))
     meta = decoded(row.get("meta_json"))
     told = meta if isinstance(meta, dict) else {}
-    message = Message(
+    message = ConversationMessage(
         role=str(row.get("role") or "untyped"),
         content=_content(row.get("content"), told),
         tool_calls=decoded(row.get("tool_calls_json")),

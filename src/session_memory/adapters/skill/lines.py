@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from session_memory.adapters.lenient import decode_leniently
-from session_memory.adapters.parts import LONG_LINE, refuse_many_parts
+from session_memory.adapters.decoding import REFUSED, decode_leniently, refuse_many_parts
 
 Raw = msgspec.Raw
 MOST_ATTEMPTS = 10_000
 _NOTHING = Raw(b"null")
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+LONGEST_VALUE = 4 * 1024 * 1024
 
 
-class Attempt(msgspec.Struct, gc=False):
+class LoggedAttempt(msgspec.Struct, gc=False):
     model: str | None = None
     output_summary: str | None = None
     runner_output: str | None = None
@@ -26,7 +25,7 @@ class Attempt(msgspec.Struct, gc=False):
     feedback: str | None = None
 
 
-class Line(msgspec.Struct, gc=False):
+class SkillLine(msgspec.Struct, gc=False):
     session_id: str | None = None
     timestamp: str | None = None
     skill: str | None = None
@@ -41,11 +40,11 @@ class Line(msgspec.Struct, gc=False):
     message: str | None = None
 
 
-class Decoded(NamedTuple):
+class DecodedSkillLine(NamedTuple):
     """A line with its attempts; ``is_lenient`` when something in it had to be dropped."""
 
-    line: Line
-    tries: list[Attempt]
+    line: SkillLine
+    tries: list[LoggedAttempt]
     is_lenient: bool
 
     @property
@@ -66,35 +65,35 @@ class Decoded(NamedTuple):
         return sum(spans) if said is None and spans else said
 
 
-_line = msgspec.json.Decoder(Line).decode
-_attempt = msgspec.json.Decoder(Attempt).decode
-_attempts = msgspec.json.Decoder(list[Attempt] | None).decode
+_line = msgspec.json.Decoder(SkillLine).decode
+_attempt = msgspec.json.Decoder(LoggedAttempt).decode
+_attempts = msgspec.json.Decoder(list[LoggedAttempt] | None).decode
 _items = msgspec.json.Decoder(list[Raw]).decode
 
 
-def decode(line: bytes) -> Decoded:
+def decode(line: bytes) -> DecodedSkillLine:
     """The line with its attempts. ``ValueError`` for what is no entry."""
     try:
         native, lenient = _line(line), False
-    except _REFUSED:
+    except REFUSED:
         refuse_many_parts(line)
         native, lenient = decode_leniently(line, _line), True
     refuse_many_parts(bytes(native.attempts))
     try:
         tries = _attempts(native.attempts) or []
-    except _REFUSED:
+    except REFUSED:
         tries, lenient = _leniently(native.attempts), True
     if len(tries) > MOST_ATTEMPTS:
         raise ValueError(f"more than {MOST_ATTEMPTS:,} attempts")
-    return Decoded(native, tries, lenient)
+    return DecodedSkillLine(native, tries, lenient)
 
 
-def _leniently(attempts: Raw) -> list[Attempt]:
+def _leniently(attempts: Raw) -> list[LoggedAttempt]:
     """Those that are attempts, each without the fields that are none."""
-    found: list[Attempt] = []
+    found: list[LoggedAttempt] = []
     try:
         items = _items(attempts)
-    except _REFUSED:
+    except REFUSED:
         return found
     for item in items:
         try:
@@ -107,9 +106,9 @@ def _leniently(attempts: Raw) -> list[Attempt]:
 
 def value_of(raw: Raw) -> Any:
     """What was given to the skill; as text where it is long, or no JSON that can be held."""
-    if len(memoryview(raw)) <= LONG_LINE:
+    if len(memoryview(raw)) <= LONGEST_VALUE:
         try:
             return msgspec.json.decode(raw)
-        except _REFUSED:
+        except REFUSED:
             pass
     return bytes(raw).decode("utf-8", "replace")

@@ -4,11 +4,18 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
-from session_memory.adapters.skill.lines import Attempt, Decoded, Line, decode, value_of
+from session_memory.adapters.skill.lines import (
+    DecodedSkillLine,
+    LoggedAttempt,
+    SkillLine,
+    decode,
+    value_of,
+)
+from session_memory.adapters.tool_results import result_event
 from session_memory.core.ids import fit_native_id
 from session_memory.core.skills import ATTEMPT, RESULT, label, verdict_of
 from session_memory.core.text import SUMMARY, escaped, one_line
-from session_memory.core.time import parse_time
+from session_memory.core.time import time_or_none
 
 _DETAIL = 120
 # What no call can take: sums over such figures would fit no column.
@@ -33,7 +40,7 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
     call_id = blake2b(line, digest_size=8).hexdigest()
     # Two lines may be equal to the letter, and are two calls then: their places differ.
     record.native_id, record.follows = f"skill@{session}@{offset}-{call_id}", True
-    record.ts = _time(native.timestamp)
+    record.ts = time_or_none(native.timestamp)
     record.cwd = native.project_root or None
     if decoded.is_entry:
         record.facts = {"agent_name": label(native.skill or "")} if not offset else None
@@ -55,7 +62,7 @@ def _fit(native_id: str) -> str:
     return fit_native_id(escaped(native_id))[0]
 
 
-def _events(decoded: Decoded, call_id: str) -> list[NativeEvent]:
+def _events(decoded: DecodedSkillLine, call_id: str) -> list[NativeEvent]:
     events = [_call(decoded.line, call_id)]
     events += (_attempt(attempt, place) for place, attempt in enumerate(decoded.tries))
     events.append(_result(decoded, call_id))
@@ -65,7 +72,7 @@ def _events(decoded: Decoded, call_id: str) -> list[NativeEvent]:
     return events
 
 
-def _call(native: Line, call_id: str) -> NativeEvent:
+def _call(native: SkillLine, call_id: str) -> NativeEvent:
     given = value_of(native.input)
     text = given if isinstance(given, str) else _beginning(native)
     if native.phase:
@@ -81,12 +88,12 @@ def _call(native: Line, call_id: str) -> NativeEvent:
     )
 
 
-def _beginning(native: Line) -> str:
+def _beginning(native: SkillLine) -> str:
     body = bytes(memoryview(native.input)[:_SHOWN_INPUT])
     return "" if body == b"null" else body.decode("utf-8", "ignore")
 
 
-def _attempt(attempt: Attempt, place: int) -> NativeEvent:
+def _attempt(attempt: LoggedAttempt, place: int) -> NativeEvent:
     """Verified means that a run ended with status 0; that is what the exit code says here."""
     said_no = verdict_of(attempt.verdict or "") == "fail"
     failed = not attempt.verified and (said_no or bool(attempt.runner_output))
@@ -105,21 +112,14 @@ def _attempt(attempt: Attempt, place: int) -> NativeEvent:
     )
 
 
-def _result(decoded: Decoded, call_id: str) -> NativeEvent:
+def _result(decoded: DecodedSkillLine, call_id: str) -> NativeEvent:
     status, message = one_line(escaped(decoded.line.final_status or "")), decoded.line.message
     failed = verdict_of(status) == "fail"
-    return NativeEvent(
-        "error" if failed else "tool_result",
-        "tool",
-        _shown(f"{status}: {message}" if message else status),
-        RESULT + status,
-        marks=("tool_result",) if failed else (),
-        call_id=call_id,
-        model=label(decoded.model) if decoded.model else None,
-        is_error=failed,
-        duration_ms=_ms(decoded.took_ms),
-        body=_said(message),
-    )
+    summary = _shown(f"{status}: {message}" if message else status)
+    event = result_event(call_id, summary, RESULT + status, failed=failed)
+    event.model = label(decoded.model) if decoded.model else None
+    event.duration_ms, event.body = _ms(decoded.took_ms), _said(message)
+    return event
 
 
 def _said(*texts: str | None) -> str:
@@ -132,10 +132,3 @@ def _shown(text: str | None) -> str:
 
 def _ms(value: float | None) -> int | None:
     return int(value) if value is not None and 0 <= value <= _MOST_MS else None
-
-
-def _time(text: str | None) -> int | None:
-    try:
-        return parse_time(text or "")
-    except ValueError:
-        return None

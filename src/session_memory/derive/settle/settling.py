@@ -2,7 +2,7 @@
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import NativeEvent, Record
-from session_memory.adapters.words import words_of
+from session_memory.adapters.event_text import event_text
 from session_memory.derive.settle.calls import CallSettling
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.earlier import EarlierEvents
@@ -175,5 +175,5 @@ def _row(
         is_error=event.is_error,
         duration_ms=event.duration_ms,
         exit_code=event.exit_code,
-        words=words_of(event),
+        words=event_text(event),
     )

@@ -1,4 +1,4 @@
-"""Words of a person that tell more than they say."""
+"""Prompts in which a person corrects the agent."""
 
 import re
 
@@ -12,8 +12,8 @@ _CORRECTION = re.compile(
 
 
 def is_soft_correction(prompt: str) -> bool:
-    """Whether a prompt that follows a finished turn opens by taking something back.
+    """Whether a prompt after a finished turn begins like a correction: "no", "wait", "undo".
 
-    A low-confidence sign: "wait for the build" opens the same way.
+    The sign is weak: "wait for the build" begins the same way.
     """
     return _CORRECTION.match(prompt) is not None

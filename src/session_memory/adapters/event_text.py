@@ -1,4 +1,4 @@
-"""The words in a value of any shape: what there is to read in a call's arguments or a record."""
+"""The text of an event, and the texts in a JSON value of any shape."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ DEEPEST = 50
 
 
 def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every text in a JSON value, in order; numbers too, names of fields not."""
+    """Every text and number in a JSON value, in order, without the names of fields."""
     match value:
         case str():
             if value:
@@ -26,13 +26,13 @@ def strings_in(value: Any, depth: int = 0) -> Iterator[str]:
                 yield from strings_in(inner, depth + 1)
 
 
-def words_of(event: NativeEvent) -> str:
-    """All there is to read in an event: what was said, or what a call was given."""
-    said = event.body or event.text
+def event_text(event: NativeEvent) -> str:
+    """The whole text of an event: what was said or printed, and what a call was given."""
+    text = event.body or event.text
     if event.arguments is None:
-        return said or event.summary
+        return text or event.summary
     given = "\n".join(_given(event.arguments))
-    return f"{said}\n{given}" if said and said != given else given or said or event.summary
+    return f"{text}\n{given}" if text and text != given else given or text or event.summary
 
 
 def _given(arguments: Any) -> Iterable[str]:

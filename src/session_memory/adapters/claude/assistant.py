@@ -1,0 +1,139 @@
+"""Lines of type ``assistant``: answers, thoughts, calls, and what a response used."""
+
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.claude.blocks import blocks, result_text, text_or_none
+from session_memory.adapters.claude.lines import (
+    Block,
+    ClaudeLine,
+    ClaudeMessage,
+    ServerFailure,
+    TokenUsage,
+)
+from session_memory.adapters.detectors import (
+    is_edit_tool,
+    is_test_run,
+    most_telling,
+    shell_edit,
+    shell_text,
+)
+from session_memory.adapters.token_counts import part_of, usable_count
+from session_memory.adapters.tool_results import result_event
+from session_memory.core.text import escaped, one_line
+
+SYNTHETIC = "<synthetic>"
+
+
+def assistant_line(native: ClaudeLine, record: Record) -> None:
+    """One event for each block of what the model answered, and what the answer used."""
+    message = native.message or ClaudeMessage()
+    model = message.model if message.model != SYNTHETIC else None
+    response = message.id or native.requestId
+    counts = model and not native.isApiErrorMessage and not native.isAbortedMidStream
+    if counts and model and message.usage is not None:
+        usage_id = response or native.uuid or f"{record.session}@{record.offset}-{record.check:x}"
+        record.usage = to_usage(escaped(usage_id), model, message.usage)
+    # Versions before 2.1.80 leave stop_reason empty: the last text of a turn ends it there.
+    ends_turn = message.stop_reason in ("end_turn", None) and not native.isAbortedMidStream
+    for block in blocks(message):
+        event = _assistant_block(native, block, model)
+        event.model = model
+        event.response_id = response if model else None
+        event.ends_turn = ends_turn and event.kind == "assistant_msg"
+        record.events.append(event)
+
+
+def _assistant_block(native: ClaudeLine, block: Block, model: str | None) -> NativeEvent:
+    match block.type:
+        case "text":
+            return _answer(native, block.text or "", model)
+        case "thinking" | "redacted_thinking":
+            return NativeEvent(
+                "thinking",
+                "assistant",
+                one_line(block.thinking or ""),
+                "assistant/" + block.type,
+                body=block.thinking or "",
+            )
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            return _call(block)
+        case kind if kind.endswith("_tool_result") and block.tool_use_id:
+            return _server_result(block)
+        case kind:
+            text = block.text or ""
+            return NativeEvent(
+                "lifecycle", "assistant", one_line(text), f"assistant/{kind}", body=text
+            )
+
+
+def _answer(native: ClaudeLine, text: str, model: str | None) -> NativeEvent:
+    if native.isApiErrorMessage:
+        kind, native_kind = "error", "assistant/api_error"
+    elif model is None:
+        kind, native_kind = "lifecycle", "assistant/synthetic"
+    else:
+        kind, native_kind = "assistant_msg", "assistant/text"
+    return NativeEvent(kind, "assistant", one_line(text), native_kind, body=text)
+
+
+def _call(block: Block) -> NativeEvent:
+    tool = block.name or ""
+    arguments = block.input
+    command = shell_text(tool, arguments)
+    kinds, path, summary = ["tool_call"], None, ""
+    if isinstance(arguments, dict):
+        path = text_or_none(arguments.get("file_path") or arguments.get("notebook_path"))
+        summary = "" if path else most_telling(arguments, _TELLING)
+    if command is not None:
+        summary = command
+        edited = shell_edit(command)
+        if edited is not None:
+            kinds.insert(0, "edit")
+            path = edited or None
+        if is_test_run(command):
+            kinds.insert(0, "test_run")
+    elif is_edit_tool(tool):
+        kinds.insert(0, "edit")
+    return NativeEvent(
+        kinds[0],
+        "assistant",
+        one_line(summary) if summary else "",
+        "assistant/" + block.type,
+        marks=tuple(kinds[1:]),
+        tool=tool or None,
+        call_id=block.id,
+        path=path,
+        arguments=arguments,
+        is_shell=command is not None,
+    )
+
+
+_TELLING = ("description", "pattern", "query", "url", "prompt", "skill", "command", "name")
+
+
+def _server_result(block: Block) -> NativeEvent:
+    text = result_text(block.content)
+    failed = isinstance(block.content, ServerFailure) and block.content.error_code is not None
+    kind = "assistant/" + block.type
+    event = result_event(block.tool_use_id, one_line(text), kind, failed=failed)
+    event.body = text
+    return event
+
+
+def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
+    """Disjoint buckets; ``iterations`` repeats the totals and is not added."""
+    creation, written = usage.cache_creation, usage.cache_creation_input_tokens
+    one_hour = (creation.ephemeral_1h_input_tokens or 0) if creation else 0
+    if written is None:
+        five_minutes = (creation.ephemeral_5m_input_tokens or 0) if creation else 0
+        written = usable_count(one_hour) + five_minutes
+    details, tools = usage.output_tokens_details, usage.server_tool_use
+    buckets = (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        written,
+        part_of(one_hour, written),
+        (details.thinking_tokens or 0) if details else 0,
+        (tools.web_search_requests or 0) if tools else 0,
+    )
+    return NativeUsage(usage_id, model, *buckets, usage.speed, usage.service_tier)

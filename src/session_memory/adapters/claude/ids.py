@@ -1,0 +1,34 @@
+"""Ids of sessions and records in Claude Code's logs, in a form that the store can use."""
+
+from functools import lru_cache
+
+from session_memory.adapters.base import SourceRef
+from session_memory.adapters.claude.lines import ClaudeLine
+from session_memory.core.ids import fit_native_id
+from session_memory.core.text import escaped
+
+
+def session_of(ref: SourceRef, line: ClaudeLine | None) -> str:
+    """The native id of the session a line belongs to. The line names it, or else its file."""
+    session = (line.sessionId if line is not None else None) or ref.session
+    return agent_session(session, ref.agent) if ref.agent else fit(session)
+
+
+@lru_cache(maxsize=4096)
+def agent_session(session: str, agent: str) -> str:
+    """The native id of a subagent's session."""
+    return fit(f"{session}:{agent}" if session else f"agent-{agent}")
+
+
+@lru_cache(maxsize=4096)
+def fit(native_id: str) -> str:
+    """A native id that the store accepts."""
+    # The store escapes the names of files. An id that is read back from there must be the same.
+    return fit_native_id(escaped(native_id))[0]
+
+
+def record_id(uuid: str | None) -> str | None:
+    """The native id of a record; None for a line without a ``uuid``."""
+    if not uuid:
+        return None
+    return uuid if len(uuid) == 36 and uuid.replace("-", "").isalnum() else fit(uuid)

@@ -1,0 +1,126 @@
+"""All other lines: system messages, attachments, titles, modes, and kinds nobody has seen yet."""
+
+from session_memory.adapters.base import ChildLink, NativeEvent, Record
+from session_memory.adapters.claude.blocks import milliseconds, result_text
+from session_memory.adapters.claude.ids import agent_session
+from session_memory.adapters.claude.lines import Attachment, ClaudeLine
+from session_memory.adapters.claude.prompts import persons_words
+from session_memory.adapters.event_text import strings_in
+from session_memory.core.text import one_line
+
+
+def system_line(native: ClaudeLine, record: Record) -> None:
+    native_kind = f"system/{native.subtype}"
+    said = native.content if isinstance(native.content, str) else ""
+    text = one_line(said)
+    match native.subtype:
+        case "api_error":
+            error = native.error if isinstance(native.error, dict) else {}
+            formatted = error.get("formatted") or error.get("status")
+            event = NativeEvent(
+                "error",
+                "system",
+                one_line(f"{formatted or 'API error'}, attempt {native.retryAttempt or 1:g}"),
+                native_kind,
+                marks=("retry",) if native.retryAttempt else (),
+            )
+        case "turn_duration":
+            event = NativeEvent("completion", "system", "turn ended", native_kind)
+            event.duration_ms = milliseconds(native.durationMs)
+        case "compact_boundary":
+            record.parent_id = native.logicalParentUuid or native.parentUuid
+            event = NativeEvent("lifecycle", "system", text or "compacted", native_kind)
+        case _:
+            event = NativeEvent("lifecycle", "system", text, native_kind)
+    event.body = said
+    record.events.append(event)
+
+
+def attachment_line(native: ClaudeLine, record: Record) -> None:
+    attachment = native.attachment or Attachment()
+    native_kind = f"attachment/{attachment.type}"
+    if attachment.type == "queued_command" and (words := _queued_words(attachment)):
+        # Typed while the agent worked and taken up in the middle of a turn: this attachment is
+        # the only record of the prompt.
+        event = NativeEvent(
+            "human_intervention",
+            "user",
+            one_line(words),
+            native_kind,
+            marks=("user_msg",),
+            is_prompt=True,
+            text=words,
+        )
+    elif attachment.type.startswith("plan_mode"):
+        event = NativeEvent("decision", "user", attachment.type.replace("_", " "), native_kind)
+    else:
+        content = attachment.content
+        summary = one_line(content) if isinstance(content, str) else ""
+        event = NativeEvent("lifecycle", "system", summary, native_kind)
+        event.body = _attached(attachment)
+    record.events.append(event)
+
+
+def _attached(attachment: Attachment) -> str:
+    """What came with a prompt: a file, a hook's output, a reminder."""
+    said = [*strings_in(attachment.content), attachment.snippet]
+    return "\n".join(filter(None, (*said, attachment.stdout, attachment.stderr)))
+
+
+def _queued_words(attachment: Attachment) -> str | None:
+    origin = attachment.origin.kind if attachment.origin else None
+    if attachment.isMeta or origin not in (None, "human"):
+        return None
+    if attachment.commandMode not in (None, "prompt", "bash"):
+        return None
+    return persons_words(result_text(attachment.prompt))[0]
+
+
+def progress_line(native: ClaudeLine, record: Record) -> None:
+    record.bookkeeping = native.type
+    progress = native.data
+    if progress is not None and progress.agentId and native.parentToolUseID:
+        root = native.sessionId or record.session
+        record.link = ChildLink(agent_session(root, progress.agentId), native.parentToolUseID)
+
+
+def title_line(native: ClaudeLine, record: Record) -> None:
+    match native.type:
+        case "custom-title":
+            record.facts = {"custom_title": native.customTitle}
+            said = native.customTitle
+        case "ai-title":
+            record.facts = {"ai_title": native.aiTitle}
+            said = native.aiTitle
+        case "agent-name":
+            record.facts = {"agent_name": native.agentName}
+            said = native.agentName
+        case _:
+            record.facts = {"summary": native.summary, "leaf": native.leafUuid}
+            said = native.summary
+    said = said or ""
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), native.type, body=said))
+
+
+def mode_line(native: ClaudeLine, record: Record) -> None:
+    mode = native.permissionMode or native.mode or ""
+    event = NativeEvent("lifecycle", "user", one_line(mode), native.type, mode=mode)
+    record.events.append(event)
+
+
+def bookkeeping_line(native: ClaudeLine, record: Record) -> None:
+    record.bookkeeping = native.type
+
+
+def queue_line(native: ClaudeLine, record: Record) -> None:
+    said = native.content if isinstance(native.content, str) else ""
+    summary = one_line(f"{native.operation}: {one_line(said)}".rstrip(": "))
+    record.events.append(NativeEvent("lifecycle", "system", summary, native.type, body=said))
+
+
+def unknown_line(native: ClaudeLine, record: Record) -> None:
+    # Claude Code gains line types faster than we learn them. Kept whole, an unknown one can be
+    # read properly by a later release, when the file itself may be long gone.
+    summary = one_line(native.summary or native.prUrl or "")
+    kind = one_line(native.type) or "untyped"
+    record.events.append(NativeEvent("lifecycle", "system", summary, kind))

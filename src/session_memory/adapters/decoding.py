@@ -1,0 +1,121 @@
+"""Decoding a line into a typed value: strictly where possible, else leniently.
+
+The strict decoder is fast and covers nearly every line. The lenient way drops the fields that have
+another type than they should, and says so. The raw keeps the line whole either way.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+
+from session_memory.adapters.jsonl import decode_anything
+from session_memory.core.text import escaped
+
+T = TypeVar("T")
+
+# What a strict decoder raises over a line that it does not accept.
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+MOST_DROPPED = 40
+LONG_LINE = 2 * 1024 * 1024
+MOST_PARTS = 500_000
+_PLACE = re.compile(r"at `\$([^`]*)`")
+_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
+
+
+def _unchanged(record: dict[str, Any]) -> None:
+    """The repair of an agent that needs none."""
+
+
+def decode_line(
+    line: bytes,
+    strict: Callable[[bytes], T],
+    repair: Callable[[dict[str, Any]], None] = _unchanged,
+) -> tuple[T, bool]:
+    """The value, and whether it had to be read leniently. Raises ``ValueError`` for no record.
+
+    ``repair`` changes a record in place before it is read leniently.
+    """
+    if len(line) > LONG_LINE:
+        refuse_many_parts(line)
+    try:
+        return strict(line), False
+    except REFUSED:
+        return decode_leniently(line, strict, repair), True
+
+
+def refuse_many_parts(line: bytes) -> None:
+    """Raise ``ValueError`` for a long line of many tiny parts.
+
+    Long lines usually hold one long text. Decoded, many tiny parts take thirty times their size.
+    """
+    if len(line) > LONG_LINE and has_many_parts(line):
+        raise ValueError(f"more than {MOST_PARTS:,} parts")
+
+
+def has_many_parts(line: bytes) -> bool:
+    """Whether a line has more commas outside of texts than a record can have."""
+    if line.count(b",") <= MOST_PARTS:
+        return False
+    commas = (match for match in _TEXT_OR_COMMA.finditer(line) if match.end() - match.start() == 1)
+    return next(islice(commas, MOST_PARTS, None), None) is not None
+
+
+def decode_leniently(
+    line: bytes,
+    strict: Callable[[bytes], T],
+    repair: Callable[[dict[str, Any]], None] = _unchanged,
+) -> T:
+    """The record without the fields that have another type than they should."""
+    record = decode_anything(line)
+    if not isinstance(record, dict):
+        raise ValueError(f"a JSON {type(record).__name__}, not an object")
+    try:
+        record = _representable(record)
+        repair(record)
+        for _ in range(MOST_DROPPED):
+            try:
+                return strict(json.dumps(record).encode())
+            except msgspec.ValidationError as error:
+                place = _PLACE.search(str(error))
+                if place is None or not _drop(record, place[1]):
+                    raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    raise ValueError("too many fields of an unexpected type")
+
+
+def _drop(record: dict[str, Any], place: str) -> bool:
+    """Remove the field that ``place`` points to. For a place inside a list, the list is removed."""
+    rest = place.partition("[")[0].strip(".")
+    owner: Any = record
+    while isinstance(owner, dict):
+        # A name may contain dots, as "x.ai/tool" does.
+        fitting = [name for name in owner if rest == name or rest.startswith(f"{name}.")]
+        if not fitting:
+            break
+        name = max(fitting, key=len)
+        if rest == name:
+            del owner[name]
+            return True
+        owner, rest = owner[name], rest[len(name) + 1 :]
+    return False
+
+
+def _representable(value: Any) -> Any:
+    """The same value without NaN, infinities, huge integers and lone surrogates."""
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, dict):
+        return {_representable(key): _representable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_representable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
+        return None
+    return value
