@@ -1,18 +1,23 @@
-# make run    set everything up, then collect your sessions
-# make test   set everything up, then check everything
-# make bench  set everything up, then measure
-# make docs   write the pages of docs/cli from the commands' own help
+# make run     set everything up, then collect your sessions
+# make test    set everything up, then check everything
+# make dist    build a wheel and a source archive in dist/
+# make docs    write the pages of docs/cli from the commands' own help
+# make bench   measure speed and size
+# make mutate ROOM=pricing   change code in small ways and list what no test notices
 #
-# Everything happens in .venv, which tools/setup makes on the first run and leaves alone
-# until pyproject.toml changes. PYTHON=/path/to/python picks the interpreter.
+# Everything happens in .venv. tools/setup makes it on the first run and again when pyproject.toml
+# has changed. PYTHON=/path/to/python picks the interpreter.
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run test bench docs setup setup-dev clean
+.PHONY: help run test dist docs bench mutate setup setup-dev clean
 
 BIN := .venv/bin
-PYTEST_ARGS ?= -n 2
+# One worker more than there are processors: many tests wait for the database or another process.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
+PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 BENCH_ARGS ?=
+MINUTES ?= 20
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -36,8 +41,16 @@ test: setup-dev
 	@echo "== 4/4 pytest $(PYTEST_ARGS): the tests"
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+dist: setup-dev
+	@$(BIN)/python -m build --outdir dist .
+	@ls dist
+
 bench: setup-dev
 	@$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+mutate: setup-dev
+	@[ -n "$(ROOM)" ] || { echo "usage: make mutate ROOM=pricing [TESTS=tests/pricing] [MINUTES=20]"; exit 2; }
+	@$(BIN)/python tools/mutate.py $(ROOM) --minutes $(MINUTES) $(if $(TESTS),--tests $(TESTS))
 
 docs: setup-dev
 	@$(BIN)/python -m session_memory.cli.kit.reference docs

@@ -6,7 +6,7 @@ exist. No test needs that directory, except those on published logs, which are s
 
 A test with a ``database`` argument runs on SQLite and on PostgreSQL. The first test that needs the
 PostgreSQL server starts it, for all workers, and it is removed at the end.
-``SESSION_MEMORY_TEST_POSTGRES`` names another server to use.
+``SESSION_MEMORY_TEST_POSTGRES`` is the address of another server to use, or ``none``.
 """
 
 import os
@@ -35,6 +35,7 @@ FOREIGN = (
     "XDG_CONFIG_HOME",
 )
 SERVER = "SESSION_MEMORY_TEST_SERVER"
+OTHER_SERVER = "SESSION_MEMORY_TEST_POSTGRES"
 DATABASES = ("sqlite", "postgresql")
 AGENTS = ("claude", "codex", "grok")
 
@@ -49,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
         # inherit that. Tests interrupt their children, so the usual handler is set again.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput") and OTHER_SERVER not in os.environ:
         # Workers inherit the variable. The first that needs the server starts it there.
         os.environ[SERVER] = tempfile.mkdtemp(prefix="session-memory-server-")
         config.stash[GUARD] = Guard(Path(os.environ[SERVER]))
@@ -114,7 +115,9 @@ def database(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def server_url() -> str:
     """The address of a PostgreSQL server."""
-    if given := os.environ.get("SESSION_MEMORY_TEST_POSTGRES"):
+    if given := os.environ.get(OTHER_SERVER):
+        if given == "none":
+            pytest.skip(f"NOTHING IS TESTED ON POSTGRESQL: {OTHER_SERVER}=none")
         return given
     try:
         return Server(Path(os.environ[SERVER])).ensure()
