@@ -53,11 +53,13 @@ def test_what_openrouter_does_not_list_has_its_makers_price() -> None:
     assert found is not None and found[:2] == ("anthropic", "claude-opus-4-6")
 
 
-def test_a_longest_name_is_still_looked_up() -> None:
-    name = "cohere/" + "claude-opus-4-6".rjust(249, "/")
-    assert len(name) == 256
-    assert meaning(name) is not None
-    assert meaning("c" + name) is None
+def test_a_provider_that_serves_the_models_of_another_charges_its_price() -> None:
+    assert meaning("azure/gpt-5.5") == ("openai", "gpt-5.5", "azure/ in front")
+
+
+def test_a_name_longer_than_any_is_not_looked_up() -> None:
+    names = ["cohere/" + "claude-opus-4-6".rjust(size - 7, "/") for size in (256, 257)]
+    assert [meaning(name) is not None for name in names] == [True, False]
 
 
 # ------------------------------------------------------------ tiers
