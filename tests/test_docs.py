@@ -144,7 +144,9 @@ def test_every_command_is_documented() -> None:
 # ---------------------------------------------------------------- code on a page
 
 
-@pytest.mark.parametrize("page", [DOCS / "python-api.md", CHECKOUT / "README.md"], ids=str)
+@pytest.mark.parametrize(
+    "page", [DOCS / "python-api.md", DOCS / "learning.md", CHECKOUT / "README.md"], ids=str
+)
 def test_the_python_on_a_page_runs_from_top_to_bottom(page: Path) -> None:
     names: dict[str, Any] = {}
     for number, code in enumerate(blocks(page, "python"), start=1):
