@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.collect import native
+from session_memory.derive import cluster_records
 from session_memory.derive import derivation as derive
 from session_memory.store import raw
 from session_memory.testing.collecting import (
@@ -47,7 +48,7 @@ def small_pieces() -> Iterator[None]:
     with (
         patch.object(native, "SEGMENT", 300),
         patch.object(derive, "BATCH", 2),
-        patch.object(derive, "HELD_IN_MEMORY", 0),
+        patch.object(cluster_records, "HELD_IN_MEMORY", 0),
         patch.object(raw, "PACK_BYTES", 200),
         patch.object(raw, "LONGEST_PACK", 400),
     ):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.derive.inclusive import balance, own_part
+from session_memory.derive.turns_with_subagents import own_part, subtract_subagents
 from session_memory.store import Store, open_store
 from session_memory.testing.collecting import (
     check_sound,
@@ -238,7 +238,7 @@ def test_balancing_again_changes_nothing(home: GrokHome) -> None:
         row = store.sessions.row("grok:child")
         assert row is not None
         with store.transaction():
-            assert balance(store, [row.id]) == set()
+            assert subtract_subagents(store, [row.id]) == set()
         assert store.fingerprint() == before
 
 

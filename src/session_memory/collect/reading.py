@@ -44,7 +44,7 @@ from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import AdapterFailed, SessionMemoryError
 from session_memory.core.roles import LOGS, SPILL
 from session_memory.derive.forgotten import blanked
-from session_memory.derive.ingest import repo_of
+from session_memory.derive.repositories import repo_of
 from session_memory.store.raw import Packer
 
 # How much of a new log is read to find out which repository it is about.

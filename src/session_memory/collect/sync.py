@@ -24,8 +24,8 @@ from session_memory.config import Config, this_host
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.text import escaped
 from session_memory.derive.derivation import derive_stale
+from session_memory.derive.live_sources import LIVE
 from session_memory.derive.reindex import ensure_index
-from session_memory.derive.tables import LIVE
 from session_memory.store.store import Store
 
 

@@ -39,7 +39,7 @@ from session_memory.core.errors import (
     StoreError,
 )
 from session_memory.core.time import now_ms
-from session_memory.derive.tables import LIVE
+from session_memory.derive.live_sources import LIVE
 from session_memory.store.filesystems import filesystem_of
 from session_memory.store.store import Store
 

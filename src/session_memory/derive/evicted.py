@@ -1,7 +1,7 @@
-"""Evicted sessions coming back: their raw out of the archive, their events derived from it.
+"""Bringing back evicted sessions: their raw returns from the archive, their events are derived.
 
-A session that grows while it is evicted comes back whole first. Where its archive is not at hand,
-what is new is kept as raw and waits for it; nothing is derived from half of a session.
+A session that grows while it is evicted is brought back first. Without its archive, the new part
+is kept as raw and waits. Nothing is derived from half of a session.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ MEMORY = ":memory:"
 
 
 def archive_of(store: Store, config: Config) -> Archive | None:
-    """Where the evicted raw of a store is; a store in memory has no such place by itself."""
+    """The archive with the evicted raw of a store; None for a store in memory without a setting."""
     if config.retention.archive_dir:
         return Archive(Path(config.retention.archive_dir).expanduser())
     place = beside(store)
@@ -29,7 +29,7 @@ def archive_of(store: Store, config: Config) -> Archive | None:
 
 
 def beside(store: Store) -> Path | None:
-    """The directory for files that belong to a store."""
+    """The directory for files that belong to a store; None for a store in memory."""
     if store.db.name == MEMORY:
         return None
     if is_postgres(store.db.name):
@@ -40,24 +40,28 @@ def beside(store: Store) -> Path | None:
 def _stem(store: Store) -> str:
     if not is_postgres(store.db.name):
         return Path(store.db.name).stem
-    # A schema of its own is a store of its own; what tells them apart may hold a password.
+    # Each schema of a server is a store. The address names it, and may hold a password, so its
+    # hash is used.
     address = getattr(store.db, "url", store.db.name)
     return f"postgresql-{sha256(address.encode()).hexdigest()[:12]}"
 
 
 def family(store: Store, session_id: int) -> list[int]:
-    """The evicted sessions that come back together: those that were read from the same sources,
-    subagents with who started them, and what one begins with by reference."""
+    """The evicted sessions that must come back together with this one.
+
+    These are sessions from the same sources, its parent and its subagents, and the session whose
+    history it begins with by reference.
+    """
     found, waiting = {session_id}, [session_id]
     while waiting:
-        for other in _kin(store, waiting.pop()):
+        for other in _relatives(store, waiting.pop()):
             if other not in found and store.sessions.row_by_id(other).evicted_at is not None:
                 found.add(other)
                 waiting.append(other)
     return sorted(found)
 
 
-def _kin(store: Store, session_id: int) -> Iterator[int]:
+def _relatives(store: Store, session_id: int) -> Iterator[int]:
     sessions, row = store.sessions, store.sessions.row_by_id(session_id)
     for source_id in sessions.source_ids(session_id):
         yield from sessions.of_source(source_id)
@@ -72,14 +76,14 @@ def _kin(store: Store, session_id: int) -> Iterator[int]:
 
 
 def bring_back(store: Store, archive: Archive | None, session_ids: list[int]) -> int:
-    """Put the raw of evicted sessions back, inside a transaction; the bytes of its packs.
+    """Put the raw of evicted sessions back, inside a transaction. Returns the bytes of its packs.
 
-    They are stale then: whoever calls this derives them.
+    The sessions are stale then, and the caller must derive them.
     """
-    wanted = {s.source_id: s for one in session_ids for s in store.retention.evicted_of(one)}
+    evicted = {s.source_id: s for one in session_ids for s in store.retention.evicted_of(one)}
     size = 0
     by_file: dict[str, list[EvictedSource]] = {}
-    for source in wanted.values():
+    for source in evicted.values():
         if source.file is None:
             raise SessionEvicted(_uid(store, session_ids[0]), None)
         by_file.setdefault(source.file, []).append(source)
@@ -102,7 +106,7 @@ def _put_back(
     rows = {store.sources.get(source.source_id).uid: source for source in sources}
     flavors = {uid: store.sources.get(source.source_id).flavor for uid, source in rows.items()}
     kept = {uid: store.sources.get(source.source_id).kept for uid, source in rows.items()}
-    # What came since is here, and was not written before all that is away.
+    # The packs from this offset on came after the eviction and are in the store.
     first = {uid: store.retention.evicted_up_to(s.source_id, kept[uid]) for uid, s in rows.items()}
     size, seen = 0, dict.fromkeys(rows, 0)
     for uid, pack, dictionary in archive.read(archive.path(name), set(rows)):
@@ -116,6 +120,6 @@ def _put_back(
     for uid, source in rows.items():
         if seen[uid] != first[uid]:
             raise ArchiveError(f"{name} does not hold all of {uid}")
-        # One without a byte has no packs either.
+        # A source without a byte has no packs, so it is marked here.
         store.retention.put_back(source.source_id, ())
     return size

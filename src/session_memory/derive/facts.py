@@ -1,43 +1,79 @@
-"""What logs and documents say about a session as a whole, each speaker kept apart."""
+"""Facts about a session as a whole that logs and documents state, kept apart by who wrote them.
+
+A document is a small file beside the log, such as the ``.meta.json`` of a subagent.
+"""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
+from session_memory.adapters.base import Record
 from session_memory.core.ids import make_uid
 from session_memory.store.sessions import SessionRow
 
+# The name under which the facts of a session's own logs are stored.
+LOG_WRITER = "a log"
+
 
 def facts_of(row: SessionRow) -> dict[str, Any]:
-    """What documents and the log itself say about a session, the documents' word first.
+    """All facts about a session. A document's fact wins over the log's.
 
-    Each speaks for itself, in its newest version; where two say different things, always the same
-    one wins, whichever was found first.
+    Where two documents differ, always the same one wins, in whatever order they were read.
     """
     if row.facts == "{}":
         return {}
-    told: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for _, facts in sorted(json.loads(row.facts).items()):
-        told.update(facts)
-    return told
+        merged.update(facts)
+    return merged
 
 
-def note_facts(row: SessionRow, speaker: str, told: dict[str, Any]) -> None:
-    known = {} if row.facts == "{}" else json.loads(row.facts)
-    if known.get(speaker, {}).get("generation", 0) <= told.get("generation", 0):
-        known[speaker] = told
-        row.facts = json.dumps(known, sort_keys=True)
+def set_facts(row: SessionRow, writer: str, facts: dict[str, Any]) -> None:
+    """Replace the facts of one writer, unless a newer generation of it is stored."""
+    stored = {} if row.facts == "{}" else json.loads(row.facts)
+    if stored.get(writer, {}).get("generation", 0) <= facts.get("generation", 0):
+        stored[writer] = facts
+        row.facts = json.dumps(stored, sort_keys=True)
 
 
-def is_told(row: SessionRow) -> bool:
-    """Whether logs or documents say where it came from; what we inferred must not prove itself."""
+def document_facts(record: Record) -> dict[str, Any]:
+    """The facts of a document. ``below`` is the session that the document lies below."""
+    facts = {name: value for name, value in (record.facts or {}).items() if value is not None}
+    if record.parent_session:
+        facts["below"] = record.parent_session
+    return facts
+
+
+def origin_record(records: Iterable[Record]) -> Record | None:
+    """The first record that says where its session came from."""
+    return next((r for r in records if r.parent_session or r.relation), None)
+
+
+def origin_facts(record: Record) -> dict[str, Any]:
+    """What a log's record states about the origin of its session."""
+    relation = record.relation or "subagent"
+    is_orphan = record.parent_session is None
+    facts = {
+        "relation": relation if is_orphan or relation != "subagent" else None,
+        "parent": None if relation == "subagent" else record.parent_session,
+        "spawn_call_id": record.spawn_call_id,
+        "spawn_depth": record.spawn_depth,
+        "base": None if record.base is None else [record.base.session, record.base.ordinal],
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def origin_is_logged(row: SessionRow) -> bool:
+    """Whether logs or documents state the origin of a session; otherwise it was inferred."""
     return row.relation == "subagent" or "relation" in facts_of(row)
 
 
-def told_parent(row: SessionRow) -> str | None:
-    return row.parent_uid if is_told(row) else None
+def logged_parent(row: SessionRow) -> str | None:
+    """The parent that logs or documents name; an inferred parent proves nothing."""
+    return row.parent_uid if origin_is_logged(row) else None
 
 
 def base_of(row: SessionRow) -> tuple[str, int] | None:
-    """The session whose history this one begins with without repeating it, and up to where."""
+    """The session whose history this one begins with by reference, and up to which ordinal."""
     base = facts_of(row).get("base") if row.relation == "fork" else None
     return None if base is None else (make_uid(row.flavor, base[0]), base[1])

@@ -1,7 +1,8 @@
-"""What must not come back: tombstones as the collector asks for them, and blanked stretches.
+"""Sessions that the user had forgotten: a sync must not store them again.
 
-A source of nothing but forgotten sessions is not read. In one that others are read from as well,
-the records of the forgotten are blank: spaces of the same length, so that every place stays.
+A source of which all sessions are forgotten is not read. A source that holds other sessions too
+is read, with the records of the forgotten ones blanked: replaced by spaces of the same length, so
+that every offset stays valid.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,6 +16,8 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 Mask = tuple[int, int]
+"""Offset and length of a blanked record."""
+
 _REPACK = """
     update packs set hash = :hash, dictionary_id = null, body = :body
     where source_id = :source and start = :start
@@ -22,14 +25,14 @@ _REPACK = """
 
 
 class Forgotten:
-    """All tombstones of a store at one moment; most stores have none."""
+    """All tombstones of a store at one moment. It is false when there are none."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._orphans: dict[str, str] = {}
-        buried = store.retention.tombstones()
-        self._sessions = buried.get(SESSION, set())
-        self._sources = buried.get(SOURCE, set())
+        tombstones = store.retention.tombstones()
+        self._sessions = tombstones.get(SESSION, set())
+        self._sources = tombstones.get(SOURCE, set())
 
     def __bool__(self) -> bool:
         return bool(self._sessions or self._sources)
@@ -43,36 +46,41 @@ class Forgotten:
         return session_key(make_uid(flavor, native)) in self._sessions
 
     def masks(self, flavor: str, records: Iterable[Record]) -> list[Mask]:
-        """Where the records of forgotten sessions stand, and of subagents of theirs that come
-        only now."""
-        known: dict[str, bool] = {}
-        found = []
+        """The records of forgotten sessions, and of subagents of theirs that are new."""
+        forgotten: dict[str, bool] = {}
+        masks = []
         for record in records:
             if record.problem is not None:
                 continue
-            if record.session not in known:
-                held = self.holds_session(flavor, record.session)
-                known[record.session] = held or self._is_orphan(flavor, record)
-            if known[record.session]:
-                found.append((record.offset, record.length))
-        return found
+            if record.session not in forgotten:
+                is_held = self.holds_session(flavor, record.session)
+                forgotten[record.session] = is_held or self._is_orphan(flavor, record)
+            if forgotten[record.session]:
+                masks.append((record.offset, record.length))
+        return masks
 
     def _is_orphan(self, flavor: str, record: Record) -> bool:
-        """One that was there before its parent was forgotten was left by choice."""
+        """Whether a record is of a new subagent of a forgotten session.
+
+        A subagent that is stored already was kept on purpose when its parent was forgotten.
+        """
         uid, parent = make_uid(flavor, record.session), record.parent_session or ""
-        is_childs = record.relation in (None, "subagent") and self.holds_session(flavor, parent)
-        if is_childs and self._store.sessions.row(uid) is None:
+        is_child = record.relation in (None, "subagent") and self.holds_session(flavor, parent)
+        if is_child and self._store.sessions.row(uid) is None:
             self._orphans[session_key(uid)] = session_key(make_uid(flavor, parent))
         return session_key(uid) in self._orphans
 
     def bury_orphans(self, now: int) -> None:
-        """Not every record of theirs says whose they are; inside a transaction."""
+        """Store tombstones for new subagents of forgotten sessions, inside a transaction.
+
+        Later records of such a subagent may not name its parent.
+        """
         for child, parent in self._orphans.items():
             self._store.retention.add_tombstone(SESSION, child, now, parent)
 
 
 def blanked(data: bytes, start: int, masks: Iterable[Mask]) -> bytes:
-    """``data``, which stands at ``start``, with spaces for what is masked; line ends stay."""
+    """``data``, which begins at offset ``start``, with spaces in place of masked records."""
     changed = None
     for place, length in masks:
         first, end = max(place - start, 0), min(place + length - start, len(data))
@@ -96,8 +104,8 @@ def mask_stored(store: Store, row: SourceRow, is_gone: Callable[[str], bool]) ->
         data = store.raw.unpacked(row.id, pack)
         changed = blanked(data, pack.start, masks)
         if changed is not data:
-            anew = packed(changed, pack.start, compressor())
+            repacked = packed(changed, pack.start, compressor())
             place = {"source": row.id, "start": pack.start}
-            store.db.execute(_REPACK, {**place, "hash": anew.hash, "body": anew.body})
+            store.db.execute(_REPACK, {**place, "hash": repacked.hash, "body": repacked.body})
     store.retention.add_masks(row.id, masks)
     return masks

@@ -1,4 +1,4 @@
-"""What a record is known by for ever, wherever its copies stand."""
+"""The key of a record: its identity, which is the same for all its copies."""
 
 from session_memory.adapters.base import Record
 from session_memory.store.record_keys import place_key, record_key
@@ -6,13 +6,14 @@ from session_memory.store.sources import SourceRow
 
 
 def key_in(stem: str, record: Record) -> bytes:
-    """A record's native id, else its file, place and content."""
+    """The key of a record in the file ``stem``: its native id, else its file, place and content."""
     if record.native_id is not None:
         return record_key(record.native_id)
-    # The file's own name where that names the session; some agents name all files alike.
+    # Some agents give the logs of all sessions the same name, so the session is added to it.
     name = stem if stem.endswith(record.session) else f"{record.session}/{stem}"
     return place_key(f"{name}@{record.offset}-{record.check:08x}")
 
 
 def stem_of(source: SourceRow) -> str:
+    """The name of a source's file without its suffix."""
     return source.home_path.rpartition("/")[2].partition(".jsonl")[0]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from session_memory.core.schema import SessionEvent
-from session_memory.derive.tables import is_table
+from session_memory.derive.live_sources import is_table
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store

@@ -6,8 +6,8 @@ from typing import BinaryIO
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.core.errors import AdapterFailed, SessionMemoryError
+from session_memory.derive.live_sources import is_table, opened_table
 from session_memory.derive.readers import refuse_unusable
-from session_memory.derive.tables import is_table, opened_table
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 

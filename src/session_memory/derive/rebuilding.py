@@ -59,7 +59,7 @@ def _rebuild(
         if source.flavor not in skipped:
             read += 1
             if source.id not in evicted:
-                reread(store, ingest, source, now)
+                read_again(store, ingest, source, now)
     derive_stale(store, now, domain_of)
     store.sessions.drop_orphans()
     if skipped:
@@ -69,7 +69,7 @@ def _rebuild(
     return read
 
 
-def reread(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
+def read_again(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
     """Ingest a source from its raw, with the problems of its records."""
     counts = LineCounts()
     records = stored_records(store, source)

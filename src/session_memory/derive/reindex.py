@@ -1,7 +1,8 @@
-"""Building the index of words anew from the raw, beside the old one, and swapping it whole.
+"""Reindex: build a new search index from the raw beside the old one, then swap them.
 
-Whoever searches meanwhile asks the old one; whoever collects meanwhile writes to the old one, and
-the sessions it touched are read again before the swap. Killed anywhere, the old one is still there.
+Until the swap, searches read the old index and syncs write to it. Sessions that a sync changed
+meanwhile are read again in the transaction that swaps. A reindex that is killed leaves the old
+index in place.
 """
 
 import secrets
@@ -20,17 +21,21 @@ from session_memory.store.store import Store
 GATHERED = 8 * 1024 * 1024
 ATTEMPTS = 3
 
-Known = tuple[str, int]
-"""A session's uid and revision."""
+UidAndRevision = tuple[str, int]
+OnSession = Callable[[int, int], None]
+"""Is called after each session with the number of sessions done and of all sessions."""
 
 
-def nothing(done: int, whole: int) -> None:
-    """For whoever does not want to hear how far it is."""
+def no_progress(done: int, total: int) -> None:
+    """An ``on_session`` that does nothing."""
 
 
-def ensure_index(store: Store, on_session: Callable[[int, int], None] = nothing) -> bool:
-    """Build the index if it is not whole; whether it is. Another process may be building it, or
-    have the store alone, and who may only read asks the one there is."""
+def ensure_index(store: Store, on_session: OnSession = no_progress) -> bool:
+    """Build the index if it is incomplete. Returns whether it is complete now.
+
+    It stays incomplete when the store is read-only, when another process is building the index,
+    or when another process has locked the store.
+    """
     if store.index.is_complete:
         return True
     if store.db.is_read_only:
@@ -42,80 +47,86 @@ def ensure_index(store: Store, on_session: Callable[[int, int], None] = nothing)
     return True
 
 
-def reindex(store: Store, on_session: Callable[[int, int], None] = nothing) -> int:
-    """Read everything again; the number of sessions. ``on_session`` hears how far it is."""
+def reindex(store: Store, on_session: OnSession = no_progress) -> int:
+    """Build the index again from all sessions. Returns their number."""
     with store.db.operation_lock(shared=True):
         return _reindex(store, on_session)
 
 
-def _reindex(store: Store, on_session: Callable[[int, int], None]) -> int:
+def _reindex(store: Store, on_session: OnSession) -> int:
     for attempt in range(1, ATTEMPTS + 1):
-        # Whoever collects beside us can make the work be in vain, but not for ever.
+        # A sync at the same time may force us to start again. The last attempt locks it out.
         with store.transaction() if attempt == ATTEMPTS else nullcontext():
-            building = _Building(store)
+            building = _IndexBuilding(store)
             sessions = store.sessions.revisions()
-            for done, (session_id, known) in enumerate(sessions.items(), 1):
-                building.add(session_id, known)
+            for done, (session_id, version) in enumerate(sessions.items(), 1):
+                building.add(session_id, version)
                 on_session(done, len(sessions))
             if building.finish():
                 break
     return len(sessions)
 
 
-class _Building:
+class _IndexBuilding:
+    """One attempt to build the new index."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._name = secrets.token_hex(8)
-        self._seen: dict[int, tuple[Known, array[int]]] = {}
+        self._seen: dict[int, tuple[UidAndRevision, array[int]]] = {}
         self._waiting: list[tuple[int, str]] = []
         self._size = 0
         with store.transaction():
             store.index.begin_next(self._name)
 
-    def add(self, session_id: int, known: Known) -> None:
+    def add(self, session_id: int, version: UidAndRevision) -> None:
+        """Read a session into the new index."""
         with self._store.db.snapshot():
-            docs = list(docs_of(self._store, session_id, known[0]))
-        self._seen[session_id] = (known, array("q", (doc for doc, _ in docs)))
+            docs = list(docs_of(self._store, session_id, version[0]))
+        self._seen[session_id] = (version, array("q", (doc for doc, _ in docs)))
         self._waiting += docs
         self._size += sum(len(text) for _, text in docs)
         if self._size > GATHERED:
             with self._store.transaction():
-                self._give()
+                self._write_waiting()
 
-    def _give(self) -> None:
+    def _write_waiting(self) -> None:
         if not self._store.index.is_built_by(self._name):
             raise IndexTaken(self._store.db.name)
         docs, self._waiting, self._size = sorted(self._waiting), [], 0
         self._store.index.add_next(docs)
 
     def finish(self) -> bool:
-        """Sessions that changed since they were read, and the swap, in one transaction.
+        """Read changed sessions again and swap the indexes, in one transaction.
 
-        Not if what was read cannot be told apart any more: it has to be read again.
+        Returns False, and swaps nothing, when everything must be read again.
         """
         store = self._store
         with store.transaction():
-            self._give()
+            self._write_waiting()
             now = store.sessions.revisions()
-            gone = store.retention.evicted_sessions()
+            evicted = store.retention.evicted_sessions()
             changed = [
                 one
-                for one, (known, docs) in self._seen.items()
-                if now.get(one) != known or (docs and one in gone)
+                for one, (version, docs) in self._seen.items()
+                if now.get(one) != version or (docs and one in evicted)
             ]
-            if self._is_mixed_up(changed):
+            if self._has_reused_numbers(changed):
                 return False
             for session_id in changed:
                 store.index.drop_next(list(self._seen[session_id][1]))
-            for session_id, known in now.items():
+            for session_id, version in now.items():
                 if session_id not in self._seen or session_id in changed:
-                    store.index.add_next(list(docs_of(store, session_id, known[0])))
+                    store.index.add_next(list(docs_of(store, session_id, version[0])))
             store.index.swap(store.sessions.titles())
         return True
 
-    def _is_mixed_up(self, changed: list[int]) -> bool:
-        """SQLite hands numbers of events that are gone out again: the same one may have been read
-        for two sessions, of which the first was derived anew in between."""
+    def _has_reused_numbers(self, changed: list[int]) -> bool:
+        """Whether the same number was read for events of two sessions.
+
+        SQLite reuses the numbers of deleted events. So a session that was derived again meanwhile
+        may have left its numbers to another session.
+        """
         if not changed:
             return False
         every = [doc for _, docs in self._seen.values() for doc in docs]
@@ -123,7 +134,7 @@ class _Building:
 
 
 def docs_of(store: Store, session_id: int, uid: str) -> Iterator[tuple[int, str]]:
-    """The session's events as the index knows them, with their texts, streamed from the raw."""
+    """The numbers of a session's events in the index, each with its text from the raw."""
     waiting = store.events.docs_by_record(session_id)
     native = uid.partition(":")[2]
     for source in store.sources.read_by(session_id):

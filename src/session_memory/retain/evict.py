@@ -9,7 +9,8 @@ from hashlib import sha256
 import msgspec
 
 from session_memory.core.errors import ArchiveError
-from session_memory.derive.derivation import derive_closure, derive_stale
+from session_memory.derive.connected import connected_sessions
+from session_memory.derive.derivation import derive_stale
 from session_memory.derive.ingest import DomainOf
 from session_memory.retain.passes import DATA_LOSS, PlannedEviction
 from session_memory.retain.units import Unit, is_analyzed
@@ -74,7 +75,7 @@ def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEvi
     """
     groups: list[tuple[set[int], list[PlannedEviction]]] = []
     for step in steps:
-        near = {other for one in step.unit.sessions for other in derive_closure(store, one)}
+        near = {other for one in step.unit.sessions for other in connected_sessions(store, one)}
         same = [group for group in groups if not near.isdisjoint(group[0])]
         groups = [group for group in groups if group not in same]
         reach = near.union(*(group[0] for group in same))
@@ -157,7 +158,7 @@ def _drop(
     """Delete units from the store, inside a transaction. Changed units stay."""
     steps = [step for step in steps if _is_as_planned(store, step, safe, now)]
     sessions = {one for step in steps for one in step.unit.sessions}
-    others = {other for one in sessions for other in derive_closure(store, one)} - sessions
+    others = {other for one in sessions for other in connected_sessions(store, one)} - sessions
     gone = []
     for step in steps:
         sizes = {source: _size(store, source) for source in step.unit.sources}

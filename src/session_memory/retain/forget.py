@@ -12,13 +12,13 @@ import msgspec
 
 from session_memory.config import Config
 from session_memory.core.ids import make_uid, split_uid
-from session_memory.derive import inclusive
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.line_counts import LineCounts
+from session_memory.derive.live_sources import LIVE, refs_of
 from session_memory.derive.raw_source import stored_records
-from session_memory.derive.tables import LIVE, refs_of
+from session_memory.derive.turns_with_subagents import subtract_subagents
 from session_memory.retain import archive_edit, lake
 from session_memory.retain.archive_edit import Tainted
 from session_memory.retain.forget_plan import ForgetPlan, Selection, describe, select
@@ -143,7 +143,7 @@ def _delete_from_store(
     for other in keep:
         store.sessions.mark_stale(other)
     derive_stale(store, now, config.domain_of)
-    inclusive.balance(store, containing - set(selection.sessions))
+    subtract_subagents(store, containing - set(selection.sessions))
     _add_tombstones(store, selection, now)
 
 

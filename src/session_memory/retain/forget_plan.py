@@ -8,9 +8,9 @@ import msgspec
 from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
 from session_memory.core.ids import split_uid
-from session_memory.derive.derivation import derive_closure
+from session_memory.derive.connected import connected_sessions
 from session_memory.derive.evicted import archive_of, beside
-from session_memory.derive.tables import LIVE
+from session_memory.derive.live_sources import LIVE
 from session_memory.retain import archive_edit
 from session_memory.store.address import is_postgres
 from session_memory.store.retention_archive import Archive
@@ -89,7 +89,9 @@ def select(store: Store, uids: list[str]) -> Selection:
             live.append(native)
     _refuse_live_holders(store, live)
     whole, shared = split_sources(store, sessions)
-    related = {other for one in sessions for other in derive_closure(store, one)} - set(sessions)
+    related = {other for one in sessions for other in connected_sessions(store, one)} - set(
+        sessions
+    )
     return Selection(sessions, live, whole, shared, related)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.config import Config
 from session_memory.core.schema import Session
-from session_memory.derive.derivation import derive_closure
+from session_memory.derive.connected import connected_sessions
 from session_memory.derive.evicted import archive_of
 from session_memory.retain.lake_files import (
     FILE,
@@ -174,7 +174,7 @@ class _Export:
         """
         if not self._evicted:
             return set()
-        evicted = set(derive_closure(self._store, session_id)) & self._evicted
+        evicted = set(connected_sessions(self._store, session_id)) & self._evicted
         uids = {self._store.sessions.row_by_id(one).uid for one in evicted} & self._known.keys()
         owners = self._pa.array(sorted(uids), type=self._pa.string())
         events: set[str] = set()

@@ -11,7 +11,7 @@ import msgspec
 from session_memory.collect.native import dump_of
 from session_memory.core.errors import SessionEvicted, UnknownSession, UnsafePath
 from session_memory.derive.facts import base_of
-from session_memory.derive.tables import LIVE
+from session_memory.derive.live_sources import LIVE
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 

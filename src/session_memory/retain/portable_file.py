@@ -31,9 +31,9 @@ from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import Forgotten, mask_stored
 from session_memory.derive.ingest import Ingest
+from session_memory.derive.live_sources import is_table
 from session_memory.derive.readers import note_substitute, reader_of
-from session_memory.derive.rebuilding import reread
-from session_memory.derive.tables import is_table
+from session_memory.derive.rebuilding import read_again
 from session_memory.retain.native_files import sources_of
 from session_memory.store.raw import Raw
 from session_memory.store.sources import SourceRow, source_uid
@@ -199,7 +199,7 @@ def _derive(store: Store, row: SourceRow, now: int, config: Config) -> None:
     """Derive events from a new source. Without a working adapter it is kept as raw alone: version
     0 makes ``doctor`` ask for a rebuild once there is one."""
     try:
-        reread(store, Ingest(store, now, config.domain_of), row, now)
+        read_again(store, Ingest(store, now, config.domain_of), row, now)
     except (AdapterUnusable, AdapterFailed) as failure:
         note_substitute(store, row.flavor, str(failure))
         row.adapter_version = 0
@@ -231,7 +231,7 @@ def _import_more(
     # The sessions were derived from less raw, so they must be derived again.
     for session_id in store.sessions.of_source(known.id):
         store.sessions.mark_stale(session_id)
-    reread(store, Ingest(store, now, config.domain_of), known, now)
+    read_again(store, Ingest(store, now, config.domain_of), known, now)
     return known.kept - before
 
 

@@ -11,12 +11,12 @@ from session_memory.core.ids import split_uid
 from session_memory.core.index_words import words_in
 from session_memory.core.roles import TABLE
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import derive_closure
+from session_memory.derive.connected import connected_sessions
+from session_memory.derive.live_sources import is_reordered, is_table, opened_table
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.derive.rebuilding import rebuild
 from session_memory.derive.reindex import docs_of
-from session_memory.derive.tables import is_reordered, is_table, opened_table
 from session_memory.store.fingerprint import session_parts
 from session_memory.store.live_check import live_findings
 from session_memory.store.raw import PACK_BYTES, Pack, compressor, packed
@@ -118,7 +118,7 @@ def _check_sums(store: Store, report: VerifyReport) -> None:
 def _waits_for_adapter(store: Store, row: SessionRow, report: VerifyReport) -> bool:
     """Whether a session is stale because no adapter can read it."""
     try:
-        for session_id in derive_closure(store, row.id):
+        for session_id in connected_sessions(store, row.id):
             for source in store.sources.read_by(session_id):
                 for _ in stored_records(store, source):
                     pass
@@ -178,7 +178,7 @@ def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
     row = store.sessions.row(uid)
     if row is None:
         return []
-    cluster = derive_closure(store, row.id)
+    cluster = connected_sessions(store, row.id)
     if _is_partly_evicted(store, cluster):
         return []
     tables = [source for session in cluster for source in store.sources.read_by(session)]

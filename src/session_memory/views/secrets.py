@@ -18,9 +18,9 @@ from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text import one_line
 from session_memory.derive.bodies import Bodies
+from session_memory.derive.live_sources import is_table
 from session_memory.derive.raw_records import place_of
 from session_memory.derive.raw_source import RawSource
-from session_memory.derive.tables import is_table
 from session_memory.redact import Secret, mask, secrets
 from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows

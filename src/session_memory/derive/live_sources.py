@@ -1,7 +1,8 @@
-"""Our own live sessions as sources: their rows are their own raw and are never copied.
+"""Live sessions of this store as sources. Their rows are their raw and are never copied.
 
-A live session is two sources that no file stands for. One says what is known of the session, as it
-was when it was last looked at; the other counts how many of its rows were read, and in which order.
+A live session is two sources without a file. The first is a document with the facts about the
+session when it was last read. The second is a table: it holds how many rows were read, and a hash
+of their order.
 """
 
 import io
@@ -17,18 +18,19 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 LIVE = "live"
-# The rows are in the store, whichever machine looks at them.
+# The host of these sources: the rows are in the store, on whatever machine it is opened.
 NOWHERE = ""
 AT_ONCE = 500
 _ROWS = "rows"
 
 
 def is_table(row: SourceRow) -> bool:
+    """Whether a source is a live session of this store."""
     return row.flavor == LIVE and row.host == NOWHERE
 
 
 def refs_of(session_id: str) -> tuple[SourceRef, SourceRef]:
-    """What is known of a session first: it says whose subagent or fork it is."""
+    """The two sources of a session; the document first, because it names the parent session."""
     path = f"{LIVE}:{session_id}"
     return (
         SourceRef(Path(path), DOCUMENT, path, session_id),
@@ -37,29 +39,31 @@ def refs_of(session_id: str) -> tuple[SourceRef, SourceRef]:
 
 
 def opened_table(store: Store, row: SourceRow, offset: int) -> BinaryIO:
-    """The rows that were read so far as lines, from the ``offset``-th on."""
+    """The rows that were read so far, as lines, from number ``offset`` on."""
     if row.role == DOCUMENT:
         return io.BytesIO(row.cursor_state.encode())
     rows = LiveRows(store.db)
     items = rows.order(row.session)[offset : row.read_to]
-    return io.BufferedReader(_Lines(table_lines(rows, row.session, items)))
+    return io.BufferedReader(_LineStream(table_lines(rows, row.session, items)))
 
 
 def is_reordered(store: Store, row: SourceRow) -> bool:
-    """Whether a row that came since belongs among those that were read."""
+    """Whether a row was added that belongs before rows that were read."""
     if row.role != TABLE or not row.read_to:
         return False
     return digest_of(LiveRows(store.db).order(row.session)[: row.read_to]) != row.tail_hash
 
 
 def table_lines(rows: LiveRows, session_id: str, items: list[LiveItem]) -> Iterator[bytes]:
-    """Some at a time: a session may hold more than fits in memory."""
+    """Rows as lines, loaded in portions: a session may hold more than fits in memory."""
     for first in range(0, len(items), AT_ONCE):
         for _, line in rows.lines(session_id, items[first : first + AT_ONCE]):
             yield line
 
 
-class _Lines(io.RawIOBase):
+class _LineStream(io.RawIOBase):
+    """Lines as a stream of bytes."""
+
     def __init__(self, lines: Iterator[bytes]) -> None:
         self._lines = lines
         self._rest = memoryview(b"")

@@ -1,9 +1,9 @@
-"""Turns whose figures contain their subagents': each token counts for the session that used it.
+"""Turns that are logged including their subagents: each token counts for the session that used it.
 
-A parent's turn is logged with everything below it. Its own part is the rest after the logged
-turns of the subagents it contains, as far as their sessions are here; a subagent that was deleted
-before anybody collected it leaves the turn whole. What comes out depends on what is stored and
-never on the order in which it came.
+Some agents log for a turn what it and its subagents used together. The turn's own part is the
+logged figures minus those of its subagents, as far as their sessions are in the store. A subagent
+whose log was deleted before anybody collected it stays counted in the turn. The result depends on
+what is stored, and never on the order in which it came.
 """
 
 from collections.abc import Iterable
@@ -19,40 +19,41 @@ Figures = tuple[int, ...]
 OUTPUT = BUCKETS.index("output_tokens")
 
 
-def note(store: Store, row: SessionRow, used: Iterable[tuple[int, NativeUsage]]) -> bool:
-    """Keep what turns were logged with, for sessions whose agent counts subagents in.
+def store_turns(store: Store, row: SessionRow, used: Iterable[tuple[int, NativeUsage]]) -> bool:
+    """Keep the figures of turns as they were logged. ``used`` holds each usage with its key.
 
-    ``used`` is what was stored as usage just now, each with its key; says whether there is
-    anything to balance.
+    Returns whether there was such a turn, so that subagents have to be subtracted.
     """
-    noted = False
+    has_turns = False
     for key, usage in used:
         if usage.includes_subagents:
             figures = tuple(getattr(usage, name) for name in BUCKETS)
             children = [make_uid(row.flavor, child) for child in usage.subagents]
             store.turns.note(row.id, key, escaped(usage.usage_id), figures, children)
-            noted = True
-    return noted
+            has_turns = True
+    return has_turns
 
 
-def balance(store: Store, session_ids: Iterable[int]) -> set[int]:
-    """Work out the own part of every turn of these sessions and of those that contain them.
+def subtract_subagents(store: Store, session_ids: Iterable[int]) -> set[int]:
+    """Work out the own part of every turn of these sessions, and of turns that include them.
 
-    Gives back the sessions whose roll-ups changed; they are saved.
+    Returns the sessions whose sums changed; they are saved.
     """
     affected = set(session_ids)
     for session_id in sorted(affected):
         affected.update(store.turns.containing(session_id))
     changed: set[int] = set()
     for session_id in sorted(affected):
-        changed |= _balance_turns(store, session_id)
+        changed |= _subtract_in_session(store, session_id)
     for session_id in sorted(changed):
-        _sum_up(store, session_id)
+        row = store.sessions.row_by_id(session_id)
+        set_sums(store, row)
+        store.sessions.save(row)
     return changed
 
 
-def _balance_turns(store: Store, session_id: int) -> set[int]:
-    """Each turn of a session anew; the owners of those that came out differently."""
+def _subtract_in_session(store: Store, session_id: int) -> set[int]:
+    """Work out every turn of a session again; the owners of the turns that changed."""
     changed = set()
     width = len(BUCKETS)
     for usage_row, owner, model, seq, key, usage_id, *figures in store.turns.of(session_id):
@@ -69,10 +70,10 @@ def _balance_turns(store: Store, session_id: int) -> set[int]:
 
 
 def own_part(logged: Figures, spent: Iterable[Figures]) -> Figures:
-    """What is left of a turn without its subagents.
+    """The figures of a turn without those of its subagents.
 
-    One that used more than there is cannot be in it (its report got lost on the way, or came too
-    late): it is left out rather than taken from what the turn used itself.
+    A subagent that used more than is left cannot be included in the turn: its report was lost, or
+    came too late. It is not subtracted.
     """
     own = logged
     for figures in spent:
@@ -82,8 +83,7 @@ def own_part(logged: Figures, spent: Iterable[Figures]) -> Figures:
     return own
 
 
-def _sum_up(store: Store, session_id: int) -> None:
-    row = store.sessions.row_by_id(session_id)
-    for name, figure in zip(BUCKETS, store.usage.sums(session_id), strict=True):
+def set_sums(store: Store, row: SessionRow) -> None:
+    """Set the buckets of a session's row to the sums of its usage."""
+    for name, figure in zip(BUCKETS, store.usage.sums(row.id), strict=True):
         setattr(row, name, figure)
-    store.sessions.save(row)

@@ -1,0 +1,113 @@
+"""The records of some sessions that share history, read from the raw.
+
+A session may begin with another's history by reference: its log names the other session and an
+ordinal, and does not repeat the records. They are given here as if they stood in its own log.
+"""
+
+from collections.abc import Iterator
+from copy import copy
+
+from session_memory.adapters.base import Record
+from session_memory.core.roles import LOGS
+from session_memory.derive.facts import base_of
+from session_memory.derive.raw_source import stored_records
+from session_memory.store.sessions import SessionRow
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+HELD_IN_MEMORY = 16 * 1024 * 1024
+NEVER = 1 << 62
+
+PlacedRecord = tuple[SourceRow, Record]
+
+
+class ClusterRecords:
+    """Reads the sessions of ``rows``, by their position in it; small ones are read once."""
+
+    def __init__(self, store: Store, rows: list[SessionRow]) -> None:
+        self._store = store
+        self._rows = rows
+        self._sources = [
+            [source for source in store.sources.read_by(row.id) if source.role in LOGS]
+            for row in rows
+        ]
+        self._index = {row.uid: index for index, row in enumerate(rows)}
+        self._has_bases = any(base_of(row) is not None for row in rows)
+        self._in_memory: dict[int, list[PlacedRecord]] = {}
+
+    def load_small(self) -> None:
+        """Hold all records in memory when their logs are small enough together."""
+        size = sum(source.kept for sources in self._sources for source in sources)
+        for index in range(len(self._rows) if size <= HELD_IN_MEMORY else 0):
+            self._in_memory[index] = list(self._own(index))
+
+    def of(self, index: int) -> Iterator[PlacedRecord]:
+        """What the session begins with by reference, then its own records.
+
+        Settling changes records, so one that several sessions hold is given to each as a copy.
+        """
+        for origin, end in self._origins(index):
+            for source, record in self._not_taken_back(origin):
+                if record.ordinal is not None and record.ordinal < end and record.native_id:
+                    yield source, _copied(record)
+        if self._has_bases:
+            yield from ((source, _copied(record)) for source, record in self._own(index))
+        else:
+            yield from self._own(index)
+
+    def _origins(self, index: int) -> list[tuple[int, int]]:
+        """The sessions whose history it begins with, the farthest first, and up to where each."""
+        found: list[tuple[int, int]] = []
+        seen, row, end = {index}, self._rows[index], NEVER
+        while (base := base_of(row)) is not None:
+            origin = self._index.get(base[0])
+            if origin is None or origin in seen:
+                break
+            seen.add(origin)
+            end = min(end, base[1])
+            found.append((origin, end))
+            end = min((end, *(_taken_back_to(record) for _, record in self._reverts(origin))))
+            row = self._rows[origin]
+        return found[::-1]
+
+    def _own(self, index: int) -> Iterator[PlacedRecord]:
+        held = self._in_memory.get(index)
+        if held is not None:
+            return iter(held)
+        native = self._rows[index].native_id
+        return (
+            (source, record)
+            for source in self._sources[index]
+            for record in stored_records(self._store, source)
+            if record.session == native and record.problem is None
+        )
+
+    def _reverts(self, index: int) -> Iterator[PlacedRecord]:
+        """Records of a second file of the session that take back the end of the first file."""
+        if len(self._sources[index]) < 2:
+            return iter(())
+        return (held for held in self._own(index) if _taken_back_to(held[1]) != NEVER)
+
+    def _not_taken_back(self, index: int) -> Iterator[PlacedRecord]:
+        """A session's own records, without those that it took back."""
+        if len(self._sources[index]) < 2:
+            return self._own(index)
+        kept: list[PlacedRecord] = []
+        for source, record in self._own(index):
+            end = _taken_back_to(record)
+            if end != NEVER:
+                kept = [held for held in kept if (held[1].ordinal or 0) < end]
+            kept.append((source, record))
+        return iter(kept)
+
+
+def _taken_back_to(record: Record) -> int:
+    """The ordinal from which on a record takes back earlier records of its own session."""
+    base = record.base
+    return base.ordinal if base is not None and base.session == record.session else NEVER
+
+
+def _copied(record: Record) -> Record:
+    twin = copy(record)
+    twin.events = [copy(event) for event in record.events]
+    return twin
