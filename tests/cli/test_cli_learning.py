@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from session_memory.cli.lines.analysis import AnalysisFollower
-from session_memory.collect.watch_events import Idle, Stopped, Synced, Trouble
+from session_memory.collect.watch_events import Idle, Stopped, Synced, WatchError
 from session_memory.core.errors import StoreError
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.planted import plant
@@ -185,7 +185,7 @@ def test_a_watch_that_cannot_analyze_says_so_and_tries_again() -> None:
     assert follower.hears(Idle(at=1)) is None
     assert follower.hears(synced) is None
     trouble = follower.hears(Idle(at=2))
-    assert isinstance(trouble, Trouble)
+    assert isinstance(trouble, WatchError)
     assert (trouble.message, trouble.hint) == ("the disk is gone", "Put it back.")
     assert follower.hears(Idle(at=3)) is None  # Not again at once,
-    assert isinstance(follower.hears(Stopped(at=4)), Trouble)  # but before the end.
+    assert isinstance(follower.hears(Stopped(at=4)), WatchError)  # but before the end.

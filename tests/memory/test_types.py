@@ -27,7 +27,7 @@ reveal_type(memory.fix("error"))  # Remedies
 reveal_type(memory.cost(by="month"))  # CostReport
 reveal_type(memory.verify().findings)  # tuple[str, ...]
 reveal_type(memory.live)  # SessionStore
-reveal_type(next(memory.follow()))  # Happening
+reveal_type(next(memory.follow()))  # WatchEvent
 
 
 async def ask() -> None:
@@ -37,7 +37,7 @@ async def ask() -> None:
         reveal_type(await aio.run(lambda m: m.sessions().count()))  # int
         reveal_type(aio.live)  # AsyncSessionStore
         async for event in aio.follow(poll=True):
-            reveal_type(event)  # Happening
+            reveal_type(event)  # WatchEvent
         await aio.search(words="x")  # error: Unexpected keyword argument "words"
 
 

@@ -321,7 +321,7 @@ def test_an_index_has_nothing_of_what_was_evicted_while_it_was_built(
     talk(keeper.claude.session("beta"), "two")
     keeper.collect()
     analyzed(keeper.store)
-    building = indexing._Building(keeper.store)
+    building = indexing._IndexBuilding(keeper.store)
     for session_id, known in keeper.store.sessions.revisions().items():
         building.add(session_id, known)
     assert evicted_by(keeper, other) == 2

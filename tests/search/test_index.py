@@ -107,10 +107,10 @@ def test_what_changes_while_an_index_is_built_is_in_it(
     root = tmp_path / "logs"
     path = log(root, S, rounds(S, 3))
     log(root, T, rounds(T, 3))
-    really = reindexing._Building.add
+    really = reindexing._IndexBuilding.add
     changed = []
 
-    def add(self: reindexing._Building, *arguments: object) -> None:
+    def add(self: reindexing._IndexBuilding, *arguments: object) -> None:
         really(self, *arguments)  # type: ignore[arg-type]
         if not changed:
             changed.append(1)
@@ -119,7 +119,7 @@ def test_what_changes_while_an_index_is_built_is_in_it(
             log(root, late, rounds(late, 1))
             collect(store, root)
 
-    monkeypatch.setattr(reindexing._Building, "add", add)
+    monkeypatch.setattr(reindexing._IndexBuilding, "add", add)
     with collected(root) as store:
         reindex(store)
         assert changed
@@ -133,10 +133,10 @@ def test_numbers_that_were_handed_out_again_meanwhile_do_no_harm(
     """The newest session is read, then derived anew, so that the next one gets its numbers."""
     root = tmp_path / "logs"
     log(root, S, rounds(S, 3))
-    really = reindexing._Building.add
+    really = reindexing._IndexBuilding.add
     built = []
 
-    def add(self: reindexing._Building, session_id: int, known: tuple[str, int]) -> None:
+    def add(self: reindexing._IndexBuilding, session_id: int, known: tuple[str, int]) -> None:
         really(self, session_id, known)
         if len(built) == 0:
             built.append(1)
@@ -150,7 +150,7 @@ def test_numbers_that_were_handed_out_again_meanwhile_do_no_harm(
                 if other != session_id:
                     really(self, other, told)
 
-    monkeypatch.setattr(reindexing._Building, "add", add)
+    monkeypatch.setattr(reindexing._IndexBuilding, "add", add)
     with collected(root) as store:
         reindex(store)
         check_index(store)
@@ -158,7 +158,7 @@ def test_numbers_that_were_handed_out_again_meanwhile_do_no_harm(
 
 def test_whoever_began_later_builds_the_index(demo: Store) -> None:
     expected = docs(demo)
-    first = reindexing._Building(demo)
+    first = reindexing._IndexBuilding(demo)
     sessions = demo.sessions.revisions()
     for session_id, known in sessions.items():
         first.add(session_id, known)

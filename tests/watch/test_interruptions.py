@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hostile.logs import append, corpus, fork, log, put, rounds, subagent, user, uuid
 
-from session_memory.collect.changes import Changes
+from session_memory.collect.directory_changes import DirectoryChanges
 from session_memory.collect.discover import roots
-from session_memory.collect.stop import Stop
+from session_memory.collect.stop_flag import StopFlag
 from session_memory.collect.watch import Watch as Following
-from session_memory.collect.watch_events import Happening, Started, Synced, Trouble
+from session_memory.collect.watch_events import Started, Synced, WatchError, WatchEvent
 from session_memory.config import Config
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
@@ -166,7 +166,7 @@ class InProcess:
     """A watch in this process, turn by turn, whose store can be taken away."""
 
     def __init__(self, memory: Memory) -> None:
-        self.stop = Stop()
+        self.stop = StopFlag()
         self.opened: list[Store] = []
         self.fails_with: StoreError | None = None
         where = roots(Config(), (memory.root,))
@@ -179,7 +179,7 @@ class InProcess:
         self.opened.append(open_store(place))
         return self.opened[-1]
 
-    def until(self, kind: type[Happening]) -> Happening:
+    def until(self, kind: type[WatchEvent]) -> WatchEvent:
         """Idle moments are told as well, so the time we wait has an end."""
         latest = time.monotonic() + LONGEST_S
         for one in self._happenings:
@@ -211,8 +211,8 @@ def test_a_store_that_is_lost_is_opened_again_and_nothing_is_missed(
     in_process.opened[-1].close()
     in_process.fails_with = StoreError("the server is down", "Start it.")
     append(path, [user(S, 4)])
-    first, second = in_process.until(Trouble), in_process.until(Trouble)
-    assert isinstance(first, Trouble) and isinstance(second, Trouble)
+    first, second = in_process.until(WatchError), in_process.until(WatchError)
+    assert isinstance(first, WatchError) and isinstance(second, WatchError)
     assert (first.retry_in, second.retry_in) == (1.0, 2.0)
     assert (second.kind, second.message, second.hint) == (
         "store_error",
@@ -253,7 +253,7 @@ def test_a_store_that_cannot_be_used_at_all_ends_it(memory: Memory, in_process: 
     in_process.fails_with = NewerSchema(memory.place, found=99, known=1)
     with pytest.raises(NewerSchema):
         for _ in range(3):
-            in_process.until(Trouble)
+            in_process.until(WatchError)
 
 
 @pytest.mark.only("sqlite")
@@ -279,8 +279,8 @@ def test_without_events_it_looks_again_and_again_and_says_why(
     path = log(memory.root, S, rounds(S, 1))
     monkeypatch.setattr("watchfiles.watch", no_more)
     in_process = InProcess(memory)
-    told = in_process.until(Trouble)
-    assert isinstance(told, Trouble)
+    told = in_process.until(WatchError)
+    assert isinstance(told, WatchError)
     assert (told.kind, told.retry_in) == ("no_events", None)
     assert "sysctl" in (told.hint or "")
     in_process.until(Synced)
@@ -295,10 +295,10 @@ def test_when_too_many_events_come_at_once_everything_is_in_doubt(tmp_path: Path
     def flood(*arguments: object, **more: object) -> Iterator[set[tuple[int, str]]]:
         yield {(1, f"{tmp_path}/{number}") for number in range(5000)}
 
-    stop = Stop()
-    with Changes([tmp_path], stop, watching=flood) as changes:
+    stop = StopFlag()
+    with DirectoryChanges([tmp_path], stop, watching=flood) as changes:
         assert changes.wait().unsure
-    with Changes([tmp_path], stop, watching=flood) as changes:
+    with DirectoryChanges([tmp_path], stop, watching=flood) as changes:
         changes._follow_what_is_there()
         assert len(changes.wait().paths) == 5000
     stop.close()

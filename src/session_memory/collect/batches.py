@@ -1,4 +1,4 @@
-"""What was read and waits to be written, and how much of it is written together."""
+"""Batches: what was read and waits to be written, and how much is written together."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -7,26 +7,32 @@ from types import TracebackType
 import msgspec
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.collect.interrupts import undisturbed
+from session_memory.collect.interrupts import interrupt_delayed
 from session_memory.collect.native import Stat
 from session_memory.derive.forgotten import Mask
 from session_memory.store.raw import Packed
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
-# Small enough that a live writer beside us never waits long for the lock.
+# Small enough that a live session never waits long for the database.
 BATCH_RECORDS = 1000
 BATCH_BYTES = 1024 * 1024
-# Each of many logs that grew by a line costs a dozen statements, which on a server take their time.
+# A log that grew by one line takes a dozen statements, which are slow on a server.
 BATCH_CHUNKS = 50
-# An empty store has nobody to stall: large transactions write every page once.
+# Nobody else uses an empty store, so transactions may be large: they write every page once.
 FIRST_LOAD_BYTES = 8 * 1024 * 1024
 FIRST_LOAD_RECORDS = 10_000
 FIRST_LOAD_TRANSACTION = 64 * 1024 * 1024
 
 
 class ReadTask(msgspec.Struct):
-    """One source with something to read; ``is_evicted``: evicted, and what is new of it waits."""
+    """A source with something to read.
+
+    - ``counted``: it counts in the report; companions of a source do not
+    - ``replaces``: the row of the generation before, when the file was rewritten
+    - ``left_out``: the configuration excludes its repository
+    - ``is_evicted``: its old part is evicted, so the new part waits as raw
+    """
 
     flavor: str
     ref: SourceRef
@@ -40,7 +46,10 @@ class ReadTask(msgspec.Struct):
 
 
 class Chunk(msgspec.Struct):
-    """A stretch of a source, translated and compressed, ready to be written."""
+    """A part of a source, translated and compressed, ready to be written.
+
+    ``start`` is the offset of the packs, ``kept`` the offset up to which the source is stored.
+    """
 
     task: ReadTask
     start: int
@@ -54,7 +63,7 @@ class Chunk(msgspec.Struct):
 
 
 class Batches:
-    """Gathers chunks and writes them together, often enough and not too often."""
+    """Collects chunks and writes them in batches. A first load writes many in one transaction."""
 
     def __init__(
         self, write: Callable[[list[Chunk]], None], first_load: bool, store: Store
@@ -90,7 +99,7 @@ class Batches:
         self._chunks, self._records, self._bytes = [], 0, 0
 
     def _flush_into_long_transaction(self) -> None:
-        with undisturbed():
+        with interrupt_delayed():
             if self._open is None:
                 self._open = self._store.transaction()
                 self._open.__enter__()
@@ -120,7 +129,7 @@ class Batches:
                 self._flush()
                 self._commit()
             elif kind is KeyboardInterrupt and not self._is_writing:
-                # Whoever stops a first load keeps what was written of it.
+                # A first load that the user stops keeps what was written.
                 self._commit()
         except BaseException as late:
             kind, error, trace = type(late), late, late.__traceback__

@@ -1,4 +1,4 @@
-"""Ctrl-C in its place: what is being written is finished first, and then stays."""
+"""Delaying Ctrl-C until a write is finished."""
 
 import signal
 import threading
@@ -8,11 +8,11 @@ from types import FrameType
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Hold a keyboard interrupt back until the end of this, and raise it then.
+def interrupt_delayed() -> Iterator[None]:
+    """Delay a keyboard interrupt until the end of the block, and raise it then.
 
-    For moments only. Where somebody handles the signal already, or elsewhere than in the main
-    thread, there is nothing to hold back.
+    The block should be short. Nothing is delayed outside the main thread, or when the program has
+    a handler of its own for the signal.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

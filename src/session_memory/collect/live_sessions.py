@@ -1,7 +1,7 @@
-"""Bringing live sessions up to date: what was appended since the last look, and nothing else.
+"""Collecting live sessions: only the rows that were added since the last sync are read.
 
-Rows are only ever added. Where one turns out to belong among those that were read (two writers, a
-clock that was set back), the session is derived anew from all of its rows.
+Rows are never changed or deleted. Sometimes a new row belongs before rows that were read: with two
+writers, or after a clock was set back. Then the session is derived again from all its rows.
 """
 
 import io
@@ -22,17 +22,17 @@ from session_memory.store.live_rows import LiveHead, LiveRows
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
-# A parent that has let its subagent go is still who started it.
+# These fields keep their values when a subagent is detached: its parent still started it.
 _ORIGIN = ("parent_session_id", "spawn_tool_call_id", "spawn_depth")
 
 
 def has_news(store: Store) -> bool:
-    """Whether any live session was written to since it was last collected."""
+    """Whether a live session was written to since the last sync."""
     return bool(LiveSync(store, 0, lambda repo, cwd: None).changed())
 
 
 class LiveSync:
-    """One look at all live sessions of a store."""
+    """Collects all live sessions of a store. ``touched``: as in `SyncOutcome`."""
 
     def __init__(self, store: Store, now: int, domain_of: DomainOf) -> None:
         self._store = store
@@ -43,7 +43,7 @@ class LiveSync:
         self.discovered = self.ingested = self.bytes = 0
 
     def changed(self) -> list[LiveHead]:
-        """The sessions that were written to since they were last collected."""
+        """The sessions that were written to since the last sync."""
         heads = self._rows.heads()
         self.discovered = len(heads)
         if not heads:
@@ -52,10 +52,11 @@ class LiveSync:
         return [head for head in heads if not _is_current(head, known)]
 
     def read(self, heads: list[LiveHead]) -> None:
+        """Read the new rows of some sessions and store them."""
         known = self._store.sources.known(NOWHERE) if heads else {}
         for head in heads:
             about, rows = refs_of(head.session_id)
-            self._read_about(self._row(about, known), head)
+            self._read_document(self._row(about, known), head)
             self._read_rows(self._row(rows, known), head)
             self.ingested += 1
 
@@ -72,17 +73,18 @@ class LiveSync:
             discovered_at=self._now,
         )
 
-    def _read_about(self, row: SourceRow, head: LiveHead) -> None:
-        told = self._rows.about(head.session_id)
-        if told is None:
+    def _read_document(self, row: SourceRow, head: LiveHead) -> None:
+        """Store the facts about a session. They are kept as the cursor of their source."""
+        facts = self._rows.about(head.session_id)
+        if facts is None:
             return
         before = msgspec.json.decode(row.cursor_state) if row.cursor_state else {}
-        if before.get("parent_session_id") and not told["parent_session_id"]:
-            told |= {name: before[name] for name in _ORIGIN}
-        row.cursor_state = msgspec.json.encode(told, order="sorted").decode()
+        if before.get("parent_session_id") and not facts["parent_session_id"]:
+            facts |= {name: before[name] for name in _ORIGIN}
+        row.cursor_state = msgspec.json.encode(facts, order="sorted").decode()
         body = row.cursor_state.encode()
         with self._store.transaction():
-            if not self._is_claimed(row):
+            if not self._was_read_elsewhere(row):
                 self._write(row, head, self._translated(row, [body], Cursor())[0])
 
     def _read_rows(self, row: SourceRow, head: LiveHead) -> None:
@@ -91,7 +93,7 @@ class LiveSync:
         if is_grown:
             self._append(row, head, order)
         else:
-            self._begin_anew(row, head, order)
+            self._read_all_again(row, head, order)
 
     def _append(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
         cursor = Cursor(row.read_to, row.cursor_state)
@@ -100,7 +102,7 @@ class LiveSync:
             lines = list(table_lines(self._rows, head.session_id, items))
             records, cursor = self._translated(row, lines, cursor)
             with self._store.transaction():
-                if self._is_claimed(row):
+                if self._was_read_elsewhere(row):
                     return
                 row.read_to, row.cursor_state = cursor.offset, cursor.state
                 row.tail_hash = digest_of(order[: row.read_to])
@@ -111,10 +113,10 @@ class LiveSync:
             with self._store.transaction():
                 self._write(row, head, [])
 
-    def _begin_anew(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
-        """The rows are in another order than they were read in: all of it from the beginning."""
+    def _read_all_again(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
+        """Read all rows from the beginning: a new one belongs before rows that were read."""
         with self._store.transaction():
-            if self._is_claimed(row):
+            if self._was_read_elsewhere(row):
                 return
             lines = list(table_lines(self._rows, head.session_id, order))
             records, cursor = self._translated(row, lines, Cursor())
@@ -128,18 +130,18 @@ class LiveSync:
     def _translated(
         self, row: SourceRow, lines: list[bytes], cursor: Cursor
     ) -> tuple[list[Record], Cursor]:
-        read = list(agent(LIVE).read(_Given(row, lines), cursor))
+        read = list(agent(LIVE).read(_LinesSource(row, lines), cursor))
         return [record for _, record in read], read[-1][0] if read else cursor
 
-    def _is_claimed(self, row: SourceRow) -> bool:
-        """Whether another sync is ahead of us."""
+    def _was_read_elsewhere(self, row: SourceRow) -> bool:
+        """Whether another sync has read the source since it was looked at."""
         sources = self._store.sources
         if not row.id:
             return sources.exists(row.host, row.path, 0)
         return row.role != DOCUMENT and sources.was_read_by_others(row)
 
     def _write(self, row: SourceRow, head: LiveHead | None, records: list[Record]) -> None:
-        """Inside a transaction: the records, and how far they reach."""
+        """Store records and the cursor, inside a transaction. ``head``: all rows were read."""
         if row.starts_at is None and row.role != DOCUMENT:
             row.starts_at = next((r.ts for r in records if r.ts is not None), None)
         row.lines = 0 if row.role == DOCUMENT else row.lines
@@ -159,14 +161,14 @@ class LiveSync:
             self.touched.setdefault(uid, count)
 
     def _inherit(self, row: SourceRow) -> None:
-        """A fork holds what it shares from its first moment, before anything of its own."""
+        """Mark a new fork as stale, so that it gets what it inherits before its first own row."""
         session = self._store.sessions.row(make_uid(LIVE, row.session))
         if session is not None and base_of(session) is not None and not session.has_shared:
             self._store.sessions.mark_stale(session.id)
 
 
-class _Given:
-    """Lines at hand, as an adapter reads them."""
+class _LinesSource:
+    """Lines in memory, as an adapter reads them."""
 
     def __init__(self, row: SourceRow, lines: list[bytes]) -> None:
         about, rows = refs_of(row.session)

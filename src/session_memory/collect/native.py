@@ -1,4 +1,4 @@
-"""A native file: what changed since it was last read, and its bytes in bounded pieces."""
+"""Native files: how one changed since it was read, and its bytes in pieces of bounded size."""
 
 import io
 import os
@@ -25,9 +25,9 @@ SEGMENT = 4 * 1024 * 1024
 TAIL = 4096
 MANY_LINES = 4000
 WINDOW = 64 * 1024
-# A line this long is not parsed as a whole; jsonl.MAX_LINE is the same figure.
+# A line this long is not parsed. jsonl.MAX_LINE must be the same.
 LONGEST_LINE = 64 * 1024 * 1024
-# A log compresses five to thirty fold; what claims a thousand is no log.
+# A log compresses by a factor of five to thirty. A larger factor than this is an attack.
 MOST_RATIO = 1000
 TRIES = 10
 UNPACKING: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 25}
@@ -35,7 +35,7 @@ MOST_UNPACKED = 8 * 1024**3
 
 
 class Stat(msgspec.Struct, frozen=True):
-    """A file's size, times and inode: equal ones mean that nothing was written."""
+    """A file's size, times and inode. When all are equal, nothing was written."""
 
     size: int
     mtime_ns: int
@@ -44,7 +44,7 @@ class Stat(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, status: os.stat_result) -> "Stat":
-        # Some file systems number files, and date them, beyond what a database can hold.
+        # Some file systems have inodes and times that are too large for a database.
         values = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         return cls(*(value if abs(value) < 1 << 63 else value % (1 << 63) for value in values))
 
@@ -58,7 +58,10 @@ class Stat(msgspec.Struct, frozen=True):
 
 
 class FilePiece(msgspec.Struct):
-    """Bytes of a file from ``offset`` on; ``whole`` of them end at a line's end."""
+    """Bytes of a file from ``offset`` on. The first ``whole`` of them are whole lines.
+
+    ``giant`` is the length of a line that is too long to hold, in the piece with its end.
+    """
 
     offset: int
     data: bytes
@@ -91,8 +94,10 @@ class FileSource:
 
 
 class GiantLine:
-    """Stands for a line too long to hold: its length is all an adapter needs, and the file,
-    asked a second time, might answer otherwise."""
+    """A line that is too long to hold, filled with zeros: an adapter needs only its length.
+
+    It is not read again from the file, which may have changed meanwhile.
+    """
 
     def __init__(self, ref: SourceRef, length: int) -> None:
         self.ref = ref
@@ -117,7 +122,7 @@ class _Filler(io.RawIOBase):
 
 
 def opened(path: Path) -> BinaryIO:
-    """A regular file, open for reading. A pipe in its place would make us wait for ever."""
+    """Open a regular file for reading. Anything else is refused: a pipe would block for ever."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not modes.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -127,7 +132,7 @@ def opened(path: Path) -> BinaryIO:
 
 @contextmanager
 def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    """The file itself, or what a compressed one holds: on disk, without a name, and bounded."""
+    """The file itself; of a compressed file, its content in a temporary file of bounded size."""
     if path.suffix != ".zst":
         yield file
         return
@@ -147,12 +152,12 @@ def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
 
 
 def dump_of(flavor: str) -> Dump | None:
-    """How a flavor's databases become lines; none where its sources are files of lines."""
+    """The function that turns a flavor's databases into lines; None when its sources are files."""
     return agent_or_substitute(flavor).dump
 
 
 def database_stat(path: Path) -> Stat:
-    """A database and what was written to it and is not in its own file yet."""
+    """The stat of a database together with its write-ahead log."""
     stat = Stat.of(path.stat())
     try:
         log = Stat.of(Path(f"{path}-wal").stat())
@@ -168,7 +173,7 @@ def database_stat(path: Path) -> Stat:
 
 @contextmanager
 def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
-    """The rows of a database as lines, on disk, without a name."""
+    """The rows of a database as lines, in a temporary file."""
     with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
         copy = copied_database(ref.place, Path(directory))
         with tempfile.TemporaryFile() as plain:
@@ -180,10 +185,10 @@ def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
 
 
 def copied_database(path: Path, directory: Path) -> Path:
-    """A copy to read from: the agent's own is neither locked nor written to.
+    """Copy a database, so that the agent's own is neither locked nor written to.
 
-    While its file stays as it is, whatever is appended to its log meanwhile does no harm: a copy
-    that ends in the middle of a transaction is read up to the one before.
+    The copy is good when the file did not change meanwhile. What is appended to the write-ahead
+    log does no harm: a transaction that is cut off in the copy is ignored.
     """
     copy = directory / "copy.db"
     for _ in range(TRIES):
@@ -206,10 +211,10 @@ def _log_head(path: Path) -> bytes:
 
 
 def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
-    """The file from ``offset`` to ``size``, cut at line ends; the last may end in a torn line.
+    """The file from ``offset`` to ``size``, cut at line ends; the last line may be torn.
 
-    A line too long to hold comes in pieces without a whole line; the piece with its end says how
-    long it was (``giant``).
+    A line that is too long to hold comes in pieces without a whole line. The piece with its end
+    has its length (``giant``).
     """
     file.seek(offset)
     rest = b""
@@ -221,7 +226,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
         data = rest + data
         whole = data.rfind(b"\n") + 1
         if whole and offset > begun:
-            # The end of a giant line: everything before its newline is part of it.
+            # This is the end of a giant line, up to its newline.
             end = data.find(b"\n") + 1
             yield FilePiece(offset, data[:end], end, giant=offset + end - begun)
             offset += end
@@ -230,7 +235,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
                 continue
             data, whole, rest = rest, rest.rfind(b"\n") + 1, b""
         if whole:
-            # One copy of the lines, not two: a single one may be most of what we can hold.
+            # Memory must hold the lines once, not twice: they may be very long.
             data, rest = data[:whole], data[whole:]
             yield from _of_few_lines(offset, data)
             offset += whole
@@ -247,7 +252,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
 
 
 def _of_few_lines(offset: int, data: bytes) -> Iterator[FilePiece]:
-    """Whole lines; tiny ones in more pieces, for every record of a piece is held at once."""
+    """Whole lines, in several pieces when they are many: memory holds all records of a piece."""
     if data.count(b"\n") <= MANY_LINES:
         yield FilePiece(offset, data, len(data))
         return
@@ -269,20 +274,21 @@ def bytes_between(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, b
 
 
 def tail_hash(data: bytes) -> str:
+    """The hash of the last bytes, by which a grown file is recognized."""
     return sha256(data[-TAIL:]).hexdigest()[:32]
 
 
 class AsKept(Protocol):
-    """The first bytes of a file, as they are kept where secrets are masked, with their places."""
+    """The first bytes of a file, masked as they are stored, in pieces with their offsets."""
 
     def __call__(self, row: SourceRow, file: BinaryIO) -> Iterator[tuple[int, bytes]]: ...
 
 
 def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat, as_kept: AsKept) -> str:
-    """``same``, ``grown`` or ``rewritten``. Bytes are compared as far as the signs are in doubt.
+    """Whether a file is the ``same``, has ``grown``, or was ``rewritten``.
 
-    A file that grew in place is checked at the place we left off; one that kept its size, shrank
-    or was replaced by another is compared in full.
+    Of a file that grew in place only the last bytes that were kept are compared. A file of the
+    same size, or with another inode, is compared in full.
     """
     if stat.size < row.kept:
         return "rewritten"
@@ -295,7 +301,7 @@ def change_of(store: Store, row: SourceRow, file: BinaryIO, stat: Stat, as_kept:
 
 
 def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) -> bool:
-    """Whether a file begins with what was kept of it, but for what was forgotten since."""
+    """Whether a file begins with what was kept of it, apart from forgotten records."""
     masks, place = store.retention.masks(row.id), 0
     evicted = store.retention.evicted_source(row.id)
     if evicted is not None:
@@ -318,7 +324,7 @@ def _begins_with(store: Store, row: SourceRow, file: BinaryIO, as_kept: AsKept) 
 def _begins_with_both(
     store: Store, row: SourceRow, placed: Iterator[tuple[int, bytes]], archived: str
 ) -> bool:
-    """What is away, known by its hash, and then what came since and waits for it."""
+    """Compare the evicted part by its hash, and the part that came later with the raw."""
     masks, first = store.retention.masks(row.id), store.retention.evicted_up_to(row.id, row.kept)
     away, here = sha256(), sha256()
     for start, data in placed:

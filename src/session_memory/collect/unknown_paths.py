@@ -1,57 +1,61 @@
-"""Paths that changed and that no source is known for.
+"""Changed paths that belong to no known source.
 
-It takes a look at a whole root to tell what one is. An agent's directory is full of files that
-are no sources and change all the time, so a path that led to nothing is left alone twice as long
-as before; never for ever, for a log may be empty at first.
+Only a look at the whole root can tell whether such a path is a new source. An agent's directory
+is full of files that are no sources and change all the time. So a path that turned out to be none
+is ignored for a while, twice as long each time. It is never ignored for ever: a new log may be
+empty at first.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.25, 600.0
-# Files may have been put into a new directory before anybody watched it.
+# A new directory is looked at a second time after so many seconds: files may have been put into it
+# before it was watched.
 AGAIN_S = 1.0
-MOST_KNOWN = 10_000
+MOST_REMEMBERED = 10_000
 
 
-class Strangers:
+class UnknownPaths:
+    """Decides when to look at unknown paths. Times are seconds of a monotonic clock."""
+
     def __init__(self) -> None:
         self._due: dict[Path, float] = {}
-        self._waits: dict[Path, tuple[float, float]] = {}
+        self._ignored: dict[Path, tuple[float, float]] = {}
         self._rest_until = 0.0
 
-    def met(self, paths: Iterable[Path], now: float) -> None:
-        """These have changed; each is due as soon as it is not left alone any more."""
+    def add(self, paths: Iterable[Path], now: float) -> None:
+        """Note paths that changed. Each is due at once, or when it is no longer ignored."""
         for path in paths:
-            _, until = self._waits.get(path, (0.0, 0.0))
+            _, until = self._ignored.get(path, (0.0, 0.0))
             self._due.setdefault(path, max(now, until))
 
-    def ready(self, now: float) -> list[Path]:
-        """What to look at now; nothing while we rest from the last look."""
+    def due(self, now: float) -> list[Path]:
+        """The paths to look at now; none during the rest after the last look."""
         if now < self._rest_until:
             return []
         return [path for path, due in self._due.items() if due <= now]
 
-    def looked(self, paths: Iterable[Path], *, found: bool, now: float, rest: float) -> None:
-        """A look at these has led to something, or to nothing."""
+    def looked_at(self, paths: Iterable[Path], *, found: bool, now: float, rest: float) -> None:
+        """Note that a look at these paths ``found`` a source, or none. ``rest`` follows it."""
         self._rest_until = now + rest
         for path in paths:
             self._due.pop(path, None)
-            is_first = path not in self._waits
+            is_first = path not in self._ignored
             if found:
-                self._waits.pop(path, None)
+                self._ignored.pop(path, None)
             else:
-                self._leave_alone(path, now)
+                self._ignore(path, now)
             if is_first and path.is_dir():
                 self._due[path] = now + AGAIN_S
 
-    def _leave_alone(self, path: Path, now: float) -> None:
-        before, _ = self._waits.pop(path, (0.0, 0.0))
+    def _ignore(self, path: Path, now: float) -> None:
+        before, _ = self._ignored.pop(path, (0.0, 0.0))
         wait = min(max(before * 2, FIRST_WAIT_S), LONGEST_WAIT_S)
-        self._waits[path] = (wait, now + wait)
-        if len(self._waits) > MOST_KNOWN:
-            del self._waits[next(iter(self._waits))]
+        self._ignored[path] = (wait, now + wait)
+        if len(self._ignored) > MOST_REMEMBERED:
+            del self._ignored[next(iter(self._ignored))]
 
-    def all_seen(self) -> None:
-        """Everything was looked at, these among the rest."""
+    def clear(self) -> None:
+        """Everything was looked at, so no path is due."""
         self._due.clear()

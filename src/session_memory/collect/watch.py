@@ -1,8 +1,8 @@
 """Watch: follow every source, and keep the store up to date while the agents write.
 
-Events of the file system only say where to look; what is new is found as `sync` finds it, by
-cursor and by stat. Nothing is remembered here that another writer could make wrong, so a sync or
-a second watch may run beside this one, and one that was killed has missed nothing.
+Events of the file system only say where to look. What is new is found as `sync` finds it: by
+cursor, size and times. The watch keeps no state that another writer could invalidate. So a sync or
+a second watch may run at the same time, and a watch that was killed has missed nothing.
 """
 
 import errno
@@ -13,22 +13,22 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.collect.changes import POLL_S, Changes, identity
+from session_memory.collect.directory_changes import POLL_S, DirectoryChanges, identity
 from session_memory.collect.discover import Root
 from session_memory.collect.live_sessions import has_news
-from session_memory.collect.stop import Stop
+from session_memory.collect.stop_flag import StopFlag
 from session_memory.collect.sync import sync, sync_paths
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
-from session_memory.collect.unknown_paths import Strangers
+from session_memory.collect.unknown_paths import UnknownPaths
 from session_memory.collect.watch_events import (
-    Happening,
     Idle,
-    ProblemNoted,
+    ProblemFound,
     SessionChanged,
     Started,
     Stopped,
     Synced,
-    Trouble,
+    WatchError,
+    WatchEvent,
 )
 from session_memory.config import Config, this_host
 from session_memory.core.errors import (
@@ -44,22 +44,22 @@ from session_memory.store.filesystems import filesystem_of
 from session_memory.store.store import Store
 
 WHOLE_LOOK_S = 600.0
-# How often live sessions are asked for what is new.
+# How often live sessions are looked at.
 LIVE_S = 0.5
-# Of a batch that touched more sessions than anybody reads about, so many are told.
-MOST_TOLD = 500
+# A batch reports at most so many changed sessions.
+SESSIONS_REPORTED = 500
 FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 60.0
-# A look at everything is followed by a rest of so many times as long.
-REST_POLLING, REST_STRANGERS = 10, 3
+# After a look, the watch rests so many times as long as the look took.
+REST_POLLING, REST_UNKNOWN = 10, 3
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
-HOPELESS = (NewerSchema, NotAStore, StoreDamaged, NetworkFilesystem)
+FATAL = (NewerSchema, NotAStore, StoreDamaged, NetworkFilesystem)
 
 
 class Watch:
     """Follows the sources below ``where`` until ``stop`` is set.
 
-    ``opening`` opens the store; it is called again when a connection was lost.
+    ``opening`` opens the store. It is called again when the store was lost.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Watch:
         opening: Callable[[], Store],
         config: Config,
         where: list[Root],
-        stop: Stop,
+        stop: StopFlag,
         *,
         poll: bool = False,
         interval: float = WHOLE_LOOK_S,
@@ -79,44 +79,46 @@ class Watch:
         self._stop = stop
         self._interval = interval
         self._host = host or this_host(config)
-        self._progress = _Stoppable(progress or ReadProgress(), stop)
+        self._progress = _StoppableProgress(progress or ReadProgress(), stop)
         self._store = _KeptOpen(opening)
         places = [root.path for root in where]
-        self._changes = Changes(places, stop, polling="as asked" if poll else eventless(places))
-        self._strangers = Strangers()
+        polling = "as asked" if poll else reason_without_events(places)
+        self._changes = DirectoryChanges(places, stop, polling=polling)
+        self._unknown_paths = UnknownPaths()
         self._whole_look_at = self._live_due = 0.0
         self._retry_s = FIRST_RETRY_S
         self._totals = Stopped(at=0)
         self._touched: set[str] = set()
 
-    def run(self) -> Generator[Happening, None, None]:
-        """What happens, as it happens; an `Idle` now and then when nothing does.
+    def run(self) -> Generator[WatchEvent, None, None]:
+        """The events of the watch, as they happen; an `Idle` now and then in between.
 
-        A store that cannot be opened at all is an error here and now; one that is lost later is
-        trouble that is told and tried again.
+        A store that cannot be opened at first raises an error. When it is lost later, the watch
+        reports a `WatchError` and tries again.
         """
         with self._store, self._changes:
             yield Started(
                 at=now_ms(),
                 store=self._store.get().db.name,
                 host=self._host,
-                roots=_as_they_are(self._where),
+                roots=_with_existence(self._where),
                 polling=self._changes.polling,
             )
             while not self._stop.is_set():
-                yield from self._turn()
+                yield from self._step()
         self._totals.at, self._totals.sessions = now_ms(), len(self._touched)
         yield self._totals
 
-    def _turn(self) -> Iterator[Happening]:
+    def _step(self) -> Iterator[WatchEvent]:
+        """Wait for changes and read them."""
         was_polling = self._changes.polling
-        batch = self._changes.wait()
+        changed = self._changes.wait()
         if self._changes.polling != was_polling:
             yield _no_events(self._changes.polling)
         try:
-            yield from self._follow(batch.paths, batch.unsure)
+            yield from self._follow(changed.paths, changed.is_incomplete)
             self._retry_s = FIRST_RETRY_S
-        except HOPELESS:
+        except FATAL:
             raise
         except StoreError as error:
             yield from self._try_again_later(error)
@@ -124,54 +126,57 @@ class Watch:
             self._progress.end()
         yield Idle(at=now_ms())
 
-    def _follow(self, paths: set[Path], unsure: bool) -> Iterator[Happening]:
+    def _follow(self, paths: set[Path], is_incomplete: bool) -> Iterator[WatchEvent]:
+        """Read the sources at the changed paths, or look at everything when that is needed."""
         now = time.monotonic()
-        if self._store.is_another() or unsure or now >= self._whole_look_at:
+        if self._store.was_lost() or is_incomplete or now >= self._whole_look_at:
             yield from self._look_at_everything()
             return
-        own = self._store.own_files
-        mine = [path for path in paths if not str(path).startswith(own)]
-        if mine or self._has_live_news(now):
+        own_files = self._store.own_files
+        logs = [path for path in paths if not str(path).startswith(own_files)]
+        if logs or self._has_live_news(now):
             store = self._store.get()
-            outcome, strange = sync_paths(store, self._config, self._where, mine, host=self._host)
-            yield from self._told(store, outcome)
-            self._strangers.met(strange, now)
-        if ready := self._strangers.ready(now):
-            yield from self._look_at_strangers(ready)
+            outcome, unknown = sync_paths(store, self._config, self._where, logs, host=self._host)
+            yield from self._report(store, outcome)
+            self._unknown_paths.add(unknown, now)
+        if due := self._unknown_paths.due(now):
+            yield from self._look_at_unknown(due)
 
     def _has_live_news(self, now: float) -> bool:
-        """Nothing tells of rows in a database: they have to be asked for."""
+        """Whether live sessions have new rows. No event reports them, so they are looked up."""
         if now < self._live_due or not self._config.source(LIVE).enabled:
             return False
         self._live_due = now + LIVE_S
         return has_news(self._store.get())
 
-    def _look_at_everything(self) -> Iterator[Happening]:
-        # Due again at once, should this one fail.
+    def _look_at_everything(self) -> Iterator[WatchEvent]:
+        # If this look fails, the next one is due at once.
         self._whole_look_at = 0.0
         begun = time.monotonic()
         yield from self._look(self._where, is_whole=True)
         now = time.monotonic()
-        self._strangers.all_seen()
+        self._unknown_paths.clear()
         self._changes.poll_s = max(POLL_S, (now - begun) * REST_POLLING)
         self._whole_look_at = now + self._interval
 
-    def _look_at_strangers(self, paths: list[Path]) -> Iterator[Happening]:
-        """Nobody knows what these are: the adapters whose roots they lie below find out."""
+    def _look_at_unknown(self, paths: list[Path]) -> Iterator[WatchEvent]:
+        """Look at the whole roots of unknown paths: only an adapter can tell what they are."""
         roots = [root for root in self._where if any(_is_below(path, root.path) for path in paths)]
         begun, before = time.monotonic(), (self._totals.batches, self._totals.sources)
         yield from self._look(roots, is_whole=False)
         now, found = time.monotonic(), (self._totals.batches, self._totals.sources) > before
-        self._strangers.looked(paths, found=found, now=now, rest=(now - begun) * REST_STRANGERS)
+        rest = (now - begun) * REST_UNKNOWN
+        self._unknown_paths.looked_at(paths, found=found, now=now, rest=rest)
 
-    def _look(self, roots: list[Root], *, is_whole: bool) -> Iterator[Happening]:
-        store, present = self._store.get(), _as_they_are(roots)
-        outcome = sync(store, self._config, present, host=self._host, progress=self._progress)
-        yield from self._told(store, outcome, is_whole=is_whole)
+    def _look(self, roots: list[Root], *, is_whole: bool) -> Iterator[WatchEvent]:
+        store, where = self._store.get(), _with_existence(roots)
+        outcome = sync(store, self._config, where, host=self._host, progress=self._progress)
+        yield from self._report(store, outcome, is_whole=is_whole)
 
-    def _told(
+    def _report(
         self, store: Store, outcome: SyncOutcome, *, is_whole: bool = False
-    ) -> Iterator[Happening]:
+    ) -> Iterator[WatchEvent]:
+        """The events that report a sync, and its figures added to the sums."""
         report, at = outcome.report, now_ms()
         changed = list(_changed(store, outcome, at))
         synced = Synced(
@@ -179,7 +184,7 @@ class Watch:
             whole=is_whole,
             sources=report.ingested,
             sessions=len(outcome.touched),
-            # Only a whole look has counted them all; the rest touches few.
+            # A look at some paths does not count all events.
             events=report.events or sum(session.new_events for session in changed),
             bytes=report.bytes,
             problems=outcome.new_problems,
@@ -191,14 +196,14 @@ class Watch:
         if synced.is_news or (is_whole and not self._changes.polling):
             yield synced
         yield from changed
-        for noted in outcome.problems_found:
-            yield ProblemNoted(at=at, **msgspec.structs.asdict(noted))
+        for problem in outcome.problems_found:
+            yield ProblemFound(at=at, **msgspec.structs.asdict(problem))
 
-    def _try_again_later(self, error: StoreError) -> Iterator[Happening]:
+    def _try_again_later(self, error: StoreError) -> Iterator[WatchEvent]:
         self._store.close()
         self._whole_look_at = 0.0
         self._progress.end()
-        yield Trouble(
+        yield WatchError(
             at=now_ms(),
             kind=error.kind,
             message=str(error),
@@ -210,7 +215,10 @@ class Watch:
 
 
 class _KeptOpen:
-    """A store that stays open, and is opened again after it was lost or replaced by another."""
+    """A store that stays open, and is opened again after it was lost or replaced.
+
+    ``own_files`` is how the paths of the store's own files begin.
+    """
 
     def __init__(self, opening: Callable[[], Store]) -> None:
         self._opening = opening
@@ -223,12 +231,12 @@ class _KeptOpen:
             self._store = self._opening()
             place = Path(self._store.db.name)
             self._identity = identity(place)
-            # The address of a server is no path, and no path begins like it.
+            # A server's address is used as it is: no path begins like that.
             self.own_files = str(place.absolute()) if self._identity else self._store.db.name
         return self._store
 
-    def is_another(self) -> bool:
-        """Whether its file was deleted or replaced: what we write there would be lost."""
+    def was_lost(self) -> bool:
+        """Whether the store must be opened: it is closed, or its file was deleted or replaced."""
         if self._store is not None and identity(Path(self.own_files)) != self._identity:
             self.close()
         return self._store is None
@@ -246,13 +254,13 @@ class _KeptOpen:
 
 
 class _Stopped(Exception):
-    """The watch is to end in the middle of a long look. Never leaves this module."""
+    """The watch must end in the middle of a long look. Never leaves this module."""
 
 
-class _Stoppable(ReadProgress):
-    """Passes on what it is told, and ends a look between two pieces when it is time to stop."""
+class _StoppableProgress(ReadProgress):
+    """Passes progress on, and ends a look between two pieces when the watch must stop."""
 
-    def __init__(self, inner: ReadProgress, stop: Stop) -> None:
+    def __init__(self, inner: ReadProgress, stop: StopFlag) -> None:
         self._inner = inner
         self._stop = stop
 
@@ -268,23 +276,23 @@ class _Stoppable(ReadProgress):
         self._inner.end()
 
 
-def eventless(places: Iterable[Path], mounts: Path = MOUNTS) -> str:
-    """Why no events come from some of these places; empty when they do.
+def reason_without_events(places: Iterable[Path], mounts: Path = MOUNTS) -> str:
+    """Why some of these places give no file events; empty when all do.
 
-    Of what another machine writes, a network file system tells nothing.
+    A network file system gives no events for what another machine writes.
     """
     kinds = {filesystem_of(place, mounts) for place in places} & NETWORK
     return f"{', '.join(sorted(kinds))} gives no events" if kinds else ""
 
 
 def _changed(store: Store, outcome: SyncOutcome, at: int) -> Iterator[SessionChanged]:
-    for uid, before in list(outcome.touched.items())[:MOST_TOLD]:
+    for uid, before in list(outcome.touched.items())[:SESSIONS_REPORTED]:
         row = store.sessions.row(uid)
         if row is not None:
             yield SessionChanged.of(row, before, at)
 
 
-def _as_they_are(roots: list[Root]) -> list[Root]:
+def _with_existence(roots: list[Root]) -> list[Root]:
     return [msgspec.structs.replace(root, exists=root.path.exists()) for root in roots]
 
 
@@ -292,11 +300,11 @@ def _is_below(path: Path, root: Path) -> bool:
     return path == root or root in path.parents
 
 
-def _no_events(reason: str) -> Trouble:
-    """Everything still arrives, only later and at a higher cost."""
+def _no_events(reason: str) -> WatchError:
+    """Report that there are no events. Everything is still collected, but later."""
     limits = (os.strerror(errno.ENOSPC), os.strerror(errno.EMFILE), "limit")
     hint = None
     if any(word in reason for word in limits):
         hint = "Allow more: sudo sysctl fs.inotify.max_user_watches=524288, then start it again."
-    message = f"no events from the file system, looking again and again instead: {reason}"
-    return Trouble(at=now_ms(), kind="no_events", message=message, hint=hint, retry_in=None)
+    message = f"no events from the file system, so everything is looked at regularly: {reason}"
+    return WatchError(at=now_ms(), kind="no_events", message=message, hint=hint, retry_in=None)

@@ -1,6 +1,6 @@
-"""What a watch tells: one value for each thing that happened, ready to be written as JSON.
+"""The events of a watch, ready to be written as JSON lines (docs/watch.md).
 
-Fields are added, never renamed: programs read these lines.
+Fields are added, never renamed or removed: other programs read these lines.
 """
 
 from typing import Any
@@ -12,18 +12,18 @@ from session_memory.core.time import format_time
 from session_memory.store.sessions import SessionRow
 
 
-class Happening(msgspec.Struct, kw_only=True, tag_field="event"):
-    """``at`` is our clock, in milliseconds."""
+class WatchEvent(msgspec.Struct, kw_only=True, tag_field="event"):
+    """Something that happened. ``at`` is the time on this machine, in milliseconds."""
 
     at: int
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return {**told, "at": format_time(self.at)}
+        fields: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return {**fields, "at": format_time(self.at)}
 
 
-class Started(Happening, tag="started"):
-    """``polling`` says why there are no events to go by; empty where there are."""
+class Started(WatchEvent, tag="started"):
+    """The watch has started. ``polling`` is the reason why there are no file events, or empty."""
 
     store: str
     host: str
@@ -31,8 +31,8 @@ class Started(Happening, tag="started"):
     polling: str
 
 
-class Synced(Happening, tag="synced"):
-    """One batch is in the store. ``whole``: everything was looked at, not only what changed."""
+class Synced(WatchEvent, tag="synced"):
+    """A batch is in the store. ``whole``: everything was looked at, not only some paths."""
 
     whole: bool
     sources: int
@@ -48,8 +48,8 @@ class Synced(Happening, tag="synced"):
         return any((self.sessions, self.bytes, self.problems, self.vanished))
 
 
-class SessionChanged(Happening, tag="session"):
-    """A session has grown, or is new; ``last_event_at`` is the time its log gives."""
+class SessionChanged(WatchEvent, tag="session"):
+    """A session has grown, or is new. ``last_event_at`` is a time from its log."""
 
     session_uid: str
     flavor: str
@@ -87,8 +87,8 @@ class SessionChanged(Happening, tag="session"):
         )
 
 
-class ProblemNoted(Happening, tag="problem"):
-    """Something could not be read: in which file, at which byte, and why."""
+class ProblemFound(WatchEvent, tag="problem"):
+    """A part of a log could not be read: its file, its byte offset, and the reason."""
 
     path: str
     place: int
@@ -96,8 +96,8 @@ class ProblemNoted(Happening, tag="problem"):
     detail: str
 
 
-class Trouble(Happening, tag="error"):
-    """Something outside the logs went wrong; it is tried again after ``retry_in`` seconds."""
+class WatchError(WatchEvent, tag="error"):
+    """The store was lost, or there are no file events. ``retry_in``: seconds until a new try."""
 
     kind: str
     message: str
@@ -105,12 +105,12 @@ class Trouble(Happening, tag="error"):
     retry_in: float | None
 
 
-class Idle(Happening, tag="idle"):
-    """Nothing happened for a moment. Only who watches along sees it; it is never written."""
+class Idle(WatchEvent, tag="idle"):
+    """Nothing happened for a moment. It is never written as JSON."""
 
 
-class Stopped(Happening, tag="stopped"):
-    """The end, with what came together over the whole time."""
+class Stopped(WatchEvent, tag="stopped"):
+    """The watch has ended. The figures are sums over its whole time."""
 
     batches: int = 0
     sources: int = 0

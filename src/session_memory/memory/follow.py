@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from session_memory.collect.stop import Stop
-from session_memory.collect.watch_events import Happening, Idle
+from session_memory.collect.stop_flag import StopFlag
+from session_memory.collect.watch_events import Idle, WatchEvent
 from session_memory.live.threads import Threads
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Follow:
 
     _is_open = False
 
-    def __init__(self, watch: "Callable[[Stop], Watch]", *, idle: bool = False) -> None:
-        self._stop = Stop()
+    def __init__(self, watch: "Callable[[StopFlag], Watch]", *, idle: bool = False) -> None:
+        self._stop = StopFlag()
         self._idle = idle
         self._events = watch(self._stop).run()
         self._is_open = True
@@ -34,7 +34,7 @@ class Follow:
     def __iter__(self) -> "Follow":
         return self
 
-    def __next__(self) -> Happening:
+    def __next__(self) -> WatchEvent:
         for event in self._events:
             if self._idle or not isinstance(event, Idle):
                 return event
@@ -84,13 +84,13 @@ class AsyncFollow:
         self._open_follow = open_follow
         self._follow: Follow | None = None
         self._threads = Threads(1, "session-memory-follow")
-        self._next: asyncio.Future[Happening | None] | None = None
+        self._next: asyncio.Future[WatchEvent | None] | None = None
         self._is_open = True
 
     def __aiter__(self) -> "AsyncFollow":
         return self
 
-    async def __anext__(self) -> Happening:
+    async def __anext__(self) -> WatchEvent:
         if not self._is_open:
             raise StopAsyncIteration
         if self._next is None:
@@ -105,7 +105,7 @@ class AsyncFollow:
             raise StopAsyncIteration
         return event
 
-    def _wait(self) -> Happening | None:
+    def _wait(self) -> WatchEvent | None:
         if self._follow is None:
             self._follow = self._open_follow()
         return next(self._follow, None)

@@ -16,7 +16,7 @@ from session_memory.memory.results import (
 
 if TYPE_CHECKING:
     from session_memory.collect.discover import Root
-    from session_memory.collect.stop import Stop
+    from session_memory.collect.stop_flag import StopFlag
     from session_memory.collect.sync_report import ReadProgress
     from session_memory.collect.watch import Watch
     from session_memory.memory.follow import Follow
@@ -115,7 +115,7 @@ class Operations(OpenMemory):
         self._refuse_in_memory("be followed")
         where = self._roots(roots, flavors)
 
-        def watch(stop: "Stop") -> "Watch":
+        def watch(stop: "StopFlag") -> "Watch":
             return Watch(
                 lambda: self._open(create=True),
                 self.config,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from session_memory.collect.watch_events import Happening
+    from session_memory.collect.watch_events import WatchEvent
     from session_memory.memory import Memory
     from session_memory.memory.results import AnalysisResult
 
@@ -67,9 +67,9 @@ class AnalysisFollower:
         self._is_due = False
         self._next = 0.0
 
-    def hears(self, happening: "Happening") -> "Happening | None":
+    def hears(self, happening: "WatchEvent") -> "WatchEvent | None":
         """What went wrong, if something did; it is tried again."""
-        from session_memory.collect.watch_events import Idle, Stopped, Synced, Trouble
+        from session_memory.collect.watch_events import Idle, Stopped, Synced, WatchError
         from session_memory.core.errors import StoreError
 
         self._is_due |= isinstance(happening, Synced) and happening.sessions > 0
@@ -81,7 +81,7 @@ class AnalysisFollower:
             with self._opened() as memory:
                 memory.analyze()
         except StoreError as error:
-            return Trouble(
+            return WatchError(
                 at=happening.at,
                 kind=error.kind,
                 message=str(error),

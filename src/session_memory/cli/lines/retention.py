@@ -7,7 +7,7 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:
-    from session_memory.collect.watch_events import Happening
+    from session_memory.collect.watch_events import WatchEvent
     from session_memory.config import Config
     from session_memory.memory.retention import DueRetention
     from session_memory.retain.retention_run import RetentionOutcome
@@ -64,7 +64,7 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
     return lines
 
 
-def retain_beside(settings: Settings, config: "Config", happening: "Happening") -> None:
+def retain_beside(settings: Settings, config: "Config", happening: "WatchEvent") -> None:
     """Run retention beside a watch, when it is due, after the watch has looked at everything."""
     from session_memory.collect.watch_events import Synced
     from session_memory.core.errors import StoreError

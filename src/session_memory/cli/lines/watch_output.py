@@ -16,13 +16,13 @@ from session_memory.views.figures import duration, local, plural, size
 if TYPE_CHECKING:
     from session_memory.cli.kit.progress import Bar
     from session_memory.collect.watch_events import (
-        Happening,
-        ProblemNoted,
+        ProblemFound,
         SessionChanged,
         Started,
         Stopped,
         Synced,
-        Trouble,
+        WatchError,
+        WatchEvent,
     )
 
 CLOCK = "%H:%M:%S"
@@ -31,13 +31,13 @@ CLOCK = "%H:%M:%S"
 class WatchOutput(AbstractContextManager["WatchOutput"]):
     """Tells nothing but troubles, on stderr; the others tell more."""
 
-    def about(self, happening: "Happening") -> None:
+    def about(self, happening: "WatchEvent") -> None:
         """Calls the method that is named like the event, if there is one."""
         tell = getattr(self, str(type(happening).__struct_config__.tag), None)
         if tell is not None:
             tell(happening)
 
-    def error(self, trouble: "Trouble") -> None:
+    def error(self, trouble: "WatchError") -> None:
         retry = "" if trouble.retry_in is None else f"; again in {duration(trouble.retry_in)}"
         click.secho(f"error: {safe(trouble.message)}{retry}", fg="red", err=True)
         if trouble.hint:
@@ -50,7 +50,7 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
 class WatchJsonLines(WatchOutput):
     """One object per line, each written at once."""
 
-    def about(self, happening: "Happening") -> None:
+    def about(self, happening: "WatchEvent") -> None:
         from session_memory.collect.watch_events import Idle
 
         if not isinstance(happening, Idle):
@@ -81,7 +81,7 @@ class WatchPlainLines(WatchOutput):
         if self._is_caught_up:
             click.echo(f"{_clock(session)}  {session_line(session)}")
 
-    def problem(self, problem: "ProblemNoted") -> None:
+    def problem(self, problem: "ProblemFound") -> None:
         place = f"{short_path(problem.path)} at byte {problem.place:,}"
         click.echo(f"{_clock(problem)}  problem: {safe(problem.reason)} in {safe(place)}")
 

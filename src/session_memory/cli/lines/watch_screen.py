@@ -20,13 +20,13 @@ from session_memory.views.figures import count, local, plural, size
 if TYPE_CHECKING:
     from session_memory.cli.kit.progress import Bar
     from session_memory.collect.watch_events import (
-        Happening,
-        ProblemNoted,
+        ProblemFound,
         SessionChanged,
         Started,
         Stopped,
         Synced,
-        Trouble,
+        WatchError,
+        WatchEvent,
     )
 
 ACTIVE_S = 600.0
@@ -71,7 +71,7 @@ class WatchScreen(WatchOutput):
         self._is_new = False
         self._is_caught_up = False
 
-    def about(self, happening: "Happening") -> None:
+    def about(self, happening: "WatchEvent") -> None:
         super().about(happening)
         # The progress bar of the first sync comes before the view, not into it.
         if self._is_caught_up:
@@ -97,11 +97,11 @@ class WatchScreen(WatchOutput):
             active.grew(session, time.monotonic())
             self._active[uid] = active
 
-    def problem(self, problem: "ProblemNoted") -> None:
+    def problem(self, problem: "ProblemFound") -> None:
         if self._is_caught_up:
             self._last_trouble = f"{problem.reason} in {short_path(problem.path)}"
 
-    def error(self, trouble: "Trouble") -> None:
+    def error(self, trouble: "WatchError") -> None:
         self._last_trouble, self._is_new = trouble.message, True
         if not self._is_caught_up:
             super().error(trouble)

@@ -1,28 +1,30 @@
-"""The wish to stop, which a signal handler may express.
+"""A flag that a signal handler may set to stop a watch.
 
-``threading.Event`` will not do: its lock may be held by the very code the signal interrupts.
+``threading.Event`` cannot be used: the code that the signal interrupts may hold its lock.
 """
 
 import os
 import select
 
 
-class Stop:
+class StopFlag:
+    """Is set once, and wakes up whoever waits for it."""
+
     def __init__(self) -> None:
-        self._asked = False
+        self._is_set = False
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
 
     def is_set(self) -> bool:
-        return self._asked
+        return self._is_set
 
     def set(self) -> None:
-        if not self._asked:
-            self._asked = True
+        if not self._is_set:
+            self._is_set = True
             os.write(self._writer, b"\0")
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but not past the moment somebody asks to stop."""
+        """Sleep until the time is over or the flag is set."""
         select.select([self._reader], [], [], seconds)
 
     def close(self) -> None:

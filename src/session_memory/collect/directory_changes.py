@@ -1,7 +1,7 @@
-"""What changed below some directories, as the file system tells it.
+"""Changes below some directories, from events of the file system.
 
-Events are hints, never the truth: whenever some may be missing (watching began anew, the machine
-slept, too many came at once) a batch says so, and whoever asked takes a whole look.
+Events may be missing: when watching has just begun, after the machine slept, after too many events
+at once. Then the result says so, and the caller must look at everything.
 """
 
 import os
@@ -14,43 +14,43 @@ from typing import Any, NamedTuple
 
 import watchfiles
 
-from session_memory.collect.stop import Stop
+from session_memory.collect.stop_flag import StopFlag
 
-# Changes are gathered until nothing happens for a step, but not for longer than the debounce.
+# Events are collected until none comes for STEP_MS, but not for longer than DEBOUNCE_MS.
 STEP_MS = 50
 DEBOUNCE_MS = 200
 TICK_MS = 100
-# Without events everything is looked at again and again: this often, or more seldom where a look
-# takes so long that it would keep a processor busy.
+# Without events everything is looked at this often, or less often where a look takes so long that
+# it would keep a processor busy.
 POLL_S = 1.0
-# The kernel's queue holds 16,384 events; near that some may have been dropped without a word.
+# The queue of the kernel holds 16,384 events. When it is full, events are dropped silently.
 TOO_MANY = 4000
 SLEPT_S = 10.0
 
-Watching = Callable[..., Generator[set[tuple[Any, str]], None, None]]
+WatchFunction = Callable[..., Generator[set[tuple[Any, str]], None, None]]
 
 
-class Batch(NamedTuple):
-    """Paths that changed; ``unsure`` means that others may have changed as well."""
+class ChangedPaths(NamedTuple):
+    """Paths that changed. ``is_incomplete``: other paths may have changed too."""
 
     paths: set[Path]
-    unsure: bool
+    is_incomplete: bool
 
 
-class Changes:
-    """Follows directories that may not be there yet, or not any more.
+class DirectoryChanges:
+    """Follows directories, which may appear and disappear.
 
-    ``polling`` says why events cannot be had; empty as long as they can. Then every batch is
-    ``unsure``, once in ``poll_s`` seconds.
+    ``polling`` is the reason why there are no events, and empty when there are. Without events
+    every result is incomplete and comes after ``poll_s`` seconds.
     """
 
     def __init__(
         self,
         directories: Iterable[Path],
-        stop: Stop,
+        stop: StopFlag,
         *,
         polling: str = "",
-        watching: Watching | None = None,
+        watching: WatchFunction | None = None,
     ) -> None:
         self._directories = list(dict.fromkeys(directories))
         self._stop = stop
@@ -61,37 +61,38 @@ class Changes:
         self.polling = polling
         self.poll_s = POLL_S
 
-    def wait(self) -> Batch:
-        """The next changes, or none after a tick."""
+    def wait(self) -> ChangedPaths:
+        """Wait for the next changes; at most for a tick of 0.1 seconds."""
         if self.polling:
             self._stop.wait(self.poll_s if self._watched is not None else 0)
             self._watched = {}
-            return Batch(set(), True)
-        unsure = self._follow_what_is_there()
+            return ChangedPaths(set(), True)
+        is_changed = self._follow_existing()
         begun = time.time()
         try:
-            found = self._next()
+            paths = self._next()
         except FileNotFoundError:
-            # Gone between our look and the watcher's: the next call sees what is there then.
+            # A directory disappeared before it could be watched. The next call tries again.
             self._end()
-            return Batch(set(), True)
+            return ChangedPaths(set(), True)
         except (OSError, RuntimeError) as error:
-            # Too many directories for the kernel's limits, or a file system without events.
+            # There are more directories than the kernel may watch, or no events here at all.
             self._end()
             self.polling = str(error)
-            return Batch(set(), True)
+            return ChangedPaths(set(), True)
         slept = time.time() - begun > SLEPT_S
-        return Batch(set(map(self._named, found)), unsure or slept or len(found) >= TOO_MANY)
+        is_incomplete = is_changed or slept or len(paths) >= TOO_MANY
+        return ChangedPaths(set(map(self._named, paths)), is_incomplete)
 
-    def _follow_what_is_there(self) -> bool:
-        """Begin anew where a directory appeared, vanished or is another one now."""
-        there = {place: identity(place) for place in self._directories}
-        watched = {place: identity for place, identity in there.items() if identity is not None}
+    def _follow_existing(self) -> bool:
+        """Start watching again when a directory appeared, disappeared or was replaced."""
+        existing = {place: identity(place) for place in self._directories}
+        watched = {place: found for place, found in existing.items() if found is not None}
         if watched == self._watched:
             return False
         self._end()
         self._watched = watched
-        # Where events name the place a link leads to (on macOS they do), we say the link again.
+        # On macOS events name the target of a link. We report the path of the link itself.
         self._names = [
             (real, str(place))
             for place in watched
@@ -119,6 +120,7 @@ class Changes:
         return {path for _, path in next(self._changes, set())}
 
     def _named(self, path: str) -> Path:
+        """The path below the directory as it was given to us."""
         for real, place in self._names:
             if path == real or path.startswith(real + os.sep):
                 return Path(place + path[len(real) :])
@@ -130,7 +132,7 @@ class Changes:
             with closing(self._changes):
                 self._changes = None
 
-    def __enter__(self) -> "Changes":
+    def __enter__(self) -> "DirectoryChanges":
         return self
 
     def __exit__(
@@ -143,7 +145,7 @@ class Changes:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file or directory from another of the same name; None when there is none."""
+    """Device and inode of a file or directory; None when it does not exist."""
     try:
         status = path.stat()
     except OSError:
