@@ -297,9 +297,9 @@ def test_when_too_many_events_come_at_once_everything_is_in_doubt(tmp_path: Path
 
     stop = StopFlag()
     with DirectoryChanges([tmp_path], stop, watching=flood) as changes:
-        assert changes.wait().unsure
+        assert changes.wait().is_incomplete
     with DirectoryChanges([tmp_path], stop, watching=flood) as changes:
-        changes._follow_what_is_there()
+        changes._follow_existing()
         assert len(changes.wait().paths) == 5000
     stop.close()
 

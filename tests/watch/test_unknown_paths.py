@@ -68,7 +68,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         path = Path(f"/logs/{number}")
         unknown.add([path], 0)
         unknown.looked_at([path], found=False, now=0, rest=0)
-    assert len(unknown._waits) == 10
+    assert len(unknown._ignored) == 10
     assert unknown._due == {}
 
 

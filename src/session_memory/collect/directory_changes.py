@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import watchfiles
@@ -135,12 +134,7 @@ class DirectoryChanges:
     def __enter__(self) -> "DirectoryChanges":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._end()
 
 
