@@ -105,7 +105,8 @@ class _HtmlPage:
     def _contents(self) -> Iterator[str]:
         yield '<nav class="toc"><h2>Prompts</h2><ol>\n'
         for item in self._prompts:
-            if isinstance(item, TranscriptEvent) and item.sort == "prompt" and not item.depth:
+            # An interruption is no prompt, and no place to look for one.
+            if isinstance(item, TranscriptEvent) and item.event.is_a("user_msg") and not item.depth:
                 words = text((item.text.strip() or item.title)[:160])
                 yield f'<li><a href="#e{item.seq}">{words}</a></li>\n'
         yield "</ol></nav>\n"

@@ -123,7 +123,7 @@ def search(
     return Results(
         query=text,
         hits=hits,
-        sessions=_grouped(store, answer.found, hits, titles, limit),
+        sessions=_grouped(store, answer.found, hits, limit),
         total=answer.total,
         total_exact=answer.total_exact and not behind,
         expanded=answer.expanded,
@@ -229,7 +229,6 @@ def _grouped(
     store: Store,
     found: Sequence[ScoredHit],
     shown: Sequence[ShownHit],
-    titles: dict[int, str],
     limit: int,
 ) -> list[ShownSession]:
     """Sessions in the order of their best hit. Without a limit, with all hits of each."""
@@ -244,7 +243,7 @@ def _grouped(
         ShownSession(
             session=held[uid],
             name=names.get(uid, uid),
-            title=titles.get(held[uid].id) or best[uid],
+            title=best[uid],
             amount=amounts.get(uid),
             hits=hits[:most],
             more=max(len(hits) - most, 0),

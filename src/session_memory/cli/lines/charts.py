@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from session_memory.cli.kit.output import GAP, NARROWEST, Cell, Column, table
+from session_memory.cli.kit.output import GAP, Cell, Column, table
 from session_memory.cli.lines.bars import ASCII, ChartSigns, bar, room
 from session_memory.render.text import safe, width
 
@@ -27,7 +27,7 @@ def chart(
         return
     sizes = [_size(column, place, rows) for place, column in enumerate(columns)]
     shown = len(columns)
-    while limit is not None and shown > keep and _taken(columns[:shown], sizes, NARROWEST) > limit:
+    while limit is not None and shown > keep and _taken(columns[:shown], sizes) > limit:
         shown -= 1
     cut = [list(row[:shown]) for row in rows]
     titles = list(columns[:shown])
@@ -47,10 +47,11 @@ def _size(column: Column, place: int, rows: Rows) -> int:
     return max(width(column.title), *(width(text) for text in shown))
 
 
-def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int) -> int:
-    """Columns of the terminal, with flexible ones no wider than ``most``."""
+def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int = 0) -> int:
+    """Columns of the terminal, with flexible ones no wider than ``most``, else than they must."""
     held = (
-        min(size, most) if one.flexible else size for one, size in zip(columns, sizes, strict=False)
+        min(size, most or one.least) if one.flexible else size
+        for one, size in zip(columns, sizes, strict=False)
     )
     return sum(held) + len(GAP) * (len(columns) - 1)
 

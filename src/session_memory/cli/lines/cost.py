@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MONEY = {"fg": "green"}
 _FIGURES = ("in", "out", "cache read", "cache write")
+# Which figure goes first where there is no room.
+_SPARE = {"in": 3, "out": 2, "cache read": 4, "cache write": 5}
 NARROW = 80
 MOST_DAYS = 4000
 
@@ -47,12 +49,12 @@ def _table(
     figures = () if narrow else _FIGURES
     trees = ["with subagents"] if report.by == "session" else []
     columns = [
-        Column(report.by, flexible=report.by != "session"),
-        *([Column("title", flexible=True)] if report.by == "session" else []),
+        Column(report.by, flexible=True, middle=report.by in ("session", "repo"), least=17),
+        *([Column("title", flexible=True, least=30)] if report.by == "session" else []),
         *([] if narrow or report.by in ("model", "session") else [Column("models", flexible=True)]),
-        *(Column(name, right=True, spare=1) for name in figures),
+        *(Column(name, right=True, spare=_SPARE[name]) for name in figures),
         Column("cost", right=True),
-        *(Column(name, right=True) for name in trees),
+        *(Column(name, right=True, spare=1) for name in trees),
     ]
     cells = [_cells(report, row, columns, names) for row in rows]
     total = _total(report, columns)

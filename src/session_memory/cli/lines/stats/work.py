@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def groups_lines(title: str) -> Callable[["Rows[Group]", Limit, ChartSigns], Iterator[str]]:
     columns = (
-        Column(title, flexible=True),
+        Column(title, flexible=True, middle=True, least=18),
         Column("events", right=True),
         Column("sessions", right=True),
         Column("turns", right=True),
@@ -114,7 +114,7 @@ def tests_lines(tests: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
         failed = [day.failed / (day.passed + day.failed or 1) for day in tests.days]
         yield trend("failed, day by day", failed, limit, using)
     columns = (
-        Column("repo", flexible=True),
+        Column("repo", flexible=True, middle=True, least=18),
         Column("runs", right=True),
         Column("passed", right=True),
         Column("failed", right=True),
