@@ -17,7 +17,8 @@ from session_memory.store import Store
 from session_memory.store.digests import AnalysisVersion, Digests
 from session_memory.testing.claude import ClaudeHome
 from session_memory.views.doctor import examine
-from session_memory.views.learning import outdated, show_digest, unread
+from session_memory.views.learning import show_digest, unread
+from session_memory.views.outdated import outdated
 
 from .sessions import NOW, analyzed, bodies, digest
 

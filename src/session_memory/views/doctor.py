@@ -21,7 +21,7 @@ from session_memory.store.address import is_postgres, shown
 from session_memory.store.migrations import NEWEST, version
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
-from session_memory.views.learning import outdated
+from session_memory.views.outdated import outdated
 
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 64 << 20

@@ -108,8 +108,3 @@ def find_pattern(store: Store, name: str) -> Pattern:
 def unread(store: Store) -> int:
     """The number of sessions whose digest is missing or out of date."""
     return len(Digests(store.db).unanalyzed(analysis_version(), prices_id(store)))
-
-
-def outdated(store: Store) -> int:
-    """The number of digests made by older analysis code. `analyze` makes them again."""
-    return Digests(store.db).outdated(analysis_version())

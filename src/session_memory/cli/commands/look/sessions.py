@@ -48,7 +48,7 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 def command(settings: Settings, /, tz: tzinfo | None, **wanted: Any) -> None:
     from session_memory.cli.lines.session_table import session_lines
     from session_memory.views.figures import plural
-    from session_memory.views.learning import outdated
+    from session_memory.views.outdated import outdated
 
     with settings.memory() as memory:
         listing = memory.sessions(**wanted).listing()
