@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -265,6 +266,21 @@ def test_the_adapter_of_the_guide_collects(parley: Path) -> None:
     assert run_with(parley, "verify")["ok"]
 
 
+def test_the_contract_of_the_guide_runs_over_its_adapter(parley: Path, home: Path) -> None:
+    (parley / "test_parley.py").write_text(blocks(GUIDE, "python")[1])
+    shutil.copytree(home / ".parley", parley / "samples")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"],
+        cwd=parley,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(parley), *sys.path])},
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout and " failed" not in done.stdout
+
+
 HOSTILE = (
     b'{"what": "said", "by": "person", "text": "\\ud800 \\u0000", "at": 7, "id": ["no"]}\n'
     b'{"what": "call", "args": ' + b"[" * 5000 + b"]" * 5000 + b"}\n"
@@ -293,4 +309,5 @@ def test_the_adapter_of_the_guide_stops_anywhere_and_survives_anything(
     for seen, (cursor, _) in enumerate(whole, start=1):
         assert whole[:seen] + read(cursor) == whole
     report = run_with(parley, "sync", status=3)
-    assert (report["failed"], report["problems"]) == (0, 4)
+    # Four malformed lines, and two lines with a count of tokens that cannot be true.
+    assert (report["failed"], report["problems"]) == (0, 6)
