@@ -4,7 +4,7 @@ from itertools import count
 
 from session_memory.core.time import parse_time
 from session_memory.store import Store
-from session_memory.store.sessions import EMPTY_STATE, SessionRow
+from session_memory.store.sessions import EMPTY_STATE, CollectedSession
 from session_memory.store.usage import NewUsage
 
 
@@ -18,7 +18,7 @@ class Ledger:
 
     def session(self, name: str = "alpha", *, flavor: str = "claude", **facts: object) -> str:
         uid = f"{flavor}:{name}"
-        row = SessionRow(uid=uid, flavor=flavor, native_id=name, state=EMPTY_STATE, **facts)
+        row = CollectedSession(uid=uid, flavor=flavor, native_id=name, state=EMPTY_STATE, **facts)
         with self.store.transaction():
             self.store.sessions.save(row)
         self._ids[uid] = row.id

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.store import Store
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.testing.claude import ClaudeHome, call
 from session_memory.testing.collecting import collect, new_store
 from session_memory.views.session_titles import NO_TITLE, best_title
@@ -176,5 +176,5 @@ def test_a_subagent_with_a_nickname_is_called_by_its_task_too(database, tmp_path
 
 def test_a_session_of_which_nothing_is_known_has_no_title(database) -> None:
     with new_store() as store:
-        store.sessions.save(SessionRow(uid="claude:x", flavor="claude", native_id="x"))
+        store.sessions.save(CollectedSession(uid="claude:x", flavor="claude", native_id="x"))
         assert best_title(store, "claude:x") == NO_TITLE

@@ -5,7 +5,7 @@ from session_memory.store import Store, open_store
 from session_memory.store.event_rows import EventRow
 from session_memory.store.migrations import TABLES
 from session_memory.store.record_keys import place_key, record_key
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.usage import NewUsage
 from session_memory.testing.stores import Stores
@@ -20,7 +20,7 @@ def texts_of(struct: type) -> dict[str, str]:
     return {name: LONG for name, kind in hints.items() if "str" in kind}
 
 
-def filled(store: Store) -> tuple[SourceRow, SessionRow]:
+def filled(store: Store) -> tuple[SourceRow, CollectedSession]:
     with store.transaction():
         source = SourceRow(**{**texts_of(SourceRow), "host": HOSTILE[:3], "path": "p"})
         source.bookkeeping = "{}"
@@ -28,7 +28,9 @@ def filled(store: Store) -> tuple[SourceRow, SessionRow]:
         store.sources.save(source)
         source.cursor_state = HOSTILE
         store.sources.save(source)
-        session = SessionRow(**{**texts_of(SessionRow), "uid": "claude:s", "state": b"\x90"})
+        session = CollectedSession(
+            **{**texts_of(CollectedSession), "uid": "claude:s", "state": b"\x90"}
+        )
         session.parent_uid = HOSTILE
         store.sessions.save(session)
         store.sessions.save(session)

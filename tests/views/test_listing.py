@@ -13,7 +13,7 @@ from session_memory.core.schema import Session
 from session_memory.core.time import parse_time
 from session_memory.pricing import tree_amounts
 from session_memory.store import Store
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.testing.collecting import new_store
 from session_memory.views.family import family
 from session_memory.views.lookup import find_session, suggest_sessions
@@ -38,7 +38,7 @@ def filled(number: int, seed: int = 1) -> Store:
             is_subagent = place % 4 == 3
             native = f"{before}:a{place:07x}" if is_subagent else native
             started = random.choice((None, place * 1000, random.randrange(number * 1000)))
-            row = SessionRow(
+            row = CollectedSession(
                 uid=f"claude:{native}",
                 flavor="claude",
                 native_id=native,

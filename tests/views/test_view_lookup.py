@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from session_memory.core.errors import StoreError, UnknownSession
 from session_memory.store import Store
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.testing.collecting import new_store
 from session_memory.views.lookup import find_session, names_session, suggest_sessions
 from session_memory.views.short_names import short_names
@@ -23,7 +23,9 @@ def holding(*uids: str, **titles: str) -> Store:
         for uid in uids:
             flavor, _, native = uid.partition(":")
             title = titles.get(native)
-            store.sessions.save(SessionRow(uid=uid, flavor=flavor, native_id=native, title=title))
+            store.sessions.save(
+                CollectedSession(uid=uid, flavor=flavor, native_id=native, title=title)
+            )
     return store
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.collect.discover import Root
 from session_memory.core.time import format_time
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 
 
 class WatchEvent(msgspec.Struct, kw_only=True, tag_field="event"):
@@ -67,7 +67,7 @@ class SessionChanged(WatchEvent, tag="session"):
     last_event_at: str | None
 
     @classmethod
-    def of(cls, row: SessionRow, before: int, at: int) -> "SessionChanged":
+    def of(cls, row: CollectedSession, before: int, at: int) -> "SessionChanged":
         return cls(
             at=at,
             session_uid=row.uid,

@@ -7,7 +7,7 @@ derived again from the raw, so the result never depends on the order in which fi
 from session_memory.adapters.base import Record
 from session_memory.core.roles import DOCUMENT, TIMELINE
 from session_memory.derive.facts import base_of
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow, reading_order
 from session_memory.store.store import Store
 
@@ -25,7 +25,9 @@ class NeedsDerivation(Exception):
         self.may_be_fork = may_be_fork
 
 
-def check_order(store: Store, row: SessionRow, source: SourceRow, records: list[Record]) -> None:
+def check_order(
+    store: Store, row: CollectedSession, source: SourceRow, records: list[Record]
+) -> None:
     """Raise when another source of the session, which is read already, belongs after this one."""
     is_timeline = source.role == TIMELINE
     if not row.id or not any(_depends_on_order(record, is_timeline) for record in records):
@@ -51,7 +53,7 @@ def _depends_on_order(record: Record, is_timeline: bool) -> bool:
     )
 
 
-def check_references(store: Store, row: SessionRow, records: list[Record]) -> None:
+def check_references(store: Store, row: CollectedSession, records: list[Record]) -> None:
     """Raise when the session begins with another's records by reference, or another with these."""
     sessions = store.sessions
     base = base_of(row)

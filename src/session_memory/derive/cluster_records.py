@@ -11,7 +11,7 @@ from session_memory.adapters.base import Record
 from session_memory.core.roles import LOGS
 from session_memory.derive.facts import base_of
 from session_memory.derive.raw_source import stored_records
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -24,7 +24,7 @@ PlacedRecord = tuple[SourceRow, Record]
 class ClusterRecords:
     """Reads the sessions of ``rows``, by their position in it; small ones are read once."""
 
-    def __init__(self, store: Store, rows: list[SessionRow]) -> None:
+    def __init__(self, store: Store, rows: list[CollectedSession]) -> None:
         self._store = store
         self._rows = rows
         self._sources = [

@@ -22,7 +22,7 @@ from session_memory.derive.turns_with_subagents import set_sums
 from session_memory.derive.usage_writing import usage_in, usage_key
 from session_memory.derive.writing import SessionWriting
 from session_memory.store.record_keys import record_key
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS
@@ -222,7 +222,7 @@ def _batches(records: Iterator[PlacedRecord]) -> Iterator[tuple[SourceRow, list[
         yield current, batch
 
 
-def _reset(row: SessionRow) -> None:
+def _reset(row: CollectedSession) -> None:
     """Set a row back to what it was before its first record; watermarks and documents stay."""
     row.state = msgspec.msgpack.encode(SettleState())
     row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0

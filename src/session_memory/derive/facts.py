@@ -9,13 +9,13 @@ from typing import Any
 
 from session_memory.adapters.base import Record
 from session_memory.core.ids import make_uid
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 
 # The name under which the facts of a session's own logs are stored.
 LOG_WRITER = "a log"
 
 
-def facts_of(row: SessionRow) -> dict[str, Any]:
+def facts_of(row: CollectedSession) -> dict[str, Any]:
     """All facts about a session. A document's fact wins over the log's.
 
     Where two documents differ, always the same one wins, in whatever order they were read.
@@ -28,7 +28,7 @@ def facts_of(row: SessionRow) -> dict[str, Any]:
     return merged
 
 
-def set_facts(row: SessionRow, writer: str, facts: dict[str, Any]) -> None:
+def set_facts(row: CollectedSession, writer: str, facts: dict[str, Any]) -> None:
     """Replace the facts of one writer, unless a newer generation of it is stored."""
     stored = {} if row.facts == "{}" else json.loads(row.facts)
     if stored.get(writer, {}).get("generation", 0) <= facts.get("generation", 0):
@@ -63,17 +63,17 @@ def origin_facts(record: Record) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def origin_is_logged(row: SessionRow) -> bool:
+def origin_is_logged(row: CollectedSession) -> bool:
     """Whether logs or documents state the origin of a session; otherwise it was inferred."""
     return row.relation == "subagent" or "relation" in facts_of(row)
 
 
-def logged_parent(row: SessionRow) -> str | None:
+def logged_parent(row: CollectedSession) -> str | None:
     """The parent that logs or documents name; an inferred parent proves nothing."""
     return row.parent_uid if origin_is_logged(row) else None
 
 
-def base_of(row: SessionRow) -> tuple[str, int] | None:
+def base_of(row: CollectedSession) -> tuple[str, int] | None:
     """The session whose history this one begins with by reference, and up to which ordinal."""
     base = facts_of(row).get("base") if row.relation == "fork" else None
     return None if base is None else (make_uid(row.flavor, base[0]), base[1])

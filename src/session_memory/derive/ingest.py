@@ -26,7 +26,7 @@ from session_memory.derive.settle import SettleState
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.turns_with_subagents import set_sums, subtract_subagents
 from session_memory.derive.writing import SessionWriting, decode_state, encode_state
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
 
@@ -85,10 +85,10 @@ class Ingest:
             return
         self._append(row, source, records)
 
-    def _append(self, row: SessionRow, source: SourceRow, records: list[Record]) -> None:
+    def _append(self, row: CollectedSession, source: SourceRow, records: list[Record]) -> None:
         """Append records to their session, or mark it stale when that could be wrong."""
         writing = SessionWriting(self._store, row, source)
-        origin: SessionRow | None = None
+        origin: CollectedSession | None = None
         try:
             check_order(self._store, row, source, records)
             check_references(self._store, row, records)
@@ -109,7 +109,7 @@ class Ingest:
             infer_parent(row, origin)
             self._store.sessions.save(row)
 
-    def _mark_stale(self, row: SessionRow, source: SourceRow, others: set[int]) -> None:
+    def _mark_stale(self, row: CollectedSession, source: SourceRow, others: set[int]) -> None:
         sessions = self._store.sessions
         sessions.save(row)
         sessions.link_source(row.id, source.id)
@@ -118,8 +118,8 @@ class Ingest:
             sessions.mark_stale(session_id)
 
     def _plain_origin(
-        self, row: SessionRow, writing: SessionWriting, reason: NeedsDerivation
-    ) -> SessionRow | None:
+        self, row: CollectedSession, writing: SessionWriting, reason: NeedsDerivation
+    ) -> CollectedSession | None:
         """The session that a new one is a fork of, in the one case that needs no derivation.
 
         The new session holds all records of the other, has records of its own too, and the other
@@ -135,19 +135,19 @@ class Ingest:
         return origin if is_unshared and is_whole and origin.own_records else None
 
     def _share_with_origin(
-        self, row: SessionRow, origin: SessionRow, writing: SessionWriting
+        self, row: CollectedSession, origin: CollectedSession, writing: SessionWriting
     ) -> None:
         row.own_records -= len(writing.shared_records)
         row.has_shared = origin.has_shared = 1
         origin.own_records = 0
         self._store.sessions.save(origin)
 
-    def _session_row(self, source: SourceRow, native: str) -> SessionRow:
+    def _session_row(self, source: SourceRow, native: str) -> CollectedSession:
         """The stored row of a session, or a new one."""
         uid = make_uid(source.flavor, native)
         row = self._store.sessions.row(uid)
         if row is None:
-            row = SessionRow(
+            row = CollectedSession(
                 uid=uid,
                 flavor=source.flavor,
                 native_id=native,
@@ -158,7 +158,7 @@ class Ingest:
         self.counts.setdefault(uid, row.event_count)
         return row
 
-    def _add_unusable_id(self, row: SessionRow, source: SourceRow, record: Record) -> None:
+    def _add_unusable_id(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
         """Keep an id that we cannot use beside the substitute, and store a problem for it."""
         name = record.unfit_name or ""
         row.native_name = escaped(name)
@@ -169,7 +169,7 @@ class Ingest:
 
     # ------------------------------------------------------------ facts
 
-    def _add_document(self, row: SessionRow, source: SourceRow, record: Record) -> None:
+    def _add_document(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
         """Store what a document states about a session."""
         if record.facts is None:
             return
@@ -180,7 +180,7 @@ class Ingest:
         self.save(row)
         self.placement.place_children(row)
 
-    def _add_origin(self, row: SessionRow, records: Iterable[Record]) -> None:
+    def _add_origin(self, row: CollectedSession, records: Iterable[Record]) -> None:
         """Store what the log states about where its session came from; its first record counts."""
         record = origin_record(records)
         if record is None:
@@ -190,7 +190,7 @@ class Ingest:
             set_facts(row, LOG_WRITER, facts)
         self.placement.place(row, record.parent_session)
 
-    def _apply_facts(self, row: SessionRow, state: SettleState) -> None:
+    def _apply_facts(self, row: CollectedSession, state: SettleState) -> None:
         """Set the columns that show facts; the records of the log win over documents."""
         facts = facts_of(row)
         row.cwd = state.cwd or facts.get("cwd")
@@ -205,21 +205,21 @@ class Ingest:
         if title != row.title:
             self.rename(row, title)
 
-    def rename(self, row: SessionRow, title: str | None) -> None:
+    def rename(self, row: CollectedSession, title: str | None) -> None:
         """Set a session's title; `save` brings it to the search index."""
         row.title = title
         self._renamed.add(row.uid)
 
     # ------------------------------------------------------------ saving
 
-    def save(self, row: SessionRow) -> None:
+    def save(self, row: CollectedSession) -> None:
         """Store a session's row, and its title in the search index when it is new."""
         self._store.sessions.save(row)
         if row.uid in self._renamed:
             self._renamed.discard(row.uid)
             self._store.index.set_title(row.id, row.title)
 
-    def finish(self, row: SessionRow, writing: SessionWriting) -> None:
+    def finish(self, row: CollectedSession, writing: SessionWriting) -> None:
         """Copy the settled state to the session's row, and store the row and its events."""
         state = writing.settling.state_to_save()
         self._apply_facts(row, state)
@@ -243,7 +243,7 @@ class Ingest:
         if writing.usage.has_turns:
             self.subtract_subagents([row])
 
-    def subtract_subagents(self, rows: list[SessionRow]) -> None:
+    def subtract_subagents(self, rows: list[CollectedSession]) -> None:
         """Subtract subagents from the turns that include them, and update the sums of ``rows``."""
         subtract_subagents(self._store, {row.id for row in rows})
         for row in rows:

@@ -6,7 +6,7 @@ A set of sessions is a bit mask over their positions in the list of rows.
 from collections import Counter
 
 from session_memory.derive.facts import logged_parent
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 
 NEVER = 1 << 62
 
@@ -15,7 +15,7 @@ class Owners:
     """Chooses owners. ``holders`` maps each record to its sessions, ``first_seen`` to its time."""
 
     def __init__(
-        self, rows: list[SessionRow], holders: dict[bytes, int], first_seen: dict[bytes, int]
+        self, rows: list[CollectedSession], holders: dict[bytes, int], first_seen: dict[bytes, int]
     ) -> None:
         self._rows = rows
         self._counts = Counter(holders.values())

@@ -5,7 +5,7 @@ from typing import Any
 from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.ids import make_uid
 from session_memory.derive.facts import facts_of, origin_is_logged
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 
 DEEPEST = 100
@@ -17,7 +17,7 @@ class Placement:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def place(self, row: SessionRow, parent: str | None) -> None:
+    def place(self, row: CollectedSession, parent: str | None) -> None:
         """Set the parent and the relation of a session. ``parent`` is what its file's path says.
 
         A session whose events were settled without this knowledge becomes stale.
@@ -44,16 +44,16 @@ class Placement:
         if row.has_shared or (is_another and row.event_count):
             row.stale = 1
 
-    def place_again(self, row: SessionRow) -> None:
+    def place_again(self, row: CollectedSession) -> None:
         """Place a subagent after its parent's log was read, which may name its call."""
         self.place(row, (row.parent_uid or "").partition(":")[2])
 
-    def _linking_parent(self, row: SessionRow) -> str | None:
+    def _linking_parent(self, row: CollectedSession) -> str | None:
         """The session whose log names this one as its subagent."""
         links = [uid for uid, _ in self._store.sessions.links_to(row.uid) if uid != row.uid]
         return links[0].partition(":")[2] if links else None
 
-    def _place_subagent(self, row: SessionRow, facts: dict[str, Any], parent: str) -> None:
+    def _place_subagent(self, row: CollectedSession, facts: dict[str, Any], parent: str) -> None:
         """Its own document decides; else the log that names it; else the path of its file."""
         links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
         by_document = make_uid(row.flavor, facts.get("parent") or row.native_id)
@@ -72,7 +72,7 @@ class Placement:
         # The uid of a subagent without an id of its own has three parts.
         return 2 if uid.count(":") > 1 else 1
 
-    def link_child(self, parent: SessionRow, child: str, call_id: str) -> None:
+    def link_child(self, parent: CollectedSession, child: str, call_id: str) -> None:
         """Store that a call of ``parent`` started the subagent ``child``, and place the child."""
         uid = make_uid(parent.flavor, child)
         self._store.sessions.link_child(parent.id, uid, call_id)
@@ -81,7 +81,7 @@ class Placement:
             self.place_again(row)
             self._store.sessions.save(row)
 
-    def place_children(self, row: SessionRow) -> None:
+    def place_children(self, row: CollectedSession) -> None:
         """Update how deep the subagents below a subagent are."""
         if row.relation != "subagent":
             return
@@ -95,7 +95,7 @@ class Placement:
                     self.place_children(child)
 
 
-def infer_parent(row: SessionRow, owner: SessionRow) -> None:
+def infer_parent(row: CollectedSession, owner: CollectedSession) -> None:
     """Make a session that copies another's history its fork, unless its origin is logged."""
     if origin_is_logged(row):
         return

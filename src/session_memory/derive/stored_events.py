@@ -3,7 +3,7 @@
 from session_memory.adapters.base import Record
 from session_memory.derive.settle import PathPrompt, StoredResult
 from session_memory.store.record_keys import record_key
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 
 
@@ -14,7 +14,7 @@ class StoredEvents:
     would keep every row in memory.
     """
 
-    def __init__(self, store: Store, row: SessionRow) -> None:
+    def __init__(self, store: Store, row: CollectedSession) -> None:
         self._store = store
         self._row = row
         self._call_ids: set[str] = set()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from session_memory.adapters.base import NativeUsage
 from session_memory.core.ids import make_uid
 from session_memory.core.text import escaped
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS
 
@@ -19,7 +19,9 @@ Figures = tuple[int, ...]
 OUTPUT = BUCKETS.index("output_tokens")
 
 
-def store_turns(store: Store, row: SessionRow, used: Iterable[tuple[int, NativeUsage]]) -> bool:
+def store_turns(
+    store: Store, row: CollectedSession, used: Iterable[tuple[int, NativeUsage]]
+) -> bool:
     """Keep the figures of turns as they were logged. ``used`` holds each usage with its key.
 
     Returns whether there was such a turn, so that subagents have to be subtracted.
@@ -83,7 +85,7 @@ def own_part(logged: Figures, spent: Iterable[Figures]) -> Figures:
     return own
 
 
-def set_sums(store: Store, row: SessionRow) -> None:
+def set_sums(store: Store, row: CollectedSession) -> None:
     """Set the buckets of a session's row to the sums of its usage."""
     for name, figure in zip(BUCKETS, store.usage.sums(row.id), strict=True):
         setattr(row, name, figure)

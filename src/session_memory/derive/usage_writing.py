@@ -11,7 +11,7 @@ from operator import add, sub
 from session_memory.adapters.base import NativeUsage, Record
 from session_memory.derive.turns_with_subagents import store_turns
 from session_memory.store.database import Row
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, NewUsage
 
@@ -25,7 +25,7 @@ class UsageWriting:
     that usage was stored for turns that include their subagents.
     """
 
-    def __init__(self, store: Store, row: SessionRow, flavor: str) -> None:
+    def __init__(self, store: Store, row: CollectedSession, flavor: str) -> None:
         self._store = store
         self._row = row
         self._flavor = flavor

@@ -20,7 +20,7 @@ from session_memory.derive.stored_events import StoredEvents
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.usage_writing import UsageWriting, usage_in
 from session_memory.store.event_rows import CopyRow, EventRow
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -38,7 +38,7 @@ class SessionWriting:
     - ``first_ts``, ``last_ts``: the times of all records, inherited ones included
     """
 
-    def __init__(self, store: Store, row: SessionRow, source: SourceRow) -> None:
+    def __init__(self, store: Store, row: CollectedSession, source: SourceRow) -> None:
         self.links: list[tuple[str, str]] = []
         self.shared_records: set[bytes] = set()
         self.has_own_records = False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from session_memory.derive.bodies import Bodies
     from session_memory.pricing import Amount
     from session_memory.store import Store
-    from session_memory.store.sessions import SessionRow
+    from session_memory.store.sessions import CollectedSession
     from session_memory.views.calls import ToolCall
     from session_memory.views.cost_audit import CostAudit
     from session_memory.views.diff import SessionDiff
@@ -291,7 +291,7 @@ class StoredSession:
     # ------------------------------------------------------------ kept while it is used
 
     @cached_property
-    def _row(self) -> "SessionRow":
+    def _row(self) -> "CollectedSession":
         row = self._store.sessions.row(self.uid)
         if row is None:
             raise UnknownSession(self.uid)

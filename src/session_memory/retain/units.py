@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.derive.facts import base_of
 from session_memory.store.retention import Candidate
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 
 
@@ -72,7 +72,7 @@ def _join_relatives(sessions: Iterable[Candidate], groups: "_Groups") -> None:
             groups.join(one.id, by_uid[one.parent_uid])
         if one.relation == "fork" and '"base"' in one.facts:
             base = base_of(
-                SessionRow(
+                CollectedSession(
                     uid=one.uid,
                     flavor=one.flavor,
                     native_id=one.native_id,
@@ -99,7 +99,7 @@ def _unit(members: list[Candidate], sources: list[int], size: int, pinned: Itera
     )
 
 
-def is_analyzed(one: Candidate | SessionRow) -> bool:
+def is_analyzed(one: Candidate | CollectedSession) -> bool:
     """Whether the session was analyzed at its current revision."""
     return not one.stale and one.analyzed_revision == one.revision
 

@@ -20,7 +20,7 @@ from session_memory.derive.reindex import docs_of
 from session_memory.store.fingerprint import session_parts
 from session_memory.store.live_check import live_findings
 from session_memory.store.raw import PACK_BYTES, Pack, compressor, packed
-from session_memory.store.sessions import SessionRow
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
@@ -115,7 +115,7 @@ def _check_sums(store: Store, report: VerifyReport) -> None:
             report.findings.append(f"{uid}: its cost is not the sum of its usage")
 
 
-def _waits_for_adapter(store: Store, row: SessionRow, report: VerifyReport) -> bool:
+def _waits_for_adapter(store: Store, row: CollectedSession, report: VerifyReport) -> bool:
     """Whether a session is stale because no adapter can read it."""
     try:
         for session_id in connected_sessions(store, row.id):
@@ -217,7 +217,7 @@ def _adopt(store: Store, source_id: int, scratch: Store) -> None:
         scratch.sources.save(row)
 
 
-def _relatives(store: Store, row: SessionRow) -> Iterator[SessionRow]:
+def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession]:
     """The sessions whose logs contribute to a session.
 
     Its parents tell its call and depth. The usage of its subagents may be part of its turns.

@@ -14,7 +14,7 @@ from session_memory.store.row_values import named_list, storable
 from session_memory.store.usage import BUCKETS
 
 
-class SessionRow(msgspec.Struct, kw_only=True):
+class CollectedSession(msgspec.Struct, kw_only=True):
     """A session as the table holds it; times are milliseconds."""
 
     id: int = 0
@@ -63,7 +63,7 @@ class SessionRow(msgspec.Struct, kw_only=True):
     state: bytes = b""
 
 
-COLUMNS = SessionRow.__struct_fields__
+COLUMNS = CollectedSession.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_ID = f"{_SELECT} where id = :id"
@@ -179,24 +179,24 @@ class Sessions:
 
     # ------------------------------------------------------------ for the writer
 
-    def row(self, uid: str) -> SessionRow | None:
+    def row(self, uid: str) -> CollectedSession | None:
         return self._row(_BY_UID, {"uid": uid})
 
-    def row_by_id(self, session_id: int) -> SessionRow:
+    def row_by_id(self, session_id: int) -> CollectedSession:
         found = self._row(_BY_ID, {"id": session_id})
         if found is None:
             raise LookupError(session_id)
         return found
 
-    def _row(self, sql: str, params: dict[str, Any]) -> SessionRow | None:
+    def _row(self, sql: str, params: dict[str, Any]) -> CollectedSession | None:
         found = self._db.one(sql, params)
-        return None if found is None else SessionRow(**dict(zip(COLUMNS, found, strict=True)))
+        return None if found is None else CollectedSession(**dict(zip(COLUMNS, found, strict=True)))
 
-    def forks_of(self, uid: str) -> list[SessionRow]:
+    def forks_of(self, uid: str) -> list[CollectedSession]:
         found = self._db.all(_FORKS, {"uid": uid})
-        return [SessionRow(**dict(zip(COLUMNS, row, strict=True))) for row in found]
+        return [CollectedSession(**dict(zip(COLUMNS, row, strict=True))) for row in found]
 
-    def save(self, row: SessionRow) -> None:
+    def save(self, row: CollectedSession) -> None:
         """Store the row, new or not."""
         if row.id:
             self._db.execute(_SAVE, storable(row))
@@ -254,7 +254,7 @@ class Sessions:
         flavors, params = named_list(keep)
         kept = "revision, analyzed_revision, discovered_at, ingested_at, analyzed_at, evicted_at"
         kept += ", outcome, outcome_evidence, task_ref, domain"
-        blank = SessionRow(uid="", flavor="", native_id="")
+        blank = CollectedSession(uid="", flavor="", native_id="")
         names = set(COLUMNS) - {"id", "uid", "flavor", "native_id", "native_name", "host"}
         reset = {name: getattr(blank, name) for name in sorted(names - set(kept.split(", ")))}
         assignments = ", ".join(f"{name} = :{name}" for name in reset)
