@@ -105,9 +105,9 @@ def periods(
     of_today = [charge for charge in found if _is_on(charge, today)]
     of_month = [charge for charge in found if _is_in_month(charge, today)]
     begins, ends = period(today.isoformat(), now, tz)
-    yield BudgetPeriod("day", begins, ends, at, CostTally(of_today), _micro(limits.day))
+    yield BudgetPeriod("day", begins, ends, at, CostTally.of(of_today), _micro(limits.day))
     begins, ends = month_of(now, tz)
-    yield BudgetPeriod("month", begins, ends, at, CostTally(of_month), _micro(limits.month))
+    yield BudgetPeriod("month", begins, ends, at, CostTally.of(of_month), _micro(limits.month))
 
 
 def month_of(now: datetime, tz: tzinfo | None) -> tuple[int, int]:

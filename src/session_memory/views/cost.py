@@ -111,7 +111,7 @@ def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) ->
             rows = _with_subagents(store, rows, filters.session)
     if filters.by == "block":
         rows = [_block(row, now_ms() if now is None else now) for row in rows]
-    return CostReport(filters.by, CostTally(found), rows, _unpriced(found), prices_used(store))
+    return CostReport(filters.by, CostTally.of(found), rows, _unpriced(found), prices_used(store))
 
 
 def usage_filter(store: Store, filters: CostFilter) -> UsageFilter:
@@ -130,7 +130,7 @@ def _rows(found: list[Charge], by: str) -> Iterator[CostRow]:
     parts: dict[str | None, list[Charge]] = {}
     for charge in found:
         parts.setdefault(name(charge), []).append(charge)
-    tallies = {key: CostTally(some) for key, some in parts.items()}
+    tallies = {key: CostTally.of(some) for key, some in parts.items()}
 
     def place(key: str | None) -> tuple[bool, int, str]:
         dearest = 0 if by in IN_TIME else -tallies[key].microdollars

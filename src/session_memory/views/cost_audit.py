@@ -117,7 +117,7 @@ def audit(store: Store, uid: str) -> CostAudit:
             _audited(store, row.id, used[charge.key[0], charge.key[1]], charge)
             for charge in sorted(found, key=lambda charge: (charge.key[1], charge.key[0]))
         ]
-    totals = CostTally(found)
+    totals = CostTally.of(found)
     return CostAudit(uid, records, totals.amount, amounts, totals, prices_used(store))
 
 

@@ -4,27 +4,31 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from session_memory.pricing.amounts import Charge
 from session_memory.pricing.sessions import Amount
 from session_memory.store.usage import BUCKETS
 
 
-class CostTally:
-    """The sum of charges."""
+class CostTally(msgspec.Struct, frozen=True, kw_only=True):
+    """The sum of charges. ``buckets`` are tokens in the order of ``BUCKETS``."""
 
-    def __init__(self, some: Iterable[Charge] = ()) -> None:
-        self.buckets = [0] * len(BUCKETS)
-        self.microdollars = 0
-        self.unpriced_tokens = 0
-        self.responses = 0
-        for charge in some:
-            self.add(charge)
+    buckets: tuple[int, ...] = (0,) * len(BUCKETS)
+    microdollars: int = 0
+    unpriced_tokens: int = 0
+    responses: int = 0
 
-    def add(self, charge: Charge) -> None:
-        self.buckets = [a + b for a, b in zip(self.buckets, charge.buckets, strict=True)]
-        self.microdollars += charge.microdollars
-        self.unpriced_tokens += charge.unpriced_tokens
-        self.responses += charge.records
+    @classmethod
+    def of(cls, charges: Iterable[Charge]) -> "CostTally":
+        some = list(charges)
+        columns = zip(*(charge.buckets for charge in some), strict=True)
+        return cls(
+            buckets=tuple(map(sum, columns)) or (0,) * len(BUCKETS),
+            microdollars=sum(charge.microdollars for charge in some),
+            unpriced_tokens=sum(charge.unpriced_tokens for charge in some),
+            responses=sum(charge.records for charge in some),
+        )
 
     @property
     def amount(self) -> Amount:

@@ -4,6 +4,7 @@ A call counts by what it did when its result is in the log and is no error. A fa
 failed alone, and one without a result as open alone: nobody knows what came of it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,7 +27,7 @@ _PATCHING = frozenset({"apply_patch", "applypatch", "filechange"})
 SORTS = ("path", "read", "changed", "recent")
 
 
-class FileRow(msgspec.Struct, kw_only=True):
+class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     """One file over the sessions asked about; ``other`` are calls that named it: searches say."""
 
     repo: str | None = None
@@ -59,7 +60,7 @@ def list_files(
     store: Store, sessions: Iterable[Session], *, sort: str = "changed", limit: int = 0
 ) -> FileList:
     """Files by how often they were changed, then read; ``limit`` 0 means all."""
-    rows: dict[tuple[str | None, str], FileRow] = {}
+    counted: dict[tuple[str | None, str], _FileCounts] = {}
     number = 0
     for session in sessions:
         number += 1
@@ -68,11 +69,12 @@ def list_files(
             for path in paths:
                 path = path_from(path, session.cwd)
                 key = None if path.startswith("/") else session.repo, path
-                _note(rows.setdefault(key, FileRow(repo=key[0], path=path)), call, state)
+                counted.setdefault(key, _FileCounts()).add(call, state)
                 touched.add(key)
         for key in touched:
-            rows[key].sessions += 1
-    found = sorted(rows.values(), key=_KEYS[sort])
+            counted[key].calls["sessions"] += 1
+    rows = (counts.row(repo, path) for (repo, path), counts in counted.items())
+    found = sorted(rows, key=_KEYS[sort])
     if sort == "recent":
         found.sort(key=lambda row: row.last_at or "", reverse=True)
     return FileList(found[:limit] if limit else found, len(found), number)
@@ -117,17 +119,25 @@ def _patched(store: Store, uid: str) -> dict[int, list[str]]:
     return found
 
 
-def _note(row: FileRow, call: CallRow, state: str) -> None:
-    tool = (call.tool or "").lower()
-    if state != "ok":
-        row.failed += state == "failed"
-        row.open += state == "open"
-    elif tool in _READING:
-        row.reads += 1
-    elif "edit" in call.kinds:
-        row.writes += tool in _WRITING
-        row.edits += tool not in _WRITING
-    else:
-        row.other += 1
-    if call.ts is not None:
-        row.last_at = max(row.last_at or "", format_time(call.ts))
+class _FileCounts:
+    """The calls that named one file, by what they did."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.last_at: str | None = None
+
+    def add(self, call: CallRow, state: str) -> None:
+        tool = (call.tool or "").lower()
+        if state != "ok":
+            self.calls[state] += 1
+        elif tool in _READING:
+            self.calls["reads"] += 1
+        elif "edit" in call.kinds:
+            self.calls["writes" if tool in _WRITING else "edits"] += 1
+        else:
+            self.calls["other"] += 1
+        if call.ts is not None:
+            self.last_at = max(self.last_at or "", format_time(call.ts))
+
+    def row(self, repo: str | None, path: str) -> FileRow:
+        return FileRow(repo=repo, path=path, last_at=self.last_at, **self.calls)

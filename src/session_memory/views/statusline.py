@@ -125,7 +125,7 @@ def statusline(
     block = None
     if start is not None:
         end = start + BLOCK_HOURS * HOUR_MS
-        block = CostTally(c for c in found if start <= c.key[1] * HOUR_MS < end).amount
+        block = CostTally.of(c for c in found if start <= c.key[1] * HOUR_MS < end).amount
     return Statusline(
         model=status.model,
         session=session,

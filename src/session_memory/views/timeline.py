@@ -16,7 +16,7 @@ GAP_MS = 5 * 60_000
 DEEPEST = 20
 
 
-class TimelineEntry(msgspec.Struct, kw_only=True):
+class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a timeline. ``sort`` is ``prompt``, ``turn``, ``tool``, ``error``,
     ``decision``, ``compaction``, ``subagent`` or ``gap``; ``state`` is that of a tool."""
 
@@ -119,11 +119,11 @@ class _TimelineBuilder:
         call = self._calls.pop(event.call_id or "", None)
         if call is None:
             return self._of("error", event) if event.is_error else None
-        call.state = "failed" if event.is_error else "ok"
+        _complete(call, state="failed" if event.is_error else "ok")
         if event.duration_ms is not None:
-            call.duration_ms = event.duration_ms
+            _complete(call, duration_ms=event.duration_ms)
         elif event.ts and call.at:
-            call.duration_ms = max(parse_time(event.ts) - parse_time(call.at), 0)
+            _complete(call, duration_ms=max(parse_time(event.ts) - parse_time(call.at), 0))
         if event.is_error:
             self._counts[1] += 1
         return None
@@ -142,14 +142,15 @@ class _TimelineBuilder:
         turn, self._turn = self._turn, None
         if turn is None:
             return
-        calls, errors, turn.tokens = self._counts
+        calls, errors, tokens = self._counts
+        spent = None
         if turn.at and self._last is not None:
-            turn.duration_ms = max(self._last - parse_time(turn.at), 0)
+            spent = max(self._last - parse_time(turn.at), 0)
         words = [f"turn {self._number}", f"{calls} call{'' if calls == 1 else 's'}"]
         if errors:
             words.append(f"{errors} failed")
-        turn.text = ", ".join(words)
-        yield turn
+        text = ", ".join(words)
+        yield msgspec.structs.replace(turn, tokens=tokens, duration_ms=spent, text=text)
 
     def _started_by(self, event: SessionEvent) -> Iterator[TimelineEntry]:
         if not event.call_id or not event.is_a("tool_call"):
@@ -187,3 +188,9 @@ class _TimelineBuilder:
 
     def _new(self, sort: str, **values: Any) -> TimelineEntry:
         return TimelineEntry(sort=sort, session_uid=self._uid, **values)
+
+
+def _complete(entry: TimelineEntry, **values: Any) -> None:
+    """Set what was not known when the entry was listed: it is not handed out before the end."""
+    for name, value in values.items():
+        msgspec.structs.force_setattr(entry, name, value)
