@@ -3,14 +3,14 @@
 import pytest
 
 from session_memory.core.money import OwnPrice
-from session_memory.pricing.models import meant_model
-from session_memory.pricing.rates import Kind, Rate, rates_of
+from session_memory.pricing.models import match_model
+from session_memory.pricing.rates import Rate, UsageKind, rates_of
 from session_memory.pricing.table import STANDARD, price_table
 
 
 def meaning(name: str, flavor: str = "claude") -> tuple[str, str, str] | None:
     """``(provider, model, rule)``"""
-    found = meant_model(price_table(), flavor, name)
+    found = match_model(price_table(), flavor, name)
     return None if found is None else (found.provider.id, found.model.id, found.rule)
 
 
@@ -67,15 +67,15 @@ def test_a_name_longer_than_any_is_not_looked_up() -> None:
 
 @pytest.mark.parametrize("tier", ["priority", "unheard-of", None])
 def test_a_tier_without_a_price_of_its_own_costs_the_standard_price(tier: str | None) -> None:
-    found = meant_model(price_table(), "claude", "claude-opus-4-6")
+    found = match_model(price_table(), "claude", "claude-opus-4-6")
     assert found is not None and "priority" not in found.model.rows
-    rates = rates_of(price_table(), {}, [Kind("claude", "claude-opus-4-6", tier=tier)])
+    rates = rates_of(price_table(), {}, [UsageKind("claude", "claude-opus-4-6", tier=tier)])
     assert [rate.price for rate in rates] == list(found.model.rows[STANDARD])
     assert {rate.rule for rate in rates} == {"by its name"}
 
 
 def test_fast_mode_without_a_price_of_its_own_has_no_price() -> None:
-    (rate,) = rates_of(price_table(), {}, [Kind("claude", "claude-haiku-4-5", speed="fast")])
+    (rate,) = rates_of(price_table(), {}, [UsageKind("claude", "claude-haiku-4-5", speed="fast")])
     assert rate.price is None
 
 
@@ -83,7 +83,7 @@ def test_fast_mode_without_a_price_of_its_own_has_no_price() -> None:
 
 
 def own_rate(price: OwnPrice) -> Rate:
-    (rate,) = rates_of(price_table(), {"mine": price}, [Kind("claude", "mine")])
+    (rate,) = rates_of(price_table(), {"mine": price}, [UsageKind("claude", "mine")])
     return rate
 
 

@@ -25,7 +25,7 @@ from session_memory.views.family import family
 from session_memory.views.files import list_files
 from session_memory.views.masking import masked
 from session_memory.views.resuming import resume
-from session_memory.views.stats import Wanted, statistics
+from session_memory.views.stats import StatsFilter, statistics
 from session_memory.views.timeline import timeline
 from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import (
@@ -329,7 +329,7 @@ def test_files_digest_and_stats_count_by_one_rule(tmp_path: Path) -> None:
     with open_store(tmp_path / "counted.db") as store:
         (row,) = list_files(store, store.sessions.every()).files
         assert (row.reads, row.edits, row.failed, row.open) == (1, 1, 2, 2)
-        (counted,) = statistics(store, Wanted(), ("files",)).sections["files"].rows
+        (counted,) = statistics(store, StatsFilter(), ("files",)).sections["files"].rows
         assert (counted.edits, counted.failed) == (row.edits, 1)
         analyze(store)
         (digested,) = digest_of(store, "claude:counted0").files
