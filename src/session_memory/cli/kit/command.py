@@ -12,7 +12,7 @@ from session_memory.cli.kit.settings import Settings, settings_of
 
 PROGRAM = "session-memory"
 ALIGNED = 44
-# Set in the context where the options of every command are listed elsewhere.
+# Set in the context where the help leaves out the options of every command.
 WITHOUT_SHARED = "session_memory.cli.without_shared"
 # Set in the context while a command runs that goes on where it was interrupted.
 RESUMABLE = "session_memory.cli.resumable"
@@ -45,20 +45,21 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
-        """Of two values the last would win silently."""
+        """Raise if an option with one value is given twice: the last value would win silently."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         seen: set[str] = set()
-        for given in order:
-            if isinstance(given, _SharedOption) or not _takes_one_value(given):
+        for parameter in order:
+            if isinstance(parameter, _SharedOption) or not _takes_one_value(parameter):
                 continue
-            if given.opts[0] in seen:
-                raise click.UsageError(f"{given.opts[0]} takes one value, and is given twice", ctx)
-            seen.add(given.opts[0])
+            name = parameter.opts[0]
+            if name in seen:
+                raise click.UsageError(f"{name} takes one value but was given twice", ctx)
+            seen.add(name)
 
     def invoke(self, ctx: click.Context) -> Any:
         since, until = ctx.params.get("since"), ctx.params.get("until")
         if isinstance(since, int) and isinstance(until, int) and since >= until:
-            raise click.UsageError("--since is after the end of --until", ctx)
+            raise click.UsageError("--since is later than --until", ctx)
         ctx.meta[RESUMABLE] = self.resumable
         try:
             return super().invoke(ctx)
@@ -110,16 +111,16 @@ def make_command(
 
 
 def limit_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--limit`` as every list has it."""
+    """The option ``--limit`` of commands that print a list."""
     kind = click.IntRange(min=0)
-    meaning = "At most so many; 0 for all."
+    meaning = "At most N; 0 for all."
     return click.option(
         "--limit", type=kind, default=default, metavar="N", help=meaning, show_default=True
     )
 
 
 def shared_options() -> list[click.Parameter]:
-    """New ones for each command: click binds an option to the command that holds it."""
+    """The options of every command. Each command gets new ones: click binds them to the command."""
     store = "The store: a file or a postgresql:// address.  [env: SESSION_MEMORY_STORE]"
     config = "The configuration file.  [env: SESSION_MEMORY_CONFIG]"
     file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -128,18 +129,20 @@ def shared_options() -> list[click.Parameter]:
         _shared("--config", type=file, metavar="FILE", help=config),
         _shared("--json", "as_json", is_flag=True, help="Print the answer as JSON."),
         _shared("--no-color", is_flag=True, help="Print without colours.  [env: NO_COLOR]"),
-        _shared("--quiet", "-q", is_flag=True, help="No progress and no remarks."),
+        _shared(
+            "--quiet", "-q", is_flag=True, help="Print only the answer: no progress, no remarks."
+        ),
     ]
 
 
 class _SharedOption(click.Option):
-    """An option of every command; told apart so that the help lists these by themselves."""
+    """An option of every command. The help lists these in a section of their own."""
 
 
-def _takes_one_value(given: click.Parameter) -> bool:
-    if not isinstance(given, click.Option):
+def _takes_one_value(parameter: click.Parameter) -> bool:
+    if not isinstance(parameter, click.Option):
         return False
-    return not (given.multiple or given.is_flag or given.count)
+    return not (parameter.multiple or parameter.is_flag or parameter.count)
 
 
 def _shared(*names: str, **attributes: Any) -> click.Option:
@@ -149,7 +152,7 @@ def _shared(*names: str, **attributes: Any) -> click.Option:
 def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     settings = settings_of(ctx)
     if value == "":
-        raise click.BadParameter("it is empty", ctx=ctx, param=parameter)
+        raise click.BadParameter("the value is empty", ctx=ctx, param=parameter)
     if value not in (None, False):
         setattr(settings, str(parameter.name), value)
     if settings.no_color or os.environ.get("NO_COLOR"):
@@ -174,7 +177,7 @@ def write_options(
 
 
 def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
-    """As lines of a shell, never wrapped, so that they can be copied."""
+    """Write examples as command lines; they are not wrapped, so that they can be copied."""
     size = max((len(line) for line, _ in examples if len(line) <= ALIGNED), default=0)
     with formatter.section("Examples"):
         for line, meaning in examples:

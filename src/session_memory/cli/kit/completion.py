@@ -1,4 +1,4 @@
-"""Completion of what only the store knows."""
+"""Shell completion of ids and names that are in the store."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 from session_memory.core.errors import SessionMemoryError
 
 MOST = 50
-# What is wrong with the store a command will say; in the middle of a line being typed it cannot.
+# Completion must not print errors into the line that is being typed; the command will print them.
 UNREADABLE = (SessionMemoryError, OSError, click.ClickException)
 
 
 def complete_uid(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The short names of sessions, newest first; nothing at all when the store cannot be read."""
+    """The short names of sessions, newest first; none when the store cannot be read."""
     from click.shell_completion import CompletionItem
 
     from session_memory.cli.kit.settings import settings_of
@@ -36,7 +36,7 @@ def complete_uid(
 def complete_live(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of live sessions, newest first; nothing at all when the store cannot be read."""
+    """The ids of live sessions, newest first; none when the store cannot be read."""
     from click.shell_completion import CompletionItem
 
     from session_memory.cli.kit.settings import settings_of
@@ -56,7 +56,7 @@ Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 
 
 def complete_facet(name: str) -> Completer:
-    """Every ``flavor``, ``repo`` or ``model`` there is; nothing when the store cannot be read."""
+    """Every ``flavor``, ``repo`` or ``model`` in the store; none when it cannot be read."""
 
     def complete(
         ctx: click.Context, parameter: click.Parameter, incomplete: str

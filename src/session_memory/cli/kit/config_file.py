@@ -1,7 +1,7 @@
-"""Changing one setting in the user's configuration file, and nothing else in it.
+"""Changing settings in the user's configuration file.
 
-The file is the user's: comments, order and blanks stay. What the change makes of it is parsed and
-compared before it takes the old one's place, whole or not at all.
+Comments, order and blank lines stay. The new text is parsed and compared with the intended settings
+before it replaces the file as a whole.
 """
 
 import os
@@ -16,16 +16,18 @@ _HEADER = re.compile(r"^\s*\[")
 
 
 def set_values(path: Path, table: str, values: dict[str, float | None]) -> None:
-    """Set keys of a table of the file; ``None`` takes one out. Creates the file if need be."""
+    """Set keys of a table of the file; ``None`` removes a key. Creates the file if necessary."""
     if path.is_symlink():
-        raise UnsafePath(f"{path} is a link", f"Edit the file it leads to: set [{table}] there.")
+        raise UnsafePath(
+            f"{path} is a link", f"Edit the file that it points to: set [{table}] there."
+        )
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     new = _changed(text, table, values)
     before, after = _parsed(text, path), _parsed(new, path)
     expected = {**before, table: {**before.get(table, {}), **values}}
     expected[table] = {name: value for name, value in expected[table].items() if value is not None}
     if {**after, table: after.get(table, {})} != expected:
-        hint = f"Edit {path} yourself: it writes [{table}] in a way that cannot be changed safely."
+        hint = f"Edit {path} yourself: the way it sets [{table}] cannot be changed safely."
         raise ConfigError(f"cannot set {', '.join(values)} in {path}", hint)
     _write(path, new)
 
@@ -41,8 +43,8 @@ def _changed(text: str, table: str, values: dict[str, float | None]) -> str:
         start = len(lines) - 1
     end = next((n for n in range(start + 1, len(lines)) if _HEADER.match(lines[n])), len(lines))
     inside = [line for line in lines[start + 1 : end] if _key(line) not in values]
-    told = [f"{name} = {value:.15g}" for name, value in values.items() if value is not None]
-    return "\n".join([*lines[: start + 1], *told, *inside, *lines[end:]]) + "\n"
+    new = [f"{name} = {value:.15g}" for name, value in values.items() if value is not None]
+    return "\n".join([*lines[: start + 1], *new, *inside, *lines[end:]]) + "\n"
 
 
 def _key(line: str) -> str:
@@ -53,7 +55,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}", f"Mend {path} first.") from error
+        raise ConfigError(f"{path}: {error}", f"Correct {path} first.") from error
 
 
 def _write(path: Path, text: str) -> None:

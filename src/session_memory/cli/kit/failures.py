@@ -1,4 +1,4 @@
-"""Failures as people and programs want them: ``error:`` and ``hint:``, or one JSON object."""
+"""Failures as messages: ``error:`` and ``hint:`` lines, or one JSON object."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ def guarded(
 ) -> int:
     """The exit status of ``run``; an exception becomes a message on stderr.
 
-    ``is_resumable`` is asked after an interruption: does the same command, run again, go on?
+    ``is_resumable`` tells after an interruption whether the command can be run again to continue.
     """
     _write_anything()
     try:
@@ -36,7 +36,7 @@ def guarded(
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except BrokenPipeError:
-        # The reader has seen enough, as in ``session-memory sessions | head``.
+        # The reader closed the pipe, as in ``session-memory sessions | head``.
         _forget_stdout()
         return 0
     except (Exception, KeyboardInterrupt) as error:
@@ -62,14 +62,14 @@ def explained(error: BaseException, *, resumable: bool = False) -> Failure:
         case click.ClickException():
             return Failure("usage", error.format_message(), None, USAGE)
         case click.Abort() | KeyboardInterrupt():
-            hint = "What was done so far is kept; run the command again to go on."
+            hint = "What was done so far is kept; run the command again to continue."
             return Failure("interrupted", "interrupted", hint if resumable else None, INTERRUPTED)
         case SessionMemoryError():
             return Failure(error.kind, str(error), error.hint, FAILED)
         case OSError():
             return _os_error(error)
     message = f"unexpected {type(error).__name__}: {error}"
-    hint = f"This is a bug. Run it again with {DEBUG}=1 to see where it happened."
+    hint = f"This is a bug. Run the command again with {DEBUG}=1 for a traceback."
     return Failure("bug", message, hint, FAILED)
 
 
@@ -79,7 +79,7 @@ def _usage(error: click.UsageError) -> Failure:
     message = error.format_message()
     near = getattr(error, "possibilities", None)
     if near:
-        # click puts its guess into the message; ours belongs into the hint.
+        # click puts near names into the message; we put them into the hint.
         message = error.message
         hint = f"Did you mean {' or '.join(near)}? {hint}"
     return Failure("usage", message.rstrip("."), hint, USAGE)
@@ -88,15 +88,17 @@ def _usage(error: click.UsageError) -> Failure:
 def _os_error(error: OSError) -> Failure:
     place = f"{error.filename}: " if error.filename else ""
     message = f"{place}{error.strerror or error}"
-    return Failure("os_error", message, "Check that the path exists and is yours.", FAILED)
+    return Failure(
+        "os_error", message, "Check that the path exists and that you may use it.", FAILED
+    )
 
 
 def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
     if as_json:
         from session_memory.render.json_text import to_json
 
-        told = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
-        click.echo(to_json({"error": told}), err=True)
+        values = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
+        click.echo(to_json({"error": values}), err=True)
         return
     message = failure.message[:1].lower() + failure.message[1:]
     color = False if plain or os.environ.get("NO_COLOR") else None
@@ -108,13 +110,13 @@ def report(failure: Failure, *, as_json: bool, plain: bool) -> None:
 
 
 def _write_anything() -> None:
-    """A terminal that cannot show a character gets an escape, never an exception."""
+    """Print an escape for a character that the terminal cannot show, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:
-    """What is still buffered cannot be written any more, not even when Python shuts down."""
+    """Discard what is still buffered: Python would fail to write it when it ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

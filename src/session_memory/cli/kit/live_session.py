@@ -1,4 +1,4 @@
-"""The live sessions of the store that the options name, and the one that somebody means."""
+"""Opening live sessions, for the commands of ``live``."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def opened_session(settings: Settings, text: str) -> "Iterator[tuple[SessionStor
 
 
 def session_argument(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``SESSION``, as every command but ``list`` has it."""
+    """The argument ``SESSION``: the id of a live session or its beginning."""
     return click.argument("session", metavar="SESSION", shell_complete=complete_live)(function)
 
 
@@ -40,5 +40,5 @@ def which_option(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(("context", "path", "all")),
         default="context",
         show_default=True,
-        help="What the model is sent, the path without folds, or all that was ever appended.",
+        help="What the model is sent, all messages of the path, or all messages ever.",
     )(function)

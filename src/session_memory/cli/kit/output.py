@@ -1,4 +1,4 @@
-"""Printing: JSON for programs, aligned columns for people, the same on a terminal or in a file."""
+"""Printing: JSON for programs, tables for people."""
 
 import shutil
 import sys
@@ -19,7 +19,7 @@ NARROWEST = 10
 
 
 def print_json(value: Any) -> None:
-    """One line for a program, indented for a person who looks at it on a terminal."""
+    """Print JSON: on one line, or indented on a terminal."""
     click.echo(to_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal; None when the output is no terminal and need not be cut."""
+    """The width of the terminal; None when the output is not a terminal and must not be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -116,7 +116,7 @@ def _placed(cell: Cell, column: Column, size: int) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """In batches: every call of ``echo`` flushes."""
+    """Print in batches, because every call of ``echo`` flushes."""
     source = iter(lines)
     while batch := list(islice(source, BATCH)):
         click.echo("\n".join(batch))
@@ -129,7 +129,7 @@ def remark(settings: Any, text: str) -> None:
 
 
 def short_path(path: str | Path) -> str:
-    """A path below the home directory begins with ``~``."""
+    """The path, with ``~`` for the home directory."""
     from session_memory.config import home
 
     text, base = str(path), str(home())

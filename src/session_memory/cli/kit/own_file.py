@@ -1,6 +1,6 @@
-"""A file that a command has written outside its store: private, marked as ours, ours alone.
+"""Files that a command writes outside the store, such as a service file.
 
-Nothing that lacks the mark is ever replaced or removed, and no link is followed.
+Each file has a mark. A file without the mark is never replaced or removed, and no link is followed.
 """
 
 import os
@@ -10,7 +10,7 @@ from session_memory.core.errors import UnsafePath
 
 
 def write_own(path: Path, text: str, mark: str) -> None:
-    """Create the file, or put it in the place of an earlier one of ours, whole or not at all."""
+    """Create the file, or replace an earlier one with the mark, as a whole."""
     refuse_foreign(path, mark)
     for directory in reversed((path.parent, *path.parent.parents)):
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -33,9 +33,9 @@ def remove_own(path: Path, mark: str) -> None:
 
 
 def refuse_foreign(path: Path, mark: str) -> None:
-    """Raise unless there is nothing at ``path``, or a file of ours."""
+    """Raise if there is a link or a file without the mark at ``path``."""
     if path.is_symlink():
-        raise UnsafePath(f"{path} is a link", "Look where it leads, and remove it yourself.")
+        raise UnsafePath(f"{path} is a link", "Check where it points, and remove it yourself.")
     if path.exists() and mark not in path.read_text("utf-8", errors="replace"):
-        hint = "Look at it, and move it out of the way yourself."
+        hint = "Check the file, and move it away yourself."
         raise UnsafePath(f"{path} was not written by session-memory", hint)

@@ -1,7 +1,6 @@
-"""A long answer on a terminal goes through a pager, as it is made; anywhere else it is printed.
+"""Showing a long answer in a pager, line by line as it is made. Without a terminal it is printed.
 
-The pager is started with an argument list, and gets text in which nothing but our own colours is
-an escape sequence.
+The pager is started with an argument list. The only escape sequences in the text are our colours.
 """
 
 import os
@@ -20,7 +19,7 @@ DEFAULT = ("less", "-R")
 
 
 def print_paged(settings: Settings, lines: Iterable[str], *, paged: bool = True) -> None:
-    """Print as the lines come; whoever has seen enough ends it, and nothing more is made."""
+    """Print lines as they are made. When the user quits the pager, no further lines are made."""
     command = _pager() if paged and not settings.quiet else ()
     process = _started(command) if command else None
     if process is None:
@@ -34,17 +33,17 @@ def print_paged(settings: Settings, lines: Iterable[str], *, paged: bool = True)
 def _pager() -> tuple[str, ...]:
     if not sys.stdout.isatty() or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
         return ()
-    told = os.environ.get("PAGER")
-    return DEFAULT if told is None else tuple(shlex.split(told))
+    pager = os.environ.get("PAGER")
+    return DEFAULT if pager is None else tuple(shlex.split(pager))
 
 
 def _started(command: tuple[str, ...]) -> "subprocess.Popen[bytes] | None":
-    # F: what fits on one screen is simply printed. R: colours, and no other escapes. X: it stays.
+    # F: print what fits on one screen. R: obey colours only. X: leave the text on the screen.
     env = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
     try:
         return subprocess.Popen(command, stdin=subprocess.PIPE, env=env)
     except OSError:
-        # A machine without it, or with another in PAGER than it has, still shows the answer.
+        # Without a pager the answer is still shown.
         return None
 
 
@@ -56,13 +55,13 @@ def _feed(process: "subprocess.Popen[bytes]", batches: Iterator[str]) -> None:
             process.stdin.flush()
         process.stdin.close()
     except (BrokenPipeError, KeyboardInterrupt):
-        # Left before the end; what was not made yet never is.
+        # The user quit before the end; the other lines are not made.
         pass
     while process.poll() is None:
         try:
             process.wait()
         except KeyboardInterrupt:
-            # The pager has its own use for it.
+            # Ctrl-C is for the pager.
             continue
 
 

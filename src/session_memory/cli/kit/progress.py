@@ -1,4 +1,4 @@
-"""A progress bar for long work, on a terminal alone."""
+"""A progress bar for long work, only on a terminal."""
 
 import sys
 from typing import Any
@@ -10,16 +10,16 @@ WORTH_A_BAR = 4 << 20
 
 
 class Bar(ReadProgress):
-    """Counts bytes. Short work shows nothing: loading the bar would take longer than the work."""
+    """Counts bytes. Short work has no bar: loading it would take longer than the work."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._bar: Any = None
         self._task: Any = None
-        self.is_wanted = True
+        self.is_enabled = True
 
     def begin(self, files: int, size: int) -> None:
-        if size < WORTH_A_BAR or self._bar is not None or not self.is_wanted:
+        if size < WORTH_A_BAR or self._bar is not None or not self.is_enabled:
             return
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
@@ -48,7 +48,7 @@ class Bar(ReadProgress):
 
 
 def progress(settings: Settings, title: str) -> Bar:
-    """A bar where somebody is watching, else something that says nothing."""
+    """A bar on a terminal, otherwise a bar that shows nothing."""
     return Bar(title) if settings.chatty and sys.stderr.isatty() else Silent(title)
 
 

@@ -1,4 +1,4 @@
-"""Whoever reads our output may go away; a command that waits would never notice."""
+"""Noticing that nobody reads the output any more, for commands that wait."""
 
 import select
 import sys

@@ -1,5 +1,7 @@
-"""A page about every command, made from its own help: ``python -m session_memory.cli.kit.reference
-docs`` writes ``docs/cli.md`` and the pages below ``docs/cli``."""
+"""Makes a page of documentation for every command from its help.
+
+``python -m session_memory.cli.kit.reference docs`` writes ``docs/cli.md`` and ``docs/cli/*.md``.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -18,39 +20,43 @@ INTRODUCTION = f"""\
 
 {MADE_BY}
 
+Try `session-memory` alone: it sums up the store and says what to do next. `session-memory --help`
+lists the commands, `session-memory help COMMAND` explains one.
+
 Every command takes `--help`, `--store`, `--config`, `--json`, `--no-color` and `--quiet`, before or
-after its name.
+after its name. Commands that moved into a group still work under their old names (`session-memory
+verify` is `session-memory store verify`); the old names are not listed.
 
 **Exit status**: 0 done · 1 failed · 2 wrong usage · 3 done, but with problems · 130 interrupted.
 
-**JSON**: with `--json` the answer, and nothing else, is one JSON value on stdout: ASCII, on one
+**JSON**: with `--json` the answer is one JSON value on stdout and nothing else. It is ASCII, on one
 line unless stdout is a terminal. Its shape is a contract: fields are added, never renamed or
-removed. A failure is `{{"error": {{"kind", "message", "hint"}}}}` on stderr.
+removed. An error is `{{"error": {{"kind", "message", "hint"}}}}` on stderr.
 
 **Text**: answers go to stdout; remarks, progress and errors go to stderr. An error is a line
-`error: …`, mostly followed by `hint: …`. What comes from a log is shown with control characters,
-escape sequences and direction overrides made visible. Times are local; the JSON has them in UTC.
+`error: …`, usually followed by `hint: …`. Control characters, escape sequences and direction
+overrides in texts from logs are made visible. Times are local; the JSON has them in UTC.
 
-**Sessions** are named by uid (`claude:5b0c6a1e-…`), native id, or a beginning of either, of four
-characters or more, that only one session has. Of a session and its subagents, a shared beginning
-means the session; a subagent is `<beginning>:<beginning of its own id>`.
+**Sessions** are named by uid (`claude:5b0c6a1e-…`), native id, or the first four or more characters
+of either, if no other session begins so. If a session and its subagents begin so, the session is
+meant; a subagent is `<beginning of the session's id>:<beginning of its own id>`.
 
 **Periods** for `--since` and `--until`: `2026-07-01`, `2026-07`, `2026-07-01T10:00`, `30min`,
-`12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local and included whole; a session
-counts if any moment of it lies in the period.
+`12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local, and the whole day or month
+counts. A session is in the period if any part of it is.
 
-| variable | what it says |
+| variable | meaning |
 |---|---|
 | `SESSION_MEMORY_STORE` | where the store is; by default `~/.session-memory/memory.db` |
 | `SESSION_MEMORY_CONFIG` | the configuration file; by default `~/.session-memory/config.toml` |
-| `SESSION_MEMORY_HOST` | the name this machine collects under; by default its own |
-| `HOME` | below it, the agents' logs are looked for |
-| `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code's are, when not in `~/.claude` |
-| `CODEX_HOME` | where Codex's are, when not in `~/.codex` |
-| `GROK_HOME` | where Grok's are, when not in `~/.grok` |
-| `PAGER` | the program that shows long answers on a terminal; by default `less -R`; empty: none |
-| `NO_COLOR` | no colours, when it is not empty |
-| `SESSION_MEMORY_DEBUG` | a traceback where there would be a message, when it is not empty |
+| `SESSION_MEMORY_HOST` | the name of this machine in the store; by default its host name |
+| `HOME` | the directory below which agents keep their logs |
+| `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code keeps its logs, if not in `~/.claude` |
+| `CODEX_HOME` | where Codex keeps its logs, if not in `~/.codex` |
+| `GROK_HOME` | where Grok keeps its logs, if not in `~/.grok` |
+| `PAGER` | the program that shows long answers on a terminal; by default `less -R`, none if empty |
+| `NO_COLOR` | if not empty, no colours |
+| `SESSION_MEMORY_DEBUG` | if not empty, errors are shown with a traceback |
 
 Completion for your shell: `{PROGRAM} completion bash`, `zsh` or `fish` prints the script.
 """

@@ -1,6 +1,6 @@
-"""What keeps a watch running: the text of a systemd user unit or a launchd agent, and its place.
+"""The service file that keeps a watch running: a systemd user unit or a launchd agent.
 
-Pure: nothing here writes. Paths and values from outside are quoted the way each format wants it.
+Nothing here writes a file. Paths and values are quoted as each format requires.
 """
 
 import plistlib
@@ -41,14 +41,14 @@ WantedBy=default.target
 
 def systemd_unit(command: Sequence[str], environment: Mapping[str, str]) -> str:
     program, *words = command
-    # Of the program itself systemd replaces no variables, so a dollar there is one.
+    # systemd replaces variables in arguments, but not in the name of the program.
     line = " ".join([_quoted(program), *(_quoted(word.replace("$", "$$")) for word in words)])
     pairs = (f"Environment={_quoted(f'{name}={value}')}\n" for name, value in environment.items())
     return _UNIT.format(mark=MARK, command=line, environment="".join(pairs))
 
 
 def _quoted(word: str) -> str:
-    """One word of a unit file; a percent sign begins a specifier unless it is doubled."""
+    """One word of a unit file. A percent sign is doubled, because it starts a specifier."""
     if re.fullmatch(r"[A-Za-z0-9_./:=@+-]+", word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
@@ -73,13 +73,13 @@ def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: P
         text = plistlib.dumps(agent, sort_keys=False).decode()
     except ValueError as error:
         hint = "Use paths without control characters."
-        raise ConfigError(f"launchd cannot be told this path: {error}", hint) from error
+        raise ConfigError(f"a launchd file cannot contain this path: {error}", hint) from error
     head, _, rest = text.partition("<plist")
     return f"{head}<!-- {MARK} -->\n<plist{rest}"
 
 
 def unit_path(manager: str, home: Path, environ: Mapping[str, str]) -> Path:
-    """Where the user's own manager looks for it."""
+    """The path where the user's service manager looks for the file."""
     if manager == LAUNCHD:
         return home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
@@ -87,7 +87,7 @@ def unit_path(manager: str, home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def starting(manager: str, path: Path, uid: int) -> list[list[str]]:
-    """The commands that start it now and after every login."""
+    """The commands that start the service now and at every login."""
     if manager == LAUNCHD:
         return [["launchctl", "bootstrap", f"gui/{uid}", str(path)]]
     return [
@@ -97,14 +97,14 @@ def starting(manager: str, path: Path, uid: int) -> list[list[str]]:
 
 
 def stopping(manager: str, path: Path, uid: int) -> list[list[str]]:
-    """The commands that stop it, for good; before the file is removed."""
+    """The commands that stop the service and disable it, before its file is removed."""
     if manager == LAUNCHD:
         return [["launchctl", "bootout", f"gui/{uid}/{LABEL}"]]
     return [["systemctl", "--user", "disable", "--now", path.name]]
 
 
 def asking(manager: str, path: Path, uid: int) -> list[str]:
-    """The command that says whether it runs: exit status 0 if it does."""
+    """The command that checks whether the service runs: exit status 0 if it does."""
     if manager == LAUNCHD:
         return ["launchctl", "print", f"gui/{uid}/{LABEL}"]
     return ["systemctl", "--user", "is-active", path.name]

@@ -18,13 +18,13 @@ _OPTIONS = (
 
 
 def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The filters that such a command takes, in their order."""
+    """Add the options that filter sessions."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 def refuse_both(session: str | None, filters: dict[str, Any]) -> None:
-    """A session that is named is shown whatever the filters say, so both together are an error."""
+    """Raise if a session and filters are given: filters do not apply to one session."""
     if session is not None and any(value is not None for value in filters.values()):
         raise click.UsageError("give a session, or filters, not both")

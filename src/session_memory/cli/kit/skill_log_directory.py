@@ -1,4 +1,4 @@
-"""The logs that the options name."""
+"""The option ``--dir`` of the skill commands, and the logs in that directory."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,12 +18,12 @@ def directory_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "directory",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Where the logs are; by default where sync looks for them.",
+        help="The directory of the logs; by default where sync looks for them.",
     )(function)
 
 
 def opened_log(settings: Settings, directory: Path | None) -> "SkillLog":
-    """Without a directory the first place where `sync` looks: what is written is collected."""
+    """The logs in the directory; by default in the first place where ``sync`` collects them."""
     from session_memory.collect.discover import roots
     from session_memory.live.skill_log import SkillLog
 

@@ -1,4 +1,4 @@
-"""``--since``, ``--until`` and ``--tz``, as every report has them."""
+"""The options ``--since``, ``--until`` and ``--tz``."""
 
 from collections.abc import Callable
 from datetime import tzinfo
@@ -39,7 +39,7 @@ class Zone(click.ParamType[tzinfo]):
 
 
 class Period(click.ParamType[int]):
-    """A moment or a period on a clock of ``--tz``: its first millisecond, or the one past it."""
+    """A time or a period in the zone of ``--tz``: its first millisecond, or the first after it."""
 
     name = "when"
 
@@ -68,28 +68,28 @@ tz_option = click.option(
     "--tz",
     type=Zone(),
     metavar="ZONE",
-    # Eager: what a day is must be known before the days are read.
+    # Read first, because the other two depend on the time zone.
     is_eager=True,
     callback=_remember,
-    help="Days and hours of this time zone.  [default: this machine's]",
+    help="Time zone for days and hours.  [default: this machine's]",
 )
 
 
 def when_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``since`` and ``until`` in milliseconds, and ``tz`` (``None``: this place)."""
+    """Add ``since`` and ``until`` in milliseconds, and ``tz`` (None: the zone of this machine)."""
     for option in (
         tz_option,
         click.option(
             "--until",
             type=Period(end=True),
             metavar="WHEN",
-            help="The same, its end included.",
+            help="Until when; the end is included.",
         ),
         click.option(
             "--since",
             type=Period(),
             metavar="WHEN",
-            help="2026-07-01, 2026-07, 7d, yesterday.",
+            help="Since when: 2026-07-01, 2026-07, 7d, yesterday.",
         ),
     ):
         function = option(function)

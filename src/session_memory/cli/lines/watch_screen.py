@@ -109,7 +109,7 @@ class WatchScreen(WatchOutput):
     def idle(self, idle: object) -> None:
         if not self._is_caught_up:
             self._is_caught_up = True
-            self._bar.is_wanted = False
+            self._bar.is_enabled = False
             self._begin()
 
     def stopped(self, stopped: "Stopped") -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import print_learned, remark_unread
 from session_memory.render.text import cut, safe
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
         return
     print_lines(_lines(similar))
     if not similar.found:
-        remark(settings, "No session is like it.")
+        remark(settings, "No similar session.")
 
 
 def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
@@ -83,7 +83,7 @@ def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
     (word,) = words
     if _ID.fullmatch(word):
         return True
-    # Every uid begins with the name of its agent, which is more often meant as a word.
+    # Every uid begins with the name of its agent, but who types that name means the word.
     is_agent = any(flavor.startswith(word) for flavor in SessionIds(store.db).flavors())
     return not is_agent and names_session(store, word)
 

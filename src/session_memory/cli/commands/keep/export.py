@@ -37,12 +37,12 @@ LEVELS = ("user", "assistant", "tool", "full")
 
 @make_command(
     examples=(
-        ("export everything.smx", "everything, to take to another machine"),
+        ("export everything.smx", "all sessions, for another machine"),
         ("export two.smx 5b0c6a1e 91d4f0a7", "two sessions"),
-        ("import everything.smx", "and there, take it in"),
-        ("export --format html 5b0c6a1e -o session.html", "a page to read or to hand on"),
-        ("export --format markdown 5b0c6a1e --depth assistant", "what was said, for a model"),
-        ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one object a line"),
+        ("import everything.smx", "and there, import it"),
+        ("export --format html 5b0c6a1e -o session.html", "a page to read or to send"),
+        ("export --format markdown 5b0c6a1e --depth assistant", "prompts and answers, for a model"),
+        ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one JSON object per line"),
         ("export -o - > everything.smx", "to standard output"),
     ),
     json_shape='{"path", "sources", "bytes"}; of a transcript {"path", "format", "sessions",'
@@ -55,17 +55,21 @@ LEVELS = ("user", "assistant", "tool", "full")
     type=click.Choice(FORMATS),
     default="portable",
     show_default=True,
-    help="A file for another store, or a transcript.",
+    help="A file for another store, or a transcript to read.",
 )
 @click.option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")
 @click.option(
-    "--depth", "level", type=click.Choice(LEVELS), default="full", help="How much of a transcript."
+    "--depth",
+    "level",
+    type=click.Choice(LEVELS),
+    default="full",
+    help="How much is in a transcript.",
 )
-@click.option("--inherited", is_flag=True, help="With the events it holds of other sessions.")
-@click.option("--all", "everything", is_flag=True, help="With bookkeeping of the agent.")
-@click.option("--no-children", is_flag=True, help="Without what its subagents did.")
-@click.option("--redact", is_flag=True, help="Mask secrets in a portable file as well.")
-@click.option("--no-redact", is_flag=True, help="Leave secrets in the transcript as they are.")
+@click.option("--inherited", is_flag=True, help="Also events that a fork copied from its parent.")
+@click.option("--all", "everything", is_flag=True, help="Also the agent's bookkeeping.")
+@click.option("--no-children", is_flag=True, help="Leave out subagents.")
+@click.option("--redact", is_flag=True, help="Mask secrets in a portable file, too.")
+@click.option("--no-redact", is_flag=True, help="Do not mask secrets in a transcript.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -123,8 +127,8 @@ def _portable(
     with settings.memory() as memory:
         if not is_named and "/" not in file and names_session(memory.store, file):
             # Without this, a forgotten file name would write every session to a file named so.
-            meant = f"session-memory export NAME.smx {file}"
-            raise click.UsageError(f"{file} is a session: give the FILE to write first: {meant}")
+            correct = f"session-memory export NAME.smx {file}"
+            raise click.UsageError(f"{file} is a session: give the FILE to write first: {correct}")
         done = _exported(settings, memory, Path(file), sessions, redacted=redacted)
     if settings.as_json:
         print_json(done.to_dict())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import limit_option, make_command
-from session_memory.cli.kit.completion import MOST, UNREADABLE
+from session_memory.cli.kit.lesson_options import complete_pattern, print_learned
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -20,14 +20,11 @@ from session_memory.cli.kit.output import (
     table,
     terminal_width,
 )
-from session_memory.cli.kit.settings import Settings, settings_of
+from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import Period
-from session_memory.cli.lines.lessons import print_learned
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from session_memory.learn.patterns import Pattern
     from session_memory.views.learning import PatternList
 
@@ -45,22 +42,6 @@ _COLUMNS = (
 _POLARITIES = ("problem", "success")
 
 
-def _complete(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """The ids of patterns, worst first; none when the store cannot be read."""
-    from click.shell_completion import CompletionItem
-
-    from session_memory.learn.patterns import patterns
-
-    try:
-        with settings_of(ctx).opened() as store:
-            found = [one for one in patterns(store) if one.id.startswith(incomplete)]
-    except UNREADABLE:
-        return []
-    return [CompletionItem(one.id, help=safe(one.detail)) for one in found[:MOST]]
-
-
 @make_command(
     examples=(
         ("patterns", "the worst first"),
@@ -75,7 +56,7 @@ def _complete(
     ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …]}, …],'
     ' "total", "sessions", "unread"}; with an ID {"pattern": …}.',
 )
-@click.argument("name", required=False, metavar="[ID]", shell_complete=_complete)
+@click.argument("name", required=False, metavar="[ID]", shell_complete=complete_pattern)
 @click.option(
     "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d, yesterday."
 )

@@ -11,9 +11,9 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.lesson_options import print_learned
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
-from session_memory.cli.lines.lessons import print_learned
 from session_memory.render.text import safe_lines
 
 FORMATS = ("markdown", "json", "html")

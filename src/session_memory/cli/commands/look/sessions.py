@@ -45,13 +45,13 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 @click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
 @limit_option(20)
 @click.pass_obj
-def command(settings: Settings, /, tz: tzinfo | None, **wanted: Any) -> None:
+def command(settings: Settings, /, tz: tzinfo | None, **filters: Any) -> None:
     from session_memory.cli.lines.session_table import session_lines
     from session_memory.views.figures import plural
     from session_memory.views.outdated import outdated
 
     with settings.memory() as memory:
-        listing = memory.sessions(**wanted).listing()
+        listing = memory.sessions(**filters).listing()
         old_digests = 0 if settings.as_json else outdated(memory.store)
     if settings.as_json:
         print_json(listing.to_dict())

@@ -25,7 +25,7 @@ SECTIONS = (
 )
 _SECTION = click.Choice(SECTIONS)
 SHAPE = (
-    '{"wanted": {…}, SECTION: …} ; a list is {"total": N, "rows": […]}. Each figure: docs/stats.md.'
+    '{"wanted": {…}, SECTION: …}; a list is {"total": N, "rows": […]}. Each figure: docs/stats.md.'
 )
 
 
@@ -65,10 +65,10 @@ def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
 @limit_option(10)
 @click.pass_obj
 def command(
-    settings: Settings, /, sections: tuple[str, ...], also: tuple[str, ...], **wanted: Any
+    settings: Settings, /, sections: tuple[str, ...], also: tuple[str, ...], **filters: Any
 ) -> None:
     with settings.memory() as memory:
-        report = memory.stats(*sections, *also, **wanted)
+        report = memory.stats(*sections, *also, **filters)
     if settings.as_json:
         print_json(report.to_dict())
     else:

@@ -10,16 +10,16 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.lesson_options import (
+    complete_pattern,
+    decision_note,
+    decision_options,
+    dir_option,
+    opened_lessons,
+    print_learned,
+)
 from session_memory.cli.kit.output import remark, short_path
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
-    complete_pattern,
-    desk,
-    dir_option,
-    print_learned,
-    word,
-    word_options,
-)
 from session_memory.render.text import safe, safe_lines
 
 
@@ -48,7 +48,7 @@ from session_memory.render.text import safe, safe_lines
     shell_complete=complete_facet("flavor"),
 )
 @click.option("--force", is_flag=True, help="Accept it with little evidence; this is recorded.")
-@word_options
+@decision_options
 @dir_option()
 @click.pass_obj
 def command(
@@ -67,13 +67,13 @@ def command(
 
     if everywhere and repos:
         raise click.UsageError("give --everywhere or --repo, not both")
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         lesson = accept(
             opened.lessons,
             opened.store,
             pattern_named(opened.store, opened.lessons, pattern),
             opened.config.lessons,
-            word(who, why, force=force),
+            decision_note(who, why, force=force),
             repos=() if everywhere else repos or None,
             flavors=flavors or None,
         )

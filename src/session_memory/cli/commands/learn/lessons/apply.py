@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import remark, short_path
-from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
+from session_memory.cli.kit.lesson_options import (
     complete_lesson,
-    desk,
+    decision_note,
+    decision_options,
     dir_option,
+    opened_lessons,
     print_learned,
     target_options,
-    word,
-    word_options,
 )
+from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @target_options
 @click.option("--force", is_flag=True, help="Also lessons with little evidence or no effect.")
-@word_options
+@decision_options
 @dir_option()
 @click.pass_obj
 def command(
@@ -58,10 +58,10 @@ def command(
     from session_memory.cli.lines.proposals import proposal_lines
 
     done: list[tuple[Proposal, FileWrite | None]] = []
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         found = opened.proposals(targets, repo, names, force)
         for one in found:
-            done.append((one, opened.applied.apply(one, word(who, why, force=force))))
+            done.append((one, opened.applied.apply(one, decision_note(who, why, force=force))))
     if settings.as_json:
         print_learned({"applied": [{**one.to_dict(), "written": w is not None} for one, w in done]})
         return

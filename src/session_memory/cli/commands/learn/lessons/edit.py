@@ -12,15 +12,15 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet
-from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
+from session_memory.cli.kit.lesson_options import (
     complete_lesson,
-    desk,
+    decision_note,
+    decision_options,
     dir_option,
+    opened_lessons,
     print_learned,
-    word,
-    word_options,
 )
+from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
 
 TEXTS = ("title", "problem", "resolution")
@@ -54,7 +54,7 @@ TEXTS = ("title", "problem", "resolution")
     shell_complete=complete_facet("flavor"),
 )
 @click.option("--everywhere", is_flag=True, help="For all repositories and agents.")
-@word_options
+@decision_options
 @dir_option()
 @click.pass_obj
 def command(
@@ -76,10 +76,10 @@ def command(
         changes["repos"] = repos
     if flavors or everywhere:
         changes["flavors"] = flavors
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         if not changes:
             changes = _edited(opened.lessons.find(name))
-        lesson = edit(opened.lessons, name, word(who, why), **changes)
+        lesson = edit(opened.lessons, name, decision_note(who, why), **changes)
     if settings.as_json:
         print_learned({"lesson": lesson.to_dict()})
         return

@@ -7,6 +7,7 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.lesson_options import dir_option, print_learned
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -17,7 +18,6 @@ from session_memory.cli.kit.output import (
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import dir_option, print_learned
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:

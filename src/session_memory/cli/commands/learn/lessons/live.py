@@ -3,6 +3,7 @@
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.lesson_options import opened_lessons, print_learned
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -13,7 +14,6 @@ from session_memory.cli.kit.output import (
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import desk, print_learned
 from session_memory.views.figures import local
 
 
@@ -29,7 +29,7 @@ from session_memory.views.figures import local
 def command(settings: Settings) -> None:
     import msgspec
 
-    with desk(settings) as opened:
+    with opened_lessons(settings) as opened:
         live = opened.applied.live()
     if settings.as_json:
         print_learned({"live": msgspec.to_builtins(live)})

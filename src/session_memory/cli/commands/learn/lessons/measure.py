@@ -14,6 +14,14 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet
+from session_memory.cli.kit.lesson_options import (
+    complete_lesson,
+    decision_note,
+    dir_option,
+    opened_lessons,
+    print_learned,
+    remark_unread,
+)
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -23,18 +31,10 @@ from session_memory.cli.kit.output import (
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
-    complete_lesson,
-    desk,
-    dir_option,
-    print_learned,
-    remark_unread,
-    word,
-)
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
-    from session_memory.cli.lines.lessons import Desk
+    from session_memory.cli.kit.lesson_options import OpenedLessons
     from session_memory.learn.fleet_metrics import FleetReport, Metrics
     from session_memory.learn.measure import MeasuredSide, Measurement
 
@@ -88,7 +88,7 @@ def command(
 ) -> None:
     from session_memory.core.time import now_ms
 
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         measured = _measured(opened, name, days)
         now = now_ms()
         fleet = None if name else _fleet(opened, now, days, repo)
@@ -106,7 +106,7 @@ def command(
         remark(settings, "Saved. From now on, lessons measure compares with these figures.")
 
 
-def _measured(opened: "Desk", name: str | None, days: int) -> "list[Measurement]":
+def _measured(opened: "OpenedLessons", name: str | None, days: int) -> "list[Measurement]":
     from session_memory.learn.measure import measure
 
     periods = opened.applied.periods()
@@ -119,7 +119,7 @@ def _measured(opened: "Desk", name: str | None, days: int) -> "list[Measurement]
     return measure(opened.store, lessons, periods, least=least, days=days)
 
 
-def _fleet(opened: "Desk", now: int, days: int, repo: str | None) -> "FleetReport":
+def _fleet(opened: "OpenedLessons", now: int, days: int, repo: str | None) -> "FleetReport":
     from session_memory.learn.fleet_metrics import fleet_report
 
     before = opened.applied.baseline()
@@ -130,7 +130,7 @@ def _fleet(opened: "Desk", now: int, days: int, repo: str | None) -> "FleetRepor
     )
 
 
-def _keep(opened: "Desk", fleet: "FleetReport", now: int) -> None:
+def _keep(opened: "OpenedLessons", fleet: "FleetReport", now: int) -> None:
     from session_memory.core.time import format_time
 
     values = fleet.to_dict()
@@ -138,13 +138,13 @@ def _keep(opened: "Desk", fleet: "FleetReport", now: int) -> None:
     opened.applied.save_baseline({"taken_at": format_time(now), **kept})
 
 
-def _mark(opened: "Desk", measured: "list[Measurement]") -> None:
+def _mark(opened: "OpenedLessons", measured: "list[Measurement]") -> None:
     from session_memory.learn.curate import mark
     from session_memory.learn.measure import GONE, NOT_APPLIED, TOO_LITTLE
 
     for one in measured:
         if one.verdict not in (GONE, NOT_APPLIED, TOO_LITTLE):
-            mark(opened.lessons, one.lesson, one.verdict, word(None, one.reason))
+            mark(opened.lessons, one.lesson, one.verdict, decision_note(None, one.reason))
 
 
 # ------------------------------------------------------------ for people

@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
+from session_memory.cli.kit.lesson_options import (
     complete_lesson,
-    desk,
+    decision_note,
+    decision_options,
     dir_option,
+    opened_lessons,
     print_learned,
-    word,
-    word_options,
 )
+from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
 
 
@@ -32,7 +32,7 @@ from session_memory.render.text import safe
 @click.argument(
     "others", nargs=-1, required=True, metavar="OTHER...", shell_complete=complete_lesson
 )
-@word_options
+@decision_options
 @dir_option()
 @click.pass_obj
 def command(
@@ -45,9 +45,9 @@ def command(
 ) -> None:
     from session_memory.learn.curate import merge
 
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         gone = [opened.lessons.find(name).id for name in others]
-        lesson = merge(opened.lessons, into, others, word(who, why))
+        lesson = merge(opened.lessons, into, others, decision_note(who, why))
     if settings.as_json:
         print_learned({"lesson": lesson.to_dict(), "merged": gone})
         return

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import remark
-from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
+from session_memory.cli.kit.lesson_options import (
     complete_lesson,
-    desk,
     dir_option,
+    opened_lessons,
     print_learned,
     remark_unread,
     target_options,
 )
+from session_memory.cli.kit.output import remark
+from session_memory.cli.kit.settings import Settings
 
 
 @make_command(
@@ -49,7 +49,7 @@ def command(
 ) -> None:
     from session_memory.cli.lines.proposals import proposal_lines
 
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         found = opened.proposals(targets, repo, names, force)
         remark_unread(settings, opened.store)
     if settings.as_json:

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.lesson_options import (
+    complete_lesson,
+    decision_note,
+    decision_options,
+    dir_option,
+    opened_lessons,
+    print_learned,
+)
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import (
-    complete_lesson,
-    desk,
-    dir_option,
-    print_learned,
-    word,
-    word_options,
-)
 from session_memory.render.text import safe
 
 
@@ -33,7 +33,7 @@ from session_memory.render.text import safe
     json_shape='{"lesson": LESSON}; a LESSON is as in lessons list.',
 )
 @click.argument("name", metavar="PATTERN|LESSON", shell_complete=complete_lesson)
-@word_options
+@decision_options
 @dir_option()
 @click.pass_obj
 def command(
@@ -42,9 +42,9 @@ def command(
     from session_memory.learn.curate import reject
     from session_memory.views.lessons import pattern_or_lesson
 
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         what = pattern_or_lesson(opened.store, opened.lessons, name)
-        lesson = reject(opened.lessons, opened.store, what, word(who, why))
+        lesson = reject(opened.lessons, opened.store, what, decision_note(who, why))
         live = [
             one.target
             for one in opened.applied.live()

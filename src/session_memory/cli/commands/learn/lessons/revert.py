@@ -11,9 +11,14 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.lesson_options import (
+    decision_note,
+    decision_options,
+    opened_lessons,
+    print_learned,
+)
 from session_memory.cli.kit.output import short_path
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import desk, print_learned, word, word_options
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The file; by default those of this project.",
 )
-@word_options
+@decision_options
 @click.pass_context
 def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why: str) -> None:
     import msgspec
@@ -47,13 +52,13 @@ def command(ctx: click.Context, targets: tuple[Path, ...], who: str | None, why:
     from session_memory.core.lesson_errors import NotApplied
 
     settings: Settings = ctx.obj
-    with desk(settings) as opened:
+    with opened_lessons(settings) as opened:
         paths = [path.parent.resolve() / path.name for path in targets]
         if not paths:
             paths = _live_here(opened.applied, Path.cwd())
         if not paths:
             raise NotApplied("any file of this project")
-        done = [opened.applied.revert(path, word(who, why)) for path in paths]
+        done = [opened.applied.revert(path, decision_note(who, why)) for path in paths]
     if settings.as_json:
         print_learned({"reverted": msgspec.to_builtins(done)})
     else:

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.lesson_options import (
+    complete_lesson,
+    dir_option,
+    opened_lessons,
+    print_learned,
+)
 from session_memory.cli.kit.output import print_lines
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.lessons import complete_lesson, desk, dir_option, print_learned
 from session_memory.render.text import safe, safe_lines
 
 if TYPE_CHECKING:
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 def command(settings: Settings, name: str, directory: Path | None) -> None:
     from session_memory.views.lessons import show_lesson
 
-    with desk(settings, directory) as opened:
+    with opened_lessons(settings, directory) as opened:
         page = show_lesson(opened.lessons, opened.applied, opened.store, name)
     if settings.as_json:
         print_learned(page.to_dict())

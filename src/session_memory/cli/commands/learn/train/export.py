@@ -40,8 +40,8 @@ def command(
 
     target = Path(out).expanduser()
     with settings.opened() as store:
-        sessions, wanted = select_examples(store, **options)
-        report = export(store, sessions, wanted, target, parquet=form == "parquet", shares=shares)
+        sessions, examples = select_examples(store, **options)
+        report = export(store, sessions, examples, target, parquet=form == "parquet", shares=shares)
     if settings.as_json:
         print_json(report.to_dict())
         return

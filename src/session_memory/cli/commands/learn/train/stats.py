@@ -25,8 +25,8 @@ def command(settings: Settings, /, shares: tuple[int, int, int], **options: Any)
     from session_memory.learn.train.export import preview
 
     with settings.opened() as store:
-        sessions, wanted = select_examples(store, **options)
-        report = preview(store, sessions, wanted, shares=shares)
+        sessions, examples = select_examples(store, **options)
+        report = preview(store, sessions, examples, shares=shares)
     if settings.as_json:
         print_json(report.to_dict())
         return

@@ -1,4 +1,4 @@
-"""What the commands about lessons share: their options, their completions, their folder."""
+"""What the commands about lessons share: options, completion, and the opened folder."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,23 +26,23 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def dir_option() -> Decorator:
-    """``--dir`` of every command that reads or writes lessons."""
+    """The option ``--dir``: the folder of lessons."""
     kind = click.Path(file_okay=False, path_type=Path)
-    told = "The folder of lessons; by default lessons/ beside the store, or [lessons] dir."
-    return click.option("--dir", "directory", type=kind, metavar="DIR", help=told)
+    meaning = "The folder of lessons; by default lessons/ beside the store, or [lessons] dir."
+    return click.option("--dir", "directory", type=kind, metavar="DIR", help=meaning)
 
 
-def word_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--why`` and ``--by`` of every command whose decision is kept."""
-    by = "Who decides; by default who is logged in."
+def decision_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--why`` and ``--by`` of commands whose decision is recorded."""
+    by = "Who decided; by default your user name."
     function = click.option("--by", "who", metavar="NAME", help=by)(function)
-    return click.option("--why", default="", metavar="TEXT", help="The reason, kept.")(function)
+    return click.option("--why", default="", metavar="TEXT", help="The reason, recorded.")(function)
 
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--target`` and ``--repo`` of the commands that are about instruction files."""
-    target = "A file such as CLAUDE.md; again for more. By default those of the project here."
-    repo = "The repository it is for; by default the name of the file's directory."
+    """The options ``--target`` and ``--repo`` of commands about instruction files."""
+    target = "A file such as CLAUDE.md; repeatable. By default those of this project."
+    repo = "The repository of the file; by default the name of its directory."
     kind = click.Path(dir_okay=False, path_type=Path)
     function = click.option("--repo", metavar="NAME", help=repo)(function)
     return click.option(
@@ -51,14 +51,14 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_learned(value: Any) -> None:
-    """What a command about lessons tells a program: all of it passes here, and no secret does."""
+    """Print JSON with all secrets masked, because it contains texts of sessions."""
     from session_memory.redact import mask_values
 
     print_json(mask_values(value))
 
 
-class Desk:
-    """An opened store with its folder of lessons and its registry."""
+class OpenedLessons:
+    """An open store with its folder of lessons and the record of applied lessons."""
 
     def __init__(self, store: "Store", config: "Config", directory: Path | None) -> None:
         from session_memory.views.lessons import applied_of, lessons_of
@@ -70,7 +70,7 @@ class Desk:
     def proposals(
         self, targets: tuple[Path, ...], repo: str | None, names: tuple[str, ...], force: bool
     ) -> "list[Proposal]":
-        """What the files should say, for the project here unless others are named."""
+        """The new contents of the files; by default of the files of this project."""
         from session_memory.views.lessons import proposals
 
         return proposals(
@@ -87,13 +87,13 @@ class Desk:
 
 
 @contextmanager
-def desk(settings: Settings, directory: Path | None = None) -> Iterator[Desk]:
+def opened_lessons(settings: Settings, directory: Path | None = None) -> Iterator[OpenedLessons]:
     config = settings.configuration()
     with settings.opened(config) as store:
-        yield Desk(store, config, directory)
+        yield OpenedLessons(store, config, directory)
 
 
-def word(who: str | None, why: str, *, force: bool = False) -> "DecisionNote":
+def decision_note(who: str | None, why: str, *, force: bool = False) -> "DecisionNote":
     from session_memory.core.time import now_ms
     from session_memory.learn.curate import DecisionNote, current_user
 
@@ -101,22 +101,22 @@ def word(who: str | None, why: str, *, force: bool = False) -> "DecisionNote":
 
 
 def remark_unread(settings: Settings, store: "Store") -> None:
-    """What was not analyzed cannot be learned from."""
+    """Remark that some sessions are not analyzed yet, and so are not in the answer."""
     from session_memory.views.learning import unread
 
-    if settings.chatty and (waiting := unread(store)):
-        told = f"{waiting:,} of the sessions changed since they were analyzed"
-        remark(settings, f"{told}: session-memory analyze")
+    if settings.chatty and (number := unread(store)):
+        changed = f"{number:,} sessions are new or changed since the last analysis"
+        remark(settings, f"{changed}: session-memory analyze")
 
 
 def complete_lesson(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of lessons; nothing at all when they cannot be read."""
+    """The ids of lessons; none when they cannot be read."""
     from click.shell_completion import CompletionItem
 
     try:
-        with desk(settings_of(ctx), ctx.params.get("directory")) as opened:
+        with opened_lessons(settings_of(ctx), ctx.params.get("directory")) as opened:
             found = opened.lessons.read()[0]
     except UNREADABLE:
         return []
@@ -127,7 +127,7 @@ def complete_lesson(
 def complete_pattern(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The ids of patterns, the worst first; nothing at all when the store cannot be read."""
+    """The ids of patterns, worst first; none when the store cannot be read."""
     from click.shell_completion import CompletionItem
 
     from session_memory.learn.patterns import patterns
