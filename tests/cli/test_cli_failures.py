@@ -167,4 +167,4 @@ def test_only_what_goes_on_says_so_when_it_is_interrupted(run, demo, monkeypatch
     looking, collecting = run("sessions"), run("sync")
     assert looking.exit_code == collecting.exit_code == 130
     assert looking.stderr == "error: interrupted\n"
-    assert "run the command again to go on" in collecting.stderr
+    assert "run the command again to continue" in collecting.stderr
