@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from session_memory.cli.lines.analysis import AnalysisFollower
+from session_memory.cli.kit.analysis import AnalysisFollower
 from session_memory.collect.watch_events import Idle, Stopped, Synced, WatchError
 from session_memory.core.errors import StoreError
 from session_memory.testing.claude import ClaudeHome

@@ -1,5 +1,8 @@
-"""Markdown of an answer as HTML: formatting alone. Markup in it is text, pictures are not fetched,
-and links lead to web addresses only."""
+"""An answer's Markdown as HTML, with formatting only.
+
+Markup in the answer is shown as text, pictures are not fetched, and links only lead to web
+addresses.
+"""
 
 import html as markup
 import re
@@ -11,7 +14,7 @@ from session_memory.render.text import safe_lines
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-# Beyond this a text is shown as it is: no parser is promised to be quick on everything.
+# A longer text is shown unformatted: a parser can be slow on hostile input.
 LONGEST = 200_000
 LONGEST_LINE = 20_000
 _WEB = re.compile(r"(?i)https?://[^\s]+")
@@ -50,7 +53,7 @@ def _link(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
 
 
 def _heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    """The page's own headings stand above those of an answer."""
+    """Headings of an answer start at level 4, below those of the page."""
     token = tokens[place]
     level = min(int(token.tag[1]) + 3, 6)
     return f"<h{level}>" if token.nesting == 1 else f"</h{level}>\n"

@@ -1,7 +1,7 @@
-"""A transcript as one page that needs nothing else: no script, no font, no picture, no request.
+"""A transcript as one HTML page that loads nothing: no script, no font, no picture.
 
-Every text is made visible first and escaped last, by `text`, so none of it can become markup; the
-page's own policy forbids whatever else a browser might try.
+`text` and `block` escape every text from a log, so none of it becomes markup. The page's own policy
+forbids scripts and requests as well.
 """
 
 import html as markup
@@ -38,17 +38,17 @@ _SIGNS = {"+": "a", "-": "d", "@": "h"}
 
 
 def text(value: str) -> str:
-    """One line from a log, as the content of an element or of an attribute."""
+    """One line from a log, escaped for an element or an attribute."""
     return markup.escape(safe(value), quote=True)
 
 
 def block(value: str) -> str:
-    """Lines from a log, likewise."""
+    """Several lines from a log, escaped in the same way."""
     return markup.escape("\n".join(safe_lines(value.strip("\n"))), quote=True)
 
 
 def html(items: Iterable[TranscriptItem], prompts: Iterable[TranscriptItem]) -> Iterator[str]:
-    """The page, piece by piece; ``prompts`` is the same session at the depth of its prompts."""
+    """The page in pieces. ``prompts`` is the same session, read at the level of its prompts."""
     page = _HtmlPage(prompts)
     for item in items:
         yield from page.of(item)
@@ -105,7 +105,7 @@ class _HtmlPage:
     def _contents(self) -> Iterator[str]:
         yield '<nav class="toc"><h2>Prompts</h2><ol>\n'
         for item in self._prompts:
-            # An interruption is no prompt, and no place to look for one.
+            # An interruption is no prompt.
             if isinstance(item, TranscriptEvent) and item.event.is_a("user_msg") and not item.depth:
                 words = text((item.text.strip() or item.title)[:160])
                 yield f'<li><a href="#e{item.seq}">{words}</a></li>\n'

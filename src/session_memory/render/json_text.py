@@ -5,5 +5,5 @@ from typing import Any
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    # ASCII alone: no text of a log reaches a terminal as anything but plain characters.
+    # Only ASCII, so that no text from a log can act on the terminal.
     return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""One JSON object a line: the session, its events with all they say, what each turn took."""
+"""A transcript as JSON lines: one object for each session, event and turn."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

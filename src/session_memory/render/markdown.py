@@ -1,8 +1,8 @@
-"""A transcript as Markdown that is only read, whatever viewer opens it.
+"""A transcript as Markdown that is safe in any viewer.
 
-Nothing from a log keeps its power: HTML is text, links lead to web addresses only, pictures are
-not fetched, headings and rules of an answer cannot pass for those of the transcript, and a fence
-is longer than any inside it.
+HTML from a log is shown as text, links only lead to web addresses, and pictures are not fetched.
+Headings and rules of an answer cannot look like those of the transcript, and a fence is longer than
+any fence inside it.
 """
 
 import re
@@ -28,13 +28,14 @@ from session_memory.views.transcript_items import (
 _PUNCTUATION = re.compile(r"([\\`*_\[\]>#|~&])")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _RUN = re.compile(r"`+")
-# What may stand before a heading or a rule: quotes and items of lists.
+# What can come before a heading or a rule: quotes and items of lists.
 _NESTING = re.compile(r"(?:[>\s]|[-*+]\s|\d{1,9}[.)]\s)*")
 _HEADING = re.compile(r"#{1,6}(?=\s|$)")
 _RULES = ({"-"}, {"="}, {"_"}, {"*"})
 _LINK = re.compile(r"\]\((?!https?://)")
-# A backslash is no help here: an address of the web takes one that follows it for a part of itself,
-# and what comes next is a tag again. So is none that was there already.
+# An escaping backslash is not enough: after a web address, a viewer reads it as part of the
+# address, and the tag behind it becomes active again. So "<" becomes an entity, also where the log
+# already escaped it.
 _MARKUP = re.compile(r"(?<!\\)((?:\\\\)*)\\?<")
 _OPENING = "&lt;"
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,20}")
@@ -49,13 +50,16 @@ def markdown(items: Iterable[TranscriptItem]) -> Iterator[str]:
 
 
 def inline(text: str) -> str:
-    """``text`` on one line, every sign taken literally that means something inside of one; what
-    means something at its beginning only never stands there."""
+    """``text`` on one line, with every special character escaped.
+
+    Characters that are special only at the start of a line are not escaped: callers always write
+    something before the text.
+    """
     return _PUNCTUATION.sub(r"\\\1", safe(text)).replace("<", _OPENING)
 
 
 def fenced(lines: Iterable[str], language: str = "") -> Iterator[str]:
-    """A block of code that nothing inside can end."""
+    """A block of code that no line inside can end."""
     kept = list(lines)
     longest = max((len(run) for line in kept for run in _RUN.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -65,7 +69,7 @@ def fenced(lines: Iterable[str], language: str = "") -> Iterator[str]:
 
 
 def harmless(text: str) -> Iterator[str]:
-    """Markdown of an answer as Markdown that only formats."""
+    """Markdown of an answer, reduced to Markdown that only formats."""
     block: list[str] | None = None
     fence, language = "", ""
     for line in safe_lines(text.strip("\n")):
@@ -90,7 +94,7 @@ def _harmless_line(line: str) -> str:
     nesting = _NESTING.match(line)
     place = nesting.end() if nesting else 0
     start, rest = line[:place], line[place:]
-    # A heading stays a line that reads as one, and is none.
+    # The line keeps its text, but is no heading any more.
     if _HEADING.match(rest) or set(rest) - {" "} in _RULES:
         rest = f"\\{rest}"
     line = start + rest

@@ -1,6 +1,6 @@
-"""Text from logs, made fit for a terminal: nothing in it moves the cursor, hides or reorders.
+"""Text from logs made safe for a terminal: it cannot move the cursor, hide or reorder text.
 
-Everything a command prints that came from outside goes through `safe` or `safe_lines`.
+Everything from outside that a command prints goes through `safe` or `safe_lines`.
 """
 
 import re
@@ -12,7 +12,7 @@ _BLANK = re.compile(r"[\t\n\v\f\r]+")
 
 
 def safe(text: str) -> str:
-    """``text`` on one line, with everything that is not plain text as a visible escape."""
+    """``text`` on one line, with every character that is not plain text as a visible escape."""
     if text.isascii() and text.isprintable():
         return text
     return visible(_BLANK.sub(" ", text))
@@ -37,7 +37,7 @@ def _width(character: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """``text`` in at most ``columns`` columns, with an ellipsis where some of it is missing."""
+    """``text`` in at most ``columns`` columns, with an ellipsis if some of it is left out."""
     if width(text) <= columns:
         return text
     kept, used = [], 0
@@ -50,8 +50,10 @@ def cut(text: str, columns: int) -> str:
 
 
 def cut_middle(text: str, columns: int) -> str:
-    """``text`` in at most ``columns`` columns, the middle replaced by an ellipsis: of a path, the
-    end says most, and of an id, the beginning finds it."""
+    """``text`` in at most ``columns`` columns, with an ellipsis for the left-out middle.
+
+    The end of a path names the file, and the beginning of an id finds the session.
+    """
     if width(text) <= columns:
         return text
     if columns < 3:

@@ -40,7 +40,7 @@ _VALUES = {
 _CHILDREN = """
     select parent_uid, count(*) from sessions where parent_uid in ({keys}) group by parent_uid
 """
-# Below the least id of any session: stands for an empty list.
+# No session has this id: it makes an empty list valid SQL.
 _NO_ID = "0"
 
 
@@ -143,5 +143,5 @@ _COMPARED = {
 
 
 def like_literal(text: str) -> str:
-    """``text`` for a ``like`` with ``escape '\\'``, with no character that stands for others."""
+    """``text`` for a ``like`` with ``escape '\\'``, with no wildcards."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,4 +1,4 @@
-"""Sessions: one row each, with its roll-ups, its watermarks and its settling state."""
+"""Sessions: one row each, with its sums, watermarks and settling state."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ from session_memory.store.usage import BUCKETS
 
 
 class CollectedSession(msgspec.Struct, kw_only=True):
-    """A session as the table holds it; times are milliseconds."""
+    """A session as it is in the table; times are milliseconds."""
 
     id: int = 0
     uid: str
@@ -68,7 +68,7 @@ _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_ID = f"{_SELECT} where id = :id"
 EVICTED_SESSIONS = "select id from sessions where evicted_at is not null"
-# One that is evicted has no raw here: it waits until it is brought back.
+# An evicted session has no raw here, so it cannot be derived until it is restored.
 _STALE = "select id from sessions where stale = 1 and evicted_at is null order by id"
 _SAVE = f"""
     update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id
@@ -110,7 +110,7 @@ _DROP_DERIVED = tuple(
     where session_id = :session and (owner_id is null or owner_id <> session_id)
     """,
 )
-# A log that several machines hold (a home that is synchronized) is the same whoever came first.
+# Several machines can hold the same log (a synchronized home): the order decides for one host.
 HOST = """
     (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
      where x.session_id = s.id
@@ -151,7 +151,7 @@ _TITLES_OF = "select id, title from sessions where id in ({keys})"
 _DROP_ORPHANS = """
     delete from sessions where id not in (select session_id from session_sources)
 """
-# A settling state with nothing settled yet: an empty msgpack array.
+# The settling state of a new session: an empty msgpack array.
 EMPTY_STATE = b"\x90"
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
@@ -197,7 +197,7 @@ class Sessions:
         return [CollectedSession(**dict(zip(COLUMNS, row, strict=True))) for row in found]
 
     def save(self, row: CollectedSession) -> None:
-        """Store the row, new or not."""
+        """Insert the row, or update it if it has an id."""
         if row.id:
             self._db.execute(_SAVE, storable(row))
         else:
@@ -213,7 +213,7 @@ class Sessions:
             self._db.execute(_ADD_LINK, link)
 
     def links_to(self, child_uid: str) -> list[tuple[str, str]]:
-        """``(parent uid, call id)`` of every record that says it started the session."""
+        """``(parent uid, call id)`` of every record that names the session as a subagent."""
         if self._db.one(_IS_LINKED, {"child": child_uid}) is None:
             return []
         return [(row[0], row[1]) for row in self._db.all(_LINKS, {"child": child_uid})]
@@ -225,14 +225,14 @@ class Sessions:
         return [row[0] for row in self._db.all(_OF_SOURCE, {"source": source_id})]
 
     def mark_stale(self, session_id: int) -> None:
-        """Its derived rows no longer follow from the raw; they are made anew before sync ends."""
+        """Mark the session: its derived rows are derived again before the sync ends."""
         self._db.execute(_MARK_STALE, {"id": session_id})
 
     def stale(self) -> list[int]:
         return [row[0] for row in self._db.all(_STALE)]
 
     def grew_while_evicted(self) -> list[int]:
-        """Evicted sessions that something new was read of."""
+        """Evicted sessions of which new records were read."""
         return [row[0] for row in self._db.all(_GREW_AWAY)]
 
     def sharing_with(self, session_id: int) -> list[int]:
@@ -265,24 +265,24 @@ class Sessions:
         )
 
     def revisions(self) -> dict[int, tuple[str, int]]:
-        """Number of every session to its uid and revision, in the order they came."""
+        """For every session id its uid and revision, in the order of ids."""
         return {row[0]: (row[1], row[2]) for row in self._db.all(_REVISIONS)}
 
     def titles(self) -> list[tuple[int, str]]:
-        """``(number, title)`` of the sessions that are called something."""
+        """``(id, title)`` of every session that has a title."""
         return [(row[0], row[1]) for row in self._db.all(_TITLES)]
 
     def family_ids(self, uid: str) -> set[int]:
-        """The session and all that came from it or it came from, by their numbers."""
+        """The ids of the session, its ancestors, and all sessions below them."""
         return {row[0] for row in self._db.all(_FAMILY, {"uid": uid})}
 
     def titles_of(self, session_ids: Sequence[int]) -> dict[int, str]:
-        """What these sessions are called, where they are called something."""
+        """The titles of these sessions, for those that have one."""
         rows = self._db.matching(_TITLES_OF, sorted(set(session_ids)))
         return {row[0]: row[1] for row in rows if row[1]}
 
     def drop_orphans(self) -> None:
-        """Sessions that no source speaks of any more."""
+        """Delete the sessions that have no source any more."""
         self._db.execute(_DROP_ORPHANS)
 
     # ------------------------------------------------------------ for readers
@@ -326,7 +326,7 @@ _SAME = (
 
 
 def to_session(row: Row) -> Session:
-    """The public value of a row of ``SHOWN``."""
+    """The public value of a row that ``SHOWN`` selects."""
     fields = dict(zip((*COLUMNS[1:-1], "path", "bytes"), row, strict=True))
     moments: dict[str, Any] = {
         name: None if fields[name] is None else format_time(fields[name]) for name in _MOMENTS

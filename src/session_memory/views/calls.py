@@ -1,4 +1,4 @@
-"""The calls of a session, each with what came of it."""
+"""The tool calls of a session, each with its result."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from session_memory.store import Store
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """``result`` is None where the log has none: it was broken off, or is still running."""
+    """``result`` is None if the log has none: the call was aborted, or is still running."""
 
     event: SessionEvent
     result: SessionEvent | None = None
@@ -23,7 +23,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """As the agent measured it, else the time until the result was logged."""
+        """The duration that the agent logged, else the time between call and result."""
         if self.result is None:
             return None
         if self.result.duration_ms is not None:
@@ -34,7 +34,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
-    """The session's own calls in their order."""
+    """The session's own calls, in order."""
     row = store.sessions.row(uid)
     if row is None:
         return
@@ -52,7 +52,7 @@ def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
 
 
 def with_subagents(store: Store, uid: str) -> Iterator[str]:
-    """The session and, below it, every subagent it started, each once."""
+    """The uid of the session and of every subagent below it, each once."""
     waiting, seen = [uid], {uid}
     while waiting:
         one = waiting.pop()

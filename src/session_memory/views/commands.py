@@ -1,4 +1,4 @@
-"""The shell commands sessions ran: how each ended, and how long it took."""
+"""The shell commands that sessions ran: how each ended, and how long it took."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -15,7 +15,7 @@ from session_memory.views.calls import calls_of
 
 
 class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One command. ``state`` is ``ok``, ``failed`` or ``open`` (its log has no result)."""
+    """One command. ``state`` is ``ok``, ``failed``, or ``open`` if the log has no result."""
 
     session_uid: str
     event_uid: str | None
@@ -30,8 +30,8 @@ class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandList(msgspec.Struct, frozen=True):
-    """``total`` is exact when all there are were read; else it is counted by the tools that were
-    called, or, where a text was asked for, no more than those listed."""
+    """``total`` is exact if all commands were read. Otherwise it is the number of calls of shell
+    tools, or, if a text was asked for, one more than those listed."""
 
     commands: list[CommandRun]
     total: int
@@ -50,23 +50,23 @@ def list_commands(
     text: str | None = None,
     limit: int = 0,
 ) -> CommandList:
-    """Commands of each session in their order; ``text`` matches anywhere in them.
+    """Commands of each session in order; ``text`` matches anywhere in a command.
 
-    What a command was is read from the raw, so only as many are as fill the list.
+    Commands are read from the raw, so only as many are read as fill the list.
     """
     asked = Statistics(store.db)
     counted = asked.called([name for name in asked.names() if is_shell(name)], state)
-    chosen = [session for session in sessions if session.session_uid in counted]
+    matching = [session for session in sessions if session.session_uid in counted]
     found = (
         ran
-        for session in chosen
+        for session in matching
         for ran in _ran(store, session, state)
         if text is None or text.casefold() in ran.command.casefold()
     )
     kept = list(islice(found, limit)) if limit else list(found)
     if not limit or len(kept) < limit or next(found, None) is None:
         return CommandList(kept, len(kept))
-    known = sum(counted[session.session_uid] for session in chosen) if text is None else 0
+    known = sum(counted[session.session_uid] for session in matching) if text is None else 0
     return CommandList(kept, max(known, len(kept) + 1), total_exact=False)
 
 

@@ -1,7 +1,7 @@
-"""What a session changed, file by file, put together from the edits in its log.
+"""What a session changed, file by file, built from the edits in its log.
 
-Where the log holds a file as it was before the first edit, the answer is one exact diff from
-before to after; where it holds only excerpts, they are shown as such, and the answer says so.
+If the log holds a file as it was before the first edit, the result is one exact diff. If it only
+holds excerpts, the excerpts are shown, and a note says so.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ OUT_OF_SIGHT = "(a file the log does not name)"
 
 
 class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. ``is_whole`` when ``lines`` lead exactly from before the session to after it."""
+    """One file. If ``is_whole``, ``lines`` lead exactly from before the session to after it."""
 
     path: str
     action: str
@@ -77,7 +77,7 @@ class SessionDiff(msgspec.Struct, frozen=True):
 def diff_session(
     store: Store, session: Session, *, text: str | None = None, children: bool = True
 ) -> SessionDiff:
-    """Every file changed, in the order of their first edit; ``text`` matches in their paths."""
+    """Every changed file, in the order of its first edit. ``text`` matches in the path."""
     uid = session.session_uid
     files: dict[str, _History] = {}
     for one in with_subagents(store, uid) if children else (uid,):
@@ -100,20 +100,20 @@ def _changes(call: ToolCall, bodies: Bodies, payloads: Payloads) -> Iterator[Cha
     if not asked and not noted:
         yield Change(path=call.event.path or OUT_OF_SIGHT, action="command")
     elif len(asked) == len(noted) == 1:
-        # What was asked for says how to apply it, what was noted says where, and to what.
-        told = noted[0]
+        # The call says how to apply the change; the result says where, and to which text.
+        known = noted[0]
         yield msgspec.structs.replace(
-            told,
+            known,
             replacements=asked[0].replacements,
-            content=told.content if told.content is not None else asked[0].content,
-            lines=told.lines or asked[0].lines,
+            content=known.content if known.content is not None else asked[0].content,
+            lines=known.lines or asked[0].lines,
         )
     else:
         yield from asked or noted
 
 
 class _History:
-    """One file through the edits of a session. ``_now`` is what it holds, None when unknown."""
+    """One file through the edits of a session. ``_now`` is its content, None if unknown."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""One event with all it says: its text out of the raw, the changes it made, how long it took."""
+"""One event with its text from the raw, the changes it made, and its duration."""
 
 import msgspec
 
@@ -21,12 +21,12 @@ from session_memory.views.transcript_items import (
 )
 
 MOST_OPEN_CALLS = 10_000
-# What is worth a word beside an event; that every call is a tool_call is not.
+# Kinds that are named beside an event.
 _WORTH_A_WORD = frozenset({"human_intervention", "decision", "retry", "test_run", "error"})
 
 
 class EventReader:
-    """Reads what the events of one session say."""
+    """Turns the events of one session into items of a transcript."""
 
     def __init__(
         self, store: Store, session: Session, options: TranscriptOptions, depth: int
@@ -41,7 +41,7 @@ class EventReader:
         self._called: dict[str, int] = {}
 
     def of(self, seq: int, owner: str | None, event: SessionEvent) -> TranscriptEvent | None:
-        """The event at ``seq``; None if it is bookkeeping, or says nothing, and may be left out."""
+        """The event at ``seq``. None if it is bookkeeping or has no text, and may be left out."""
         is_kept = self._options.is_complete or (seq == self._options.kept and not self._depth)
         if not is_kept and is_bookkeeping(event):
             return None
@@ -88,7 +88,7 @@ class EventReader:
         )
 
     def _readable(self, shown: TranscriptEvent) -> TranscriptEvent:
-        """The event without the tags its agent wraps texts in."""
+        """The event with its text as a person sees it, without the tags of its agent."""
         if shown.sort in ("call", "answer", "thinking"):
             return shown
         text = self._agent.readable(shown.text)
@@ -102,7 +102,7 @@ class EventReader:
         return self._payloads[uid]
 
     def _marks(self, event: SessionEvent, owner: str | None) -> tuple[str, ...]:
-        """What sets an event apart: other kinds it is of, and where it lies."""
+        """Words beside the event: its other kinds, and whether it is inherited or abandoned."""
         marks = [mark for mark in (event.kind, *event.marks) if mark in _WORTH_A_WORD]
         if owner is not None:
             marks.append("inherited")
@@ -126,7 +126,7 @@ class EventReader:
 
 
 def _is_empty(shown: TranscriptEvent) -> bool:
-    """Whether there is nothing to read: a thought the log does not keep, a notice without text."""
+    """Whether there is nothing to read: unlogged thinking, or a notice without text."""
     if shown.images or shown.sort in ("prompt", "call", "result") or is_compaction(shown.event):
         return False
     is_bad = shown.event.kind in ("error", "retry", "human_intervention")
@@ -135,7 +135,7 @@ def _is_empty(shown: TranscriptEvent) -> bool:
 
 
 def _unsaid(event: SessionEvent, sort: str) -> str:
-    """What to call an event of which the log says nothing."""
+    """A title for an event without text."""
     if sort == "thinking":
         return "(the log keeps none of it)"
     return f"({event.native_kind})" if event.native_kind and sort == "note" else ""

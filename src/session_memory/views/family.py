@@ -1,5 +1,6 @@
-"""The whole family of a session: what it came from, what came of it, and what was abandoned,
-with tokens and cost on every node, its own and with what its subagents used.
+"""The family of a session: what it was forked from, its forks, subagents and abandoned branches.
+
+Every session has its tokens and cost, alone and with its subagents.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ DEEPEST = 100
 
 
 class AbandonedBranch(msgspec.Struct, frozen=True):
-    """What a rewind left behind: it was done, and paid for."""
+    """Events that a rewind left behind. They were done and paid for."""
 
     branch: str
     events: int
@@ -26,8 +27,8 @@ class AbandonedBranch(msgspec.Struct, frozen=True):
 
 
 class FamilyNode(msgspec.Struct, frozen=True):
-    """``own`` is what the session itself used, ``total`` with its subagents, each once. ``title``
-    is the best name there is; the JSON has the session's own."""
+    """``own`` is what the session used itself, ``total`` what it used with its subagents. ``title``
+    is the best name there is; the JSON has the session's own title."""
 
     session: Session
     title: str
@@ -66,7 +67,8 @@ class FamilyNode(msgspec.Struct, frozen=True):
 
 
 class FamilyTree(msgspec.Struct, frozen=True):
-    """``root`` is the session nothing in the store came before; ``asked`` the one in question."""
+    """``root`` is the first session of the family in the store; ``asked`` is the uid that was asked
+    for."""
 
     root: FamilyNode
     asked: str
@@ -128,7 +130,7 @@ def _root(store: Store, uid: str) -> Session:
 
 
 def _below(store: Store, root: Session) -> dict[str, tuple[Session, list[str]]]:
-    """Every session below, each once and only so deep, with the uids of its children."""
+    """Every session below ``root`` once, to a limited depth, with the uids of its children."""
     found: dict[str, tuple[Session, list[str]]] = {}
     seen = {root.session_uid}
     waiting = [(root, 0)]

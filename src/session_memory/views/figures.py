@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Numbers, sizes, durations and times as people read them."""
 
 from datetime import datetime, tzinfo
 
@@ -6,7 +6,7 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(number: int) -> str:
-    """``950``, ``1.2k``, ``34k``, ``5.6M``; nothing at all is a dash."""
+    """``950``, ``1.2k``, ``34k``, ``5.6M``; zero is a dash."""
     if not number:
         return "-"
     for step, sign in _STEPS:
@@ -17,7 +17,7 @@ def count(number: int) -> str:
 
 
 def count_or_zero(number: int) -> str:
-    """The same inside a sentence, where a dash would say nothing."""
+    """Like `count`, but zero is ``0``: for use in a sentence."""
     return count(number) if number else "0"
 
 
@@ -40,7 +40,7 @@ def duration(seconds: float) -> str:
 
 
 def local(time: str | None, style: str = "%Y-%m-%d %H:%M", tz: tzinfo | None = None) -> str:
-    """A stored time as a clock of ``tz``, else of this place, shows it."""
+    """A stored time in the time zone ``tz``, else in local time."""
     if time is None:
         return "-"
     try:

@@ -1,7 +1,7 @@
 """Which files sessions read, edited and wrote, and how often.
 
-A call counts by what it did when its result is in the log and is no error. A failed one counts as
-failed alone, and one without a result as open alone: nobody knows what came of it.
+A call counts as a read or a change if its result is in the log and is no error. A failed call only
+counts as failed, and a call without a result only as open.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ SORTS = ("path", "read", "changed", "recent")
 
 
 class FileRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One file over the sessions asked about; ``other`` are calls that named it: searches say."""
+    """One file of the given sessions; ``other`` counts calls that only named it (searches)."""
 
     repo: str | None = None
     path: str

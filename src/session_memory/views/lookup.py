@@ -86,7 +86,7 @@ class _Lookup:
         return _root_of(list(found)) if len(head) >= SHORTEST else []
 
     def _beginning(self) -> list[str]:
-        """The session that begins with the text, or several; a session stands for its subagents."""
+        """The sessions that begin with the text. A session is returned without its subagents."""
         found = dict[str, None]()
         for low, high in self.ranges:
             if first := self.ids.within(low, high, 1):

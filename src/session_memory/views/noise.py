@@ -15,5 +15,5 @@ def is_bookkeeping(event: SessionEvent) -> bool:
 
 
 def is_hidden_kind(agent: Agent, native_kind: str) -> bool:
-    """``attachment`` among the hidden kinds stands for ``attachment/date`` as well."""
+    """Whether the agent hides this kind. ``attachment`` also hides ``attachment/date``."""
     return bool({native_kind, native_kind.partition("/")[0]} & agent.hidden_kinds)

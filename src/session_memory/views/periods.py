@@ -1,7 +1,7 @@
 """Periods as people write them: ``2026-07``, ``2026-07-01``, ``7d``, ``yesterday``.
 
-A period has a first moment and one past its last, in milliseconds: ``since`` takes the first,
-``until`` the other, so that both ends of ``--since 2026-07 --until 2026-07`` are that July.
+A period has a start and an end in milliseconds; the end is not part of it. ``since`` uses the start
+and ``until`` the end, so ``--since 2026-07 --until 2026-07`` is the whole of July.
 """
 
 import re
@@ -20,8 +20,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}(:\d{2}){1,2}(\.\d+)?(Z|[+-]\d{2}
 
 
 def period(text: str, now: datetime | None = None, tz: tzinfo | None = None) -> tuple[int, int]:
-    """The first moment of ``text`` and the one past its last; days are those of ``tz``, else of
-    local time."""
+    """Start and end of the period ``text``. Days are those of ``tz``, else of local time."""
     now = (now or datetime.now().astimezone()).astimezone(tz)
     try:
         first, end = _period(text.strip(), now, tz)
@@ -58,7 +57,7 @@ def _day(moment: datetime, zone: tzinfo | None) -> tuple[datetime, datetime]:
 
 
 def _local(naive: datetime, zone: tzinfo | None) -> datetime:
-    """A clock time of a place; the offset is that of the day itself, not today's."""
+    """A local time with the offset of its own day, which can differ from today's."""
     return naive.replace(tzinfo=zone) if zone else naive.astimezone()
 
 

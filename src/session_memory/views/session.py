@@ -1,6 +1,4 @@
-"""What happened in one session: its events as a tree, with subagents below the calls that
-started them, and what it inherited from the sessions it was forked from.
-"""
+"""One session with its events, for programs: own events, inherited ones, usage and children."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,8 +13,7 @@ from session_memory.views.payloads import Payload, Payloads
 
 
 class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events, and how much of each. No ``kinds`` means every kind, no ``first`` and ``last``
-    every place."""
+    """Which events to show, and how much of each. No ``kinds`` means all kinds."""
 
     kinds: tuple[str, ...] = ()
     inherited: bool = False
@@ -33,7 +30,7 @@ class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownEvent(msgspec.Struct, frozen=True):
-    """An event at its place in this session; ``owner`` is set on one it inherited."""
+    """An event at its place in this session. An inherited event has its ``owner``."""
 
     event: SessionEvent
     seq: int
@@ -52,7 +49,7 @@ class ShownEvent(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """One session with its events in their order. ``inherits`` counts what it holds of others."""
+    """One session with its events in order. ``inherits`` counts the inherited events by owner."""
 
     session: Session
     events: list[ShownEvent]
@@ -82,12 +79,12 @@ class SessionView(msgspec.Struct, frozen=True):
         return self.calls.get(child.spawn_call_id or "")
 
     def offspring(self) -> Iterator[Session]:
-        """Children that are no subagents: forks, resumes and handoffs."""
+        """Children that are not subagents: forks, resumes and handoffs."""
         return (child for child in self.children if child.relation != "subagent")
 
 
-def show_session(store: Store, uid: str, wanted: EventSelection) -> SessionView:
-    """The session with the events ``wanted`` asks for; its children are named, not opened."""
+def show_session(store: Store, uid: str, selection: EventSelection) -> SessionView:
+    """The session with the events that ``selection`` admits. Its children are named, not opened."""
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None:
         raise UnknownSession(uid)
@@ -99,11 +96,11 @@ def show_session(store: Store, uid: str, wanted: EventSelection) -> SessionView:
     inherits: dict[str, int] = {}
     for shown in others:
         inherits[str(shown.owner)] = inherits.get(str(shown.owner), 0) + 1
-    held = sorted([*own, *others] if wanted.inherited else own, key=lambda shown: shown.seq)
-    admitted = [shown for shown in held if wanted.admits(shown)]
+    held = sorted([*own, *others] if selection.inherited else own, key=lambda shown: shown.seq)
+    admitted = [shown for shown in held if selection.admits(shown)]
     return SessionView(
         session=session,
-        events=with_payloads(store, uid, admitted) if wanted.full else admitted,
+        events=with_payloads(store, uid, admitted) if selection.full else admitted,
         usage=store.usage.of(row.id, uid),
         children=children_of(store, uid),
         inherits=inherits,
@@ -119,7 +116,7 @@ def with_payloads(store: Store, uid: str, events: Iterable[ShownEvent]) -> list[
 
 
 def is_compaction(event: SessionEvent) -> bool:
-    """Whether the model's view of the session was replaced by a summary here."""
+    """Whether the context of the model was replaced by a summary here."""
     return event.kind == "lifecycle" and "compact" in (event.native_kind or "")
 
 
@@ -132,6 +129,6 @@ def _calls(events: Iterable[ShownEvent]) -> dict[str, int]:
 
 
 def children_of(store: Store, uid: str) -> list[Session]:
-    """Subagents, forks, resumes and handoffs, in the order they began."""
+    """Subagents, forks, resumes and handoffs of a session, in the order of their start."""
     found = (store.sessions.get(child) for child in store.sessions.children(uid))
     return [child for child in found if child is not None]

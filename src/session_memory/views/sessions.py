@@ -71,20 +71,20 @@ class SessionList(msgspec.Struct, frozen=True):
 
 def list_sessions(
     store: Store,
-    wanted: Filter,
+    filters: Filter,
     *,
     sort: str = "newest",
     limit: int = DEFAULT_LIMIT,
     priced: bool = False,
 ) -> SessionList:
-    """The sessions ``wanted`` admits, the largest of ``sort`` first; ``limit`` 0 means all.
+    """The sessions ``filters`` admits, the largest of ``sort`` first; ``limit`` 0 means all.
 
     What they cost is worked out if it is asked for. A page reads only the sessions on it, unless
     the cost decides: then all that the other filters admit are priced.
     """
-    pages, conditions = SessionPages(store.db), conditions_of(store, wanted)
-    if sort == "cost" or wanted.min_cost is not None:
-        listed, total = _by_cost(store, pages, conditions, wanted, sort, limit)
+    pages, conditions = SessionPages(store.db), conditions_of(store, filters)
+    if sort == "cost" or filters.min_cost is not None:
+        listed, total = _by_cost(store, pages, conditions, filters, sort, limit)
     else:
         listed, total = pages.page(conditions, sort, limit), pages.count(conditions)
     uids = [session.session_uid for session in listed]
@@ -99,22 +99,22 @@ def list_sessions(
     )
 
 
-def each_session(store: Store, wanted: Filter, sort: str = "newest") -> Iterator[Session]:
+def each_session(store: Store, filters: Filter, sort: str = "newest") -> Iterator[Session]:
     """The sessions a filter admits, one by one; whoever stops early has read only so many."""
-    if sort == "cost" or wanted.min_cost is not None:
-        return iter(list_sessions(store, wanted, sort=sort, limit=0).sessions)
-    return SessionPages(store.db).each(conditions_of(store, wanted), sort)
+    if sort == "cost" or filters.min_cost is not None:
+        return iter(list_sessions(store, filters, sort=sort, limit=0).sessions)
+    return SessionPages(store.db).each(conditions_of(store, filters), sort)
 
 
 def _by_cost(
     store: Store,
     pages: SessionPages,
     conditions: SessionConditions,
-    wanted: Filter,
+    filters: Filter,
     sort: str,
     limit: int,
 ) -> tuple[list[Session], int]:
-    least = wanted.min_cost or 0
+    least = filters.min_cost or 0
     spent = session_amounts(store, pages.uids(conditions))
     uids = [uid for uid, amount in spent.items() if amount.microdollars >= least]
     if sort == "cost":
@@ -126,15 +126,15 @@ def _by_cost(
     return [one for _, one in zip(range(limit or len(uids)), sessions, strict=False)], len(uids)
 
 
-def conditions_of(store: Store, wanted: Filter) -> SessionConditions:
+def conditions_of(store: Store, filters: Filter) -> SessionConditions:
     """A filter as exact values: names and patterns are compared with the names there are."""
     pages = SessionPages(store.db)
     exact: dict[str, tuple[str, ...]] = {}
     for name, (several, matches) in _NAMES.items():
-        pattern = getattr(wanted, name)
+        pattern = getattr(filters, name)
         if pattern is not None:
             exact[several] = tuple(v for v in pages.values(several) if matches(v, pattern))
-    title, ids = wanted.text, None
+    title, ids = filters.text, None
     if title is not None and not title.isascii():
         # The databases know no other capital letters than those of ASCII.
         ids = tuple(key for key, name in store.sessions.titles() if holds(name, title))
@@ -142,10 +142,10 @@ def conditions_of(store: Store, wanted: Filter) -> SessionConditions:
     return SessionConditions(
         title=None if title is None else title.lower(),
         ids=ids,
-        outcome=wanted.outcome,
-        parent=wanted.parent,
-        roots=wanted.roots,
-        since=wanted.since,
-        until=wanted.until,
+        outcome=filters.outcome,
+        parent=filters.parent,
+        roots=filters.roots,
+        since=filters.since,
+        until=filters.until,
         **exact,
     )

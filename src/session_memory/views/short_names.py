@@ -111,8 +111,8 @@ def _enough(parent: str, shared: int) -> int | None:
 
 
 def _own_parts(ids: SessionIds, subagents: list[_Parts]) -> dict[_Parts, str | None]:
-    """As much of each subagent's own part as tells it from its siblings; None where one sibling's
-    id continues its whole id."""
+    """The beginning of each subagent's own part that no sibling has. None if a sibling's id starts
+    with the whole own part."""
     probes = []
     for one in subagents:
         family, uid = f"{one.flavor}:{one.parent}:", f"{one.flavor}:{one.native}"

@@ -1,4 +1,4 @@
-"""When what happened: prompts, turns, calls and subagents with how long each took, and the gaps."""
+"""What happened when: prompts, turns, calls and subagents with their durations, and gaps."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,8 +17,8 @@ DEEPEST = 20
 
 
 class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a timeline. ``sort`` is ``prompt``, ``turn``, ``tool``, ``error``,
-    ``decision``, ``compaction``, ``subagent`` or ``gap``; ``state`` is that of a tool."""
+    """One entry of a timeline. ``sort`` is ``prompt``, ``turn``, ``tool``, ``error``, ``decision``,
+    ``compaction``, ``subagent`` or ``gap``. ``state`` is the state of a tool call."""
 
     sort: str
     at: str | None
@@ -97,7 +97,7 @@ class _TimelineBuilder:
         self._last = max(now, self._last or 0)
 
     def _is_waiting(self) -> bool:
-        """A call that runs for an hour is no gap."""
+        """Whether a call is running: a call that takes an hour is no gap."""
         return any(call.state == "open" for call in self._calls.values())
 
     def _moment(self, event: SessionEvent) -> TimelineEntry | None:

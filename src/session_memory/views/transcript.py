@@ -1,8 +1,8 @@
-"""One session as a reader follows it: said, thought, called, printed, with subagents in their
-place and the cost of each turn behind it.
+"""One session as a reader follows it: messages, thinking, calls and outputs, with subagents at the
+calls that started them and the cost after each turn.
 
-A stream of small values, made as they are asked for: nothing holds a whole session, so a long one
-begins at once. Every surface and every export shows these and nothing else.
+Items are made one by one, so a long session starts at once and needs little memory. Every surface
+and every export shows these items.
 """
 
 import heapq
@@ -29,7 +29,7 @@ DEEPEST = 20
 
 
 class Transcript:
-    """Reads one session, and the subagents as they come."""
+    """Reads one session, and its subagents at their places."""
 
     def __init__(self, store: Store, options: TranscriptOptions) -> None:
         self._store = store
@@ -114,7 +114,7 @@ class Transcript:
         opened = next(items)
         first = next((item for item in items if isinstance(item, TranscriptEvent)), None)
         if first is None:
-            # Nothing of it is wanted; where all is, that it ran is worth a line.
+            # Nothing of it is shown; where calls are, one line says that it ran.
             if not self._options.kinds and self._options.level in ("tool", "full"):
                 yield self._named(child, depth)
             return

@@ -1,4 +1,4 @@
-"""The items of a transcript: a session begins, an event, what a turn took, a session ends."""
+"""The items of a transcript: start and end of sessions, events, and totals of turns."""
 
 from typing import Any
 
@@ -51,9 +51,9 @@ class TranscriptOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
-    """A session begins: the one asked for at depth 0, its subagents below it.
+    """The start of a session: the one asked for has depth 0, its subagents have more.
 
-    ``title`` is the best name there is for it, and ``child_titles`` are those of its children.
+    ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
     """
 
     depth: int
@@ -70,7 +70,7 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
 
 class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
     """One event. ``sort`` is ``prompt``, ``answer``, ``thinking``, ``call``, ``result`` or
-    ``note``; ``owner`` is set on what was inherited."""
+    ``note``. ``owner`` is set on an inherited event."""
 
     depth: int
     sort: str
@@ -90,9 +90,9 @@ class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
 
 
 class TurnTotals(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):
-    """What the answer to one prompt took, everything the model did until the next one.
+    """What one turn used, from a prompt to the next one.
 
-    ``number`` is 0 where nobody wrote a prompt: in a subagent, or before the first.
+    ``number`` is 0 for events without a prompt: in a subagent, or before the first prompt.
     """
 
     depth: int

@@ -1,4 +1,4 @@
-"""What each turn of a session took, from one prompt to the next."""
+"""Totals of each turn of a session, from one prompt to the next."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from session_memory.views.transcript_items import TurnTotals
 
 
 class TurnCounter:
-    """Adds up what the model used between one prompt and the next."""
+    """Adds up what the model used between two prompts."""
 
     def __init__(self, store: Store, session: Session, depth: int) -> None:
         self._spending = Spending(store, session.session_uid)
@@ -20,7 +20,7 @@ class TurnCounter:
         self._last: int | None = None
 
     def before(self, seq: int, event: SessionEvent) -> Iterator[TurnTotals]:
-        """The turn that ends where ``event`` stands, if it is a prompt."""
+        """The totals of the turn that ends before ``event``, if the event is a prompt."""
         if event.is_a("user_msg"):
             yield from self._ended(seq)
             self._number += 1

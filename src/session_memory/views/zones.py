@@ -1,7 +1,7 @@
-"""Time zones: which day and hour a stored moment is on somebody's clock.
+"""Time zones: the day and hour of a stored time in a time zone.
 
-Databases group moments by quarters of an hour, since no zone's offset is finer; what day a quarter
-falls on is decided here, summer time included.
+Databases group times by quarters of an hour, because no offset of a time zone is finer. This module
+decides on which day a quarter falls, with summer time.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _HINT = "Write a name like Europe/Berlin, America/New_York or UTC."
 
 
 def zone(name: str) -> tzinfo:
-    """The zone of a name like ``Europe/Berlin``; names that lead elsewhere are none."""
+    """The time zone with a name like ``Europe/Berlin``. A name that is a path is refused."""
     if name.upper() == "UTC":
         return UTC
     try:
@@ -31,7 +31,7 @@ def zone_names() -> list[str]:
 
 
 def clock(tz: tzinfo | None) -> Callable[[int], datetime]:
-    """What a clock of ``tz``, else of this place, shows at a moment in milliseconds."""
+    """A function from milliseconds to a time in ``tz``, else in local time."""
 
     def read(ms: int) -> datetime:
         moment = _EPOCH + timedelta(milliseconds=ms)

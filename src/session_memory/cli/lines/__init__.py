@@ -1,1 +1,1 @@
-"""Answers of views as lines of a terminal. No module here asks the store."""
+"""Answers of views as lines for a terminal. Modules here do not query the store."""

@@ -1,7 +1,7 @@
-"""Bars, sparklines and heatmaps: figures as characters, in as many columns as there are.
+"""Bars, sparklines and heatmaps made of characters.
 
-The shape alone carries the figure, so it reads the same without colours; where the output cannot
-show blocks, `signs` gives characters of ASCII.
+The shape shows the figure, so it reads the same without colours. `signs` gives ASCII characters
+where the output cannot show blocks.
 """
 
 import sys
@@ -18,7 +18,7 @@ LEVELS = 4
 
 
 class ChartSigns(NamedTuple):
-    """What to draw with, each from least to most; the first of ``shades`` is nothing at all."""
+    """The characters to draw with, each from least to most. The first of ``shades`` means zero."""
 
     parts: str
     sparks: str
@@ -35,7 +35,7 @@ _STYLES: tuple[dict[str, Any], ...] = (
 
 
 def signs(stream: IO[str] | None = None) -> ChartSigns:
-    """Blocks, or ASCII where the encoding of the output cannot hold them."""
+    """Blocks, or ASCII if the encoding of the output has no blocks."""
     encoding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     try:
         "".join(BLOCKS).encode(encoding)
@@ -45,16 +45,17 @@ def signs(stream: IO[str] | None = None) -> ChartSigns:
 
 
 def room(limit: int | None, taken: int, most: int = MOST) -> int:
-    """Columns left for a drawing beside ``taken`` others; 0 when too few are left to say anything.
+    """Columns that are left for a bar beside ``taken`` others; 0 if there are too few.
 
-    Without a limit (the output is no terminal) it is as wide as it gets.
+    Without a limit (the output is no terminal) the bar has its full width.
     """
     left = most if limit is None else min(limit - taken, most)
     return left if left >= LEAST else 0
 
 
 def bar(value: float, largest: float, columns: int, using: ChartSigns = BLOCKS) -> str:
-    """``value`` as a part of ``columns``, which are ``largest``; what is not nothing is seen."""
+    """A bar for ``value``, where ``largest`` fills ``columns``. A value above zero is always
+    visible."""
     if value <= 0 or largest <= 0 or columns <= 0:
         return ""
     steps = len(using.parts)
@@ -64,10 +65,8 @@ def bar(value: float, largest: float, columns: int, using: ChartSigns = BLOCKS) 
 
 
 def spark(values: Sequence[float], columns: int | None = None, using: ChartSigns = BLOCKS) -> str:
-    """A sign for each value, nothing a blank; more values than ``columns`` are added up in groups.
-
-    The groups are as equal as they can be, so a last one is not low for being short.
-    """
+    """One character for each value, a blank for zero. If there are more values than ``columns``,
+    equal groups of them share a character."""
     if columns is not None and len(values) > columns:
         values = _grouped(values, columns)
     largest = max(values, default=0)
@@ -75,7 +74,7 @@ def spark(values: Sequence[float], columns: int | None = None, using: ChartSigns
 
 
 def _grouped(values: Sequence[float], columns: int) -> list[float]:
-    """Averages: of groups that differ by one in length, sums would draw a comb."""
+    """The average of each group. Groups differ by one in length, so sums would go up and down."""
     edges = [place * len(values) // columns for place in range(columns + 1)]
     return [
         sum(values[first:end]) / (end - first) for first, end in zip(edges, edges[1:], strict=False)
@@ -89,9 +88,11 @@ def _spark(value: float, largest: float, sparks: str) -> str:
 
 
 def cuts(values: Iterable[float]) -> list[float]:
-    """The last of each quarter but the fourth, of the values that are not nothing.
+    """The limits between four shades: the last value of the first three quarters of all values
+    above zero.
 
-    Where most are the same they are the least, and the largest is always in the fourth.
+    If most values are equal they get the lightest shade, and the largest value always gets the
+    darkest.
     """
     some = sorted(value for value in values if value > 0)
     if not some:
@@ -102,7 +103,7 @@ def cuts(values: Iterable[float]) -> list[float]:
 
 
 def shade(value: float | None, at: Sequence[float], using: ChartSigns = BLOCKS) -> str:
-    """One styled sign for a value among `cuts`; ``None``, which has no place, is a blank."""
+    """One styled character for a value among `cuts`; a blank for ``None``."""
     if value is None:
         return " "
     level = 0 if value <= 0 else 1 + bisect_left(at, value)
@@ -112,7 +113,7 @@ def shade(value: float | None, at: Sequence[float], using: ChartSigns = BLOCKS) 
 def heatmap(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, wide: int = 1, using: ChartSigns = BLOCKS
 ) -> Iterator[str]:
-    """Lines of labels and shades, each cell ``wide`` columns; one scale for all of them."""
+    """Lines of labels and shades on one scale. Each cell is ``wide`` columns."""
     at = cuts(value for _, cells in rows for value in cells if value is not None)
     size = max((width(label) for label, _ in rows), default=0)
     for label, cells in rows:

@@ -1,4 +1,4 @@
-"""Budgets as lines: what was spent, what is left, where it leads."""
+"""Budgets as lines: what was spent, what is left, and the forecast."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -45,11 +45,11 @@ def _cells(standing: "BudgetPeriod") -> list[str | Cell]:
 
 
 def warnings(found: "Budget") -> Iterator[str]:
-    """A sentence for each limit that is near or passed."""
+    """A sentence for each limit that is nearly reached or exceeded."""
     for standing in found.periods:
         if standing.limit is None or standing.state not in ("near", "over"):
             continue
-        # A limit written by hand may be less than a millionth of a dollar: no share of that.
+        # A limit can be less than a millionth of a dollar, which is stored as 0.
         share = f" ({standing.spent * 100 // standing.limit} %)" if standing.limit else ""
         spent = f"{dollars(standing.spent)} of {dollars(standing.limit)}"
         word = "over budget" if standing.state == "over" else "near the budget"

@@ -1,4 +1,4 @@
-"""Activity as heatmaps: days by weeks, as contribution graphs have it, and hours by weekdays."""
+"""Activity as heatmaps: days by weeks, and hours by weekdays."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
@@ -31,7 +31,8 @@ def activity_lines(activity: "Activity", limit: int | None, using: ChartSigns) -
 
 
 def day_lines(amounts: Mapping[date, float], limit: int | None, using: ChartSigns) -> Iterator[str]:
-    """A column for each week, the last ones if not all fit; a row for each weekday."""
+    """A column for each week and a row for each weekday. If not all weeks fit, the last ones are
+    shown."""
     first, last = min(amounts), max(amounts)
     there = (_monday(last) - _monday(first)).days // 7 + 1
     fitting = A_YEAR if limit is None else max(limit - LABEL, 1)
@@ -50,19 +51,19 @@ def day_lines(amounts: Mapping[date, float], limit: int | None, using: ChartSign
 def _amount(
     amounts: Mapping[date, float], start: date, days: int, first: date, last: date
 ) -> float | None:
-    # Counted in days: the last week of the year 9999 has days that no calendar has.
+    # Days are counted, because the last week of the year 9999 has days without a date.
     if not (first - start).days <= days <= (last - start).days:
         return None
     return amounts.get(start + timedelta(days=days), 0)
 
 
 def _monday(day: date) -> date:
-    """The first day of its week; year 1 began with one."""
+    """The Monday of the day's week. The year 1 began on a Monday."""
     return day - timedelta(days=day.weekday())
 
 
 def _months(start: date, weeks: int, wide: int) -> str:
-    """Names of months above the week they begin in, where there is room for them."""
+    """Names of months above the week they start in, if there is room."""
     line = " " * LABEL
     known = None
     for week in range(weeks):
@@ -84,18 +85,19 @@ def _hours(activity: "Activity", limit: int | None, using: ChartSigns) -> Iterat
 
 
 def _series(days: "list[Day]", limit: int | None, using: ChartSigns) -> Iterator[str]:
-    """What happened each day: on average of the days with anything, at most, and over time."""
+    """Average and maximum of each day's figures, with a sparkline. Days without events do not
+    count."""
     for name in _SERIES:
         amounts = {date.fromisoformat(day.day): getattr(day, name) for day in days}
         busiest = max(amounts, key=lambda day: (amounts[day], day))
         average = f"{sum(amounts.values()) / len(amounts):,.1f}"
-        told = f"{name:<8} {average:>8} a day, at most {count(amounts[busiest]):>4} on {busiest}  "
-        free = 60 if limit is None else limit - len(told)
-        yield told + spark(every_day(amounts), free, using) if free >= 8 else told.rstrip()
+        words = f"{name:<8} {average:>8} a day, at most {count(amounts[busiest]):>4} on {busiest}  "
+        free = 60 if limit is None else limit - len(words)
+        yield words + spark(every_day(amounts), free, using) if free >= 8 else words.rstrip()
 
 
 def every_day(amounts: Mapping[date, float]) -> list[float]:
-    """With the days on which nothing happened, at most a year of them, up to the last."""
+    """The amounts of every day up to the last, days without any included, for at most a year."""
     last = max(amounts)
     length = min((last - min(amounts)).days, LONGEST) + 1
     start = last.toordinal() - length + 1

@@ -1,4 +1,4 @@
-"""Tables with a bar at their end, which fit: what is least telling goes first."""
+"""Tables with a bar at the end of each line. The least useful columns are left out first."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,9 +20,12 @@ def chart(
     largest: float | None = None,
     keep: int = 2,
 ) -> Iterator[str]:
-    """Aligned lines. Where ``limit`` columns are too few, those on the right are left out, but
-    not the first ``keep``. If there is room, a bar for each of ``amounts`` stands at the end: as a
-    part of ``largest``, else of the largest of them."""
+    """Aligned lines. If ``limit`` is too small, columns on the right are left out, but not the
+    first ``keep``.
+
+    If there is room, each line ends with a bar for its value in ``amounts``, as a part of
+    ``largest`` or of the largest amount.
+    """
     if not rows:
         return
     sizes = [_size(column, place, rows) for place, column in enumerate(columns)]
@@ -48,7 +51,7 @@ def _size(column: Column, place: int, rows: Rows) -> int:
 
 
 def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int = 0) -> int:
-    """Columns of the terminal, with flexible ones no wider than ``most``, else than they must."""
+    """The columns a table needs; flexible ones take at most ``most``, or their ``least``."""
     held = (
         min(size, most or one.least) if one.flexible else size
         for one, size in zip(columns, sizes, strict=False)
@@ -57,12 +60,12 @@ def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int = 0) -> in
 
 
 def plain(line: str, using: ChartSigns) -> str:
-    """With the ellipsis that the output can show."""
+    """``line`` with an ellipsis that the output can show."""
     return line.replace("…", using.more) if using is ASCII else line
 
 
 def tail(text: str, columns: int | None) -> str:
-    """The end of ``text``, of which a path says most, in at most so many columns."""
+    """The end of ``text`` in at most so many columns; the end of a path names the file."""
     text = safe(text)
     if columns is None or width(text) <= columns:
         return text

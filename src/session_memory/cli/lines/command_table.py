@@ -19,7 +19,7 @@ COLUMNS = (
     Column("time", right=True, spare=2),
     Column("command", flexible=True, least=40),
 )
-# Of a longer command a table shows nothing anyway.
+# No table shows more of a command.
 LONGEST = 2000
 _STYLES: dict[str, dict[str, Any]] = {"failed": {"fg": "red"}, "ok": {"fg": "green"}}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MONEY = {"fg": "green"}
 _FIGURES = ("in", "out", "cache read", "cache write")
-# Which figure goes first where there is no room.
+# The figure with the highest number is left out first.
 _SPARE = {"in": 3, "out": 2, "cache read": 4, "cache write": 5}
 NARROW = 80
 MOST_DAYS = 4000
@@ -31,8 +31,8 @@ def report_lines(
     limit: int | None,
     names: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """``rows`` are those of the report to be shown; the total is always that of all. ``names``
-    are short ones of sessions."""
+    """``rows`` are the rows to show; the total is always that of the whole report. ``names`` are
+    short names of sessions."""
     if not report.rows:
         return
     yield from _table(report, rows, limit, names or {})
@@ -63,7 +63,7 @@ def _table(
 
 
 def _length(row: "CostRow") -> int:
-    """What the bar shows: of a session, what it is sorted by."""
+    """The amount that the bar shows: for a session, with its subagents."""
     whole: dict[str, int] = row.about.get("with_subagents") or {}
     return whole.get("microdollars", row.tally.microdollars)
 
@@ -115,7 +115,7 @@ def _name(by: str, row: "CostRow", names: Mapping[str, str]) -> str:
 
 
 def _with_bars(lines: list[str], amounts: list[int], limit: int | None) -> Iterator[str]:
-    """A bar beside each line but the titles and the total, where there is room."""
+    """The lines with a bar at the end of each row, if there is room."""
     head, *body, total = lines
     taken = max(width(_plain(line)) for line in lines) + 2
     columns, using = room(limit, taken, 24), signs()
@@ -134,7 +134,7 @@ def _plain(line: str) -> str:
 
 
 def _days(report: "CostReport", limit: int | None) -> Iterator[str]:
-    """All days of the report in one line, those without usage as blanks."""
+    """All days of the report in one line; days without usage are blanks."""
     spent = {row.key: row.tally.microdollars for row in report.rows if row.key is not None}
     first, last = date.fromisoformat(min(spent)), date.fromisoformat(max(spent))
     span = (last - first).days + 1
@@ -161,7 +161,7 @@ def unpriced_lines(unpriced: list[dict[str, object]]) -> Iterator[str]:
 
 
 def audit_lines(found: "CostAudit", limit: int | None) -> Iterator[str]:
-    """A line for each response, below it its products; at the end what they add up to."""
+    """A line for each response with its products below it, and the sum at the end."""
     for record in found.records:
         usage = record.usage
         head = f"#{usage.seq}  {local(usage.ts)}  {record.rate.kind.label}  {usage.usage_id}"
@@ -175,7 +175,7 @@ def audit_lines(found: "CostAudit", limit: int | None) -> Iterator[str]:
             yield f"    {part.count:>12,} {part.bucket:<14} x {price} {per}{product}"
         yield safe(f"    {record.rate.words}")
     if not found.records:
-        yield "own: its log tells of no usage"
+        yield "own: the log reports no usage"
     else:
         yield f"own: {shown(found.own)} ({exact(found.own.microdollars)})"
     for branch, spent in found.branches.items():
@@ -187,12 +187,13 @@ def audit_lines(found: "CostAudit", limit: int | None) -> Iterator[str]:
 
 
 def _per(bucket: str, price: int) -> int:
-    """Picodollars for one are micro-dollars for a million; a search is charged by itself."""
+    """The price per million tokens, or per search. Picodollars for one are micro-dollars for a
+    million."""
     return price // 1_000_000 if bucket == "search" else price
 
 
 def exact(microdollars: int) -> str:
-    """All six digits: ``$0.018214``."""
+    """With all six digits: ``$0.018214``."""
     return f"${microdollars // 1_000_000:,}.{microdollars % 1_000_000:06}"
 
 
@@ -218,7 +219,7 @@ PRICES = (
 
 def price_lines(rates: "list[Rate]", limit: int | None) -> Iterator[str]:
     """Dollars for a million tokens, and for a thousand searches, as the configuration has them."""
-    # Agents log the usual speed and tier in several ways, which are charged alike.
+    # Agents log the standard speed and tier in several ways that cost the same.
     rows: list[list[str | Cell]] = []
     for rate in rates:
         if (row := _price(rate)) not in rows:

@@ -23,7 +23,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 def diff_lines(
     lines: Iterable[str], columns: int | None = None, *, shorten: bool = True
 ) -> Iterator[str]:
-    """The lines of a diff's body, safe and coloured; of a long one the beginning."""
+    """The lines of a diff's body, safe and coloured. A long diff is cut after its beginning."""
     kept = list(lines)
     for line in kept[:MOST] if shorten else kept:
         text = folded(line, columns)[0] if shorten else exact_line(line)
@@ -34,8 +34,8 @@ def diff_lines(
 
 
 def exact_line(line: str) -> str:
-    """Safe, and with its tabs and its carriage return: what is piped into ``git apply`` must be
-    the file's own lines."""
+    """A safe line that keeps its tabs and its carriage return, so that ``git apply`` gets the
+    file's own lines."""
     body = line.removesuffix("\r")
     kept = "\t".join(visible(part) for part in body.split("\t"))
     return kept + line[len(body) :]

@@ -1,4 +1,4 @@
-"""Long texts for a terminal: their beginning and their end, and how much lies between."""
+"""Long texts for a terminal: the beginning, the end, and the number of lines between."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ LONGEST = 400
 
 
 def folded(text: str, columns: int | None = None) -> list[str]:
-    """Safe lines: the first and the last, each cut, with a line that says what was left out."""
+    """The first and the last lines, safe and cut, with a line that says how many are left out."""
     lines = text.strip("\n").split("\n")
     if len(lines) <= HEAD + TAIL + 1:
         return [_cut(line, columns) for line in lines]
@@ -25,7 +25,7 @@ def whole(text: str) -> list[str]:
 
 
 def _cut(line: str, columns: int | None) -> str:
-    """One line in at most ``columns``; only as much as may be shown is looked at."""
+    """One line in at most ``columns`` columns. Only as much of it is read as can be shown."""
     most = columns or LONGEST
     beginning = safe_lines(line[: most * 2].removesuffix("\r"))[0]
     if len(line) <= most * 2 and width(beginning) <= most:
@@ -45,7 +45,7 @@ def _fitting(text: str, columns: int) -> str:
 
 
 def wrapped(line: str, columns: int | None) -> Iterator[str]:
-    """A safe line in pieces of at most ``columns``, broken at blanks where there are some."""
+    """A safe line in pieces of at most ``columns`` columns, broken at blanks if possible."""
     while columns and width(line) > columns:
         piece = _fitting(line, columns)
         blank = piece.rfind(" ", columns // 3)

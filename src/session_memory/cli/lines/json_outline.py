@@ -1,4 +1,4 @@
-"""A JSON value for people: keys, and texts with their lines as they were."""
+"""A JSON value for people: keys, and texts with their line breaks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,8 @@ DEEPEST = 40
 
 
 def outline(value: Any, depth: int = 0) -> Iterator[str]:
-    """Lines of ``value``, every text made safe; what lies very deep is named, not opened."""
+    """Lines of ``value`` with every text made safe. Values that are nested very deeply are not
+    opened."""
     margin = STEP * depth
     if depth > DEEPEST:
         yield f"{margin}…"

@@ -54,8 +54,8 @@ def view_lines(view: "LiveSessionView", limit: int | None, *, full: bool) -> Ite
     for message in view.messages:
         yield from message_lines(message, limit, full=full)
     for call in view.pending:
-        told = f"open: {call.name} ({call.call_id}), called by message {call.seq}"
-        yield click.style(safe(told), fg="yellow")
+        words = f"open: {call.name} ({call.call_id}), called by message {call.seq}"
+        yield click.style(safe(words), fg="yellow")
 
 
 def _header(view: "LiveSessionView") -> Iterator[str]:
@@ -64,7 +64,7 @@ def _header(view: "LiveSessionView") -> Iterator[str]:
     tokens = f"{usage['prompt_tokens']:,} in, {usage['completion_tokens']:,} out"
     forked = f"{row.forked_from} at message {row.forked_at}" if row.forked_from else None
     undone = sum(fold.is_undone for fold in view.compactions)
-    told = {
+    facts = {
         "session": row.session_id,
         "status": f"{row.status}, at message {view.head}",
         "model": " ".join(filter(None, (row.provider, row.model))),
@@ -77,7 +77,7 @@ def _header(view: "LiveSessionView") -> Iterator[str]:
         "subagents": ", ".join(view.children),
     }
     yield click.style(safe(row.title or "(no title)"), bold=True)
-    for name, value in told.items():
+    for name, value in facts.items():
         if value:
             yield f"  {name:<10}{safe(value)}"
 

@@ -1,8 +1,7 @@
-"""Markdown on a terminal: headings, lists, code and emphasis get a style, nothing is rendered.
+"""Markdown on a terminal: headings, lists, code and emphasis get a style.
 
-Every character stays, so that a prompt reads as it was typed and a pipe gets the text as it is.
-Lines are made safe before they are looked at, so the only escapes in them are ours; there are no
-links to click and no markup to inject.
+Every character stays, so a prompt reads as it was typed. Lines are made safe before they are
+styled, so the only escape sequences in them are ours.
 """
 
 import re

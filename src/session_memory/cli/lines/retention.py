@@ -36,8 +36,8 @@ def remark_archive(settings: Settings, store: "Store", config: "Config") -> None
     evicted, archive = store.retention.count_evicted(), archive_of(store, config)
     if evicted and archive is not None:
         count, place = plural(evicted, "session"), archive.directory
-        told = f"{count} evicted: their archive stays in {place}."
-        remark(settings, f'{told} The copy finds it with [retention] archive_dir = "{place}".')
+        words = f"{count} evicted: their archive stays in {place}."
+        remark(settings, f'{words} The copy finds it with [retention] archive_dir = "{place}".')
 
 
 def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -> list[str]:

@@ -23,7 +23,7 @@ ShortNames = Callable[[str], str]
 def header(
     start: "SessionStart", names: ShortNames, limit: int | None, tz: tzinfo | None = None
 ) -> Iterator[str]:
-    """Lines of at most ``limit`` columns, where that is given."""
+    """The lines, each of at most ``limit`` columns if that is given."""
     session, cost = start.session, start.session.cost
     yield click.style(safe(start.title), bold=True)
     place = " ".join(filter(None, (session.repo, _in_brackets(session.cwd))))
@@ -56,7 +56,7 @@ def header(
 
 
 def _line(name: str, value: str, limit: int | None) -> str:
-    """A name and its value, which loses its middle where it is too long."""
+    """A name and its value. A value that is too long loses its middle."""
     value = safe(value)
     shown = value if limit is None else cut_middle(value, max(limit - MARGIN, NARROWEST))
     return f"  {name:<9}{shown}"

@@ -28,7 +28,7 @@ _OUTCOMES: dict[str, dict[str, Any]] = {
 def session_lines(
     listing: "SessionList", limit: int | None, tz: tzinfo | None = None
 ) -> Iterator[str]:
-    """One line for each session; a wide terminal shows more of it, a narrow one less."""
+    """One line for each session. A wide terminal shows more columns."""
     if not listing.sessions:
         return iter(())
     left_out = _left_out(listing, limit)
@@ -63,7 +63,7 @@ COLUMNS = (
 
 
 def _left_out(listing: "SessionList", limit: int | None) -> set[str]:
-    """Columns in which every line would say the same, and those that few look for."""
+    """Columns in which every line would be the same, and columns that few people look for."""
     left_out = {"host"} if _is_same(one.host for one in listing.sessions) else set()
     left_out |= {"flavor"} if _is_same(one.flavor for one in listing.sessions) else set()
     left_out |= set() if listing.amounts else {"cost"}

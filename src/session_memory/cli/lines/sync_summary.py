@@ -25,7 +25,7 @@ def sync_summary(result: "SyncResult", store: "Store", *, dry_run: bool = False)
 
 
 def wrapped(paragraph: str) -> str:
-    """A paragraph in lines that fit; paths stay whole."""
+    """A paragraph broken into lines that fit. Paths are not broken."""
     columns = min(terminal_width() or PARAGRAPH, PARAGRAPH)
     return "\n".join(
         textwrap.wrap(safe(paragraph), columns, break_long_words=False, break_on_hyphens=False)
@@ -67,7 +67,7 @@ def _kept(store: "Store") -> str:
 
 
 def looked_at(result: "SyncResult") -> list[str]:
-    """Where a sync that found nothing has looked."""
+    """The places where a sync that found nothing has looked."""
     return [
         f"{root.flavor}: {short_path(root.path)}" + ("" if root.exists else " (no such directory)")
         for root in result.roots

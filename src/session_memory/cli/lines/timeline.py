@@ -1,4 +1,4 @@
-"""A timeline as lines: the clock on the left, a bar for how long, and what it was."""
+"""A timeline as lines: the time, a bar for the duration, and what happened."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ def timeline_lines(timeline: "Timeline", limit: int | None) -> Iterator[str]:
 
 
 def _columns(limit: int | None) -> int:
-    """How wide the bars are; on a narrow terminal the words go first."""
+    """The width of the bars. On a narrow terminal the bars shrink before the words do."""
     if limit is None:
         return BAR
     return max(min(limit - AROUND_BAR - 2 * LEAST_WORDS, BAR), SHORTEST_BAR)
@@ -87,7 +87,7 @@ def _words(moment: "TimelineEntry") -> str:
 
 
 class _Scale:
-    """Where in the session a moment lies: the time that somebody worked, gaps folded to nothing."""
+    """Places of moments on the bar. Gaps take no room on it."""
 
     def __init__(self, timeline: "Timeline", columns: int) -> None:
         self.columns = columns
@@ -97,7 +97,7 @@ class _Scale:
         self._whole = max(self._worked(self._span[1]), 1) if self._span else 1
 
     def _worked(self, moment: int) -> int:
-        """How much of the time from the beginning to ``moment`` lies in no gap."""
+        """Milliseconds from the start of the session to ``moment``, without gaps."""
         start = self._span[0] if self._span else 0
         idle = sum(min(max(moment - at, 0), lasted) for at, lasted in self._gaps)
         return max(moment - start - idle, 0)

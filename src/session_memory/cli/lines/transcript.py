@@ -1,7 +1,6 @@
-"""A session as a person reads it on a terminal: who said what, what was called and what came of
-it, with long outputs folded, and what each turn cost.
+"""A transcript as lines for a terminal: messages, calls, folded outputs, and the cost of each turn.
 
-Items come in one by one and leave as lines; nothing is held back but the item at hand.
+Items are turned into lines one by one, so a long session starts at once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,8 +47,8 @@ _DIM: dict[str, Any] = {"dim": True}
 
 
 class TranscriptLines:
-    """Turns items into lines, at most ``limit`` columns wide; ``unfolded`` leaves nothing out,
-    and ``asked`` is the place that somebody looks for."""
+    """Turns items into lines of at most ``limit`` columns. ``unfolded`` shows whole outputs, and
+    the event at ``asked`` is marked."""
 
     def __init__(
         self,
@@ -97,7 +96,7 @@ class TranscriptLines:
                 yield from self._piece(item)
 
     def _air(self, before: TranscriptItem | None, item: TranscriptItem) -> Iterator[str]:
-        """A blank line before whatever somebody says."""
+        """A blank line before each message."""
         is_speech = isinstance(item, TranscriptEvent) and item.sort in ("prompt", "answer")
         if is_speech and not isinstance(before, SessionStart):
             yield self._line(item.depth, "")
@@ -242,7 +241,7 @@ class TranscriptLines:
         yield f"  {end}{self._marked(piece, hide=('error',))}"
 
     def _result_text(self, piece: TranscriptEvent) -> Iterable[str]:
-        """What a person answered is wrapped, and not cut as the output of a program is."""
+        """The text of a result. A person's answer is wrapped; the output of a program is cut."""
         if piece.event.is_a("decision") and not piece.event.is_error and not self._unfolded:
             return prose(piece.text, self._room(piece.depth, 4))
         return self._plain(piece.text, piece.depth, 4)
@@ -254,7 +253,7 @@ class TranscriptLines:
         yield from (f"{name}{first}", *others)
 
     def _native(self, piece: TranscriptEvent, follower: TranscriptItem | None) -> Iterator[str]:
-        """Blocks of one record share it; it is shown once, below the last of them."""
+        """The record below the last of its events: several events can come from one record."""
         if piece.payload is None or _same_record(piece, follower):
             return
         margin = " " * MARGIN + self._nesting(piece.depth) + "    "

@@ -1,4 +1,4 @@
-"""The family of a session as a tree, with what every node used and cost."""
+"""The family of a session as a tree, with the usage and cost of every session."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""How a watch tells what happens: JSON lines, plain lines, a live view, or only its troubles."""
+"""Output of a watch: JSON lines, plain lines, a live screen, or only errors."""
 
 import os
 import sys
@@ -29,10 +29,10 @@ CLOCK = "%H:%M:%S"
 
 
 class WatchOutput(AbstractContextManager["WatchOutput"]):
-    """Tells nothing but troubles, on stderr; the others tell more."""
+    """Prints only errors, on stderr. Subclasses print more."""
 
     def about(self, happening: "WatchEvent") -> None:
-        """Calls the method that is named like the event, if there is one."""
+        """Call the method that has the name of the event, if there is one."""
         tell = getattr(self, str(type(happening).__struct_config__.tag), None)
         if tell is not None:
             tell(happening)
@@ -48,7 +48,7 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
 
 
 class WatchJsonLines(WatchOutput):
-    """One object per line, each written at once."""
+    """One JSON object per line, written at once."""
 
     def about(self, happening: "WatchEvent") -> None:
         from session_memory.collect.watch_events import Idle
@@ -58,7 +58,7 @@ class WatchJsonLines(WatchOutput):
 
 
 class WatchPlainLines(WatchOutput):
-    """A line for each session of a batch, as a log file wants them."""
+    """A line for each session that changed, for a log file."""
 
     def __init__(self) -> None:
         self._is_caught_up = False
@@ -90,7 +90,7 @@ class WatchPlainLines(WatchOutput):
 
 
 def watch_output(settings: Settings, bar: "Bar") -> WatchOutput:
-    """The way that suits whoever reads: a program, a person at a terminal, or a log file."""
+    """The output that fits the reader: a program, a person at a terminal, or a log file."""
     if settings.as_json:
         return WatchJsonLines()
     if settings.quiet:

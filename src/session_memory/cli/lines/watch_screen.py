@@ -1,7 +1,7 @@
-"""The live view of a watch: what is followed, who is writing, what came together.
+"""The live screen of a watch: what is followed, which sessions grow, and totals.
 
-Texts from logs are made safe and never read as markup. It is drawn when something happened, and
-otherwise so seldom that an idle watch stays idle.
+Texts from logs are made safe and never read as markup. The screen is drawn when something happened,
+and otherwise rarely, so an idle watch uses no CPU.
 """
 
 import time
@@ -37,7 +37,7 @@ DRAWN_IDLE_S = 5.0
 
 
 class ActiveSession:
-    """A session that was written to lately."""
+    """A session that was written to recently."""
 
     def __init__(self, session: "SessionChanged") -> None:
         self.session = session

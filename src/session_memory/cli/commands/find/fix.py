@@ -46,7 +46,7 @@ _HOW = {
 @limit_option(5)
 @click.pass_obj
 def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
-    from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.core.time import now_ms
 
     text = _output() if words == ("-",) else " ".join(words)

@@ -42,7 +42,7 @@ _COLORS = {"success": "green", "fail": "red", "abandoned": "yellow"}
 @limit_option(5)
 @click.pass_obj
 def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit: int) -> None:
-    from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.core.time import now_ms
 
     with settings.memory() as memory:

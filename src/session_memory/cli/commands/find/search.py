@@ -76,7 +76,7 @@ CLASSES = ("title", "message", "summary", "call", "output")
 @limit_option(20)
 @click.pass_obj
 def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: Any) -> None:
-    from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.lines.search_hits import found_lines
     from session_memory.core.time import now_ms
 

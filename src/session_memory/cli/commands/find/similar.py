@@ -48,7 +48,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
 @limit_option(10)
 @click.pass_obj
 def command(settings: Settings, words: tuple[str, ...], text: str | None, limit: int) -> None:
-    from session_memory.cli.lines.indexing import make_index_whole
+    from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.core.errors import UnknownSession
 
     if bool(words) == (text is not None):

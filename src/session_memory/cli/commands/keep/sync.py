@@ -54,9 +54,9 @@ def command(
     analyze: bool,
     demo_if_empty: bool,
 ) -> None:
+    from session_memory.cli.kit.analysis import run_analysis
+    from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.kit.progress import progress
-    from session_memory.cli.lines.analysis import run_analysis
-    from session_memory.cli.lines.indexing import make_index_whole
     from session_memory.cli.lines.retention import at_risk_lines, due_retention_lines
 
     settings: Settings = ctx.obj
@@ -130,7 +130,7 @@ def _show(
         return
     click.echo(sync_summary(result, store, dry_run=dry_run))
     if analysis is not None:
-        from session_memory.cli.lines.analysis import analysis_summary
+        from session_memory.cli.kit.analysis import analysis_summary
 
         click.echo(analysis_summary(analysis))
     click.echo(callable_text(_next(result, dry_run)))

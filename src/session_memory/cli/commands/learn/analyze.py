@@ -25,7 +25,7 @@ from session_memory.cli.kit.settings import Settings
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.pass_obj
 def command(settings: Settings, sessions: tuple[str, ...]) -> None:
-    from session_memory.cli.lines.analysis import analysis_summary, run_analysis
+    from session_memory.cli.kit.analysis import analysis_summary, run_analysis
 
     with settings.memory() as memory:
         done = run_analysis(settings, memory, sessions)

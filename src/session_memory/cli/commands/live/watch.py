@@ -57,8 +57,8 @@ def command(
     poll: bool,
     interval: float,
 ) -> None:
+    from session_memory.cli.kit.analysis import AnalysisFollower
     from session_memory.cli.kit.progress import progress
-    from session_memory.cli.lines.analysis import AnalysisFollower
     from session_memory.cli.lines.retention import retain_beside
     from session_memory.cli.lines.watch_output import watch_output
 

@@ -1,4 +1,4 @@
-"""What models were sent and gave back, as lines: models, their caches, growth of contexts."""
+"""Statistics of models, caches and contexts as lines."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,11 +44,11 @@ def models_lines(models: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
 def cache_lines(cache: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not cache.sent_tokens:
         return
-    told = (
+    sentences = (
         f"{share(cache.hit_rate)} of {count(cache.sent_tokens)} tokens;"
         f" {count(cache.write_tokens)} written, {count(cache.uncached_tokens)} past the cache."
     )
-    yield from wrapped(told).splitlines()
+    yield from wrapped(sentences).splitlines()
     if len(cache.days) > 1:
         yield trend("day by day", [day.hit_rate or 0 for day in cache.days], limit, using)
 
@@ -69,11 +69,11 @@ def context_lines(context: Any, limit: Limit, using: ChartSigns) -> Iterator[str
     ]
     amounts = [band.contexts.median for band in context.bands]
     yield from chart(columns, rows, limit, using, amounts=amounts)
-    told = []
+    sentences = []
     if context.peaks is not None:
         median, high, most = sizes(context.peaks)
-        told.append(f"The largest of a session: {median}, 95 % up to {high}, at most {most}.")
+        sentences.append(f"The largest of a session: {median}, 95 % up to {high}, at most {most}.")
     if context.growth is not None:
-        told.append(f"Grows by {count(context.growth.median)} a response.")
-    told.append(f"Fell to less than half {plural(context.drops, 'time')}.")
-    yield from wrapped(" ".join(told)).splitlines()
+        sentences.append(f"Grows by {count(context.growth.median)} a response.")
+    sentences.append(f"Fell to less than half {plural(context.drops, 'time')}.")
+    yield from wrapped(" ".join(sentences)).splitlines()

@@ -1,4 +1,4 @@
-"""What was done, as lines: agents, repositories, tools, tests, files, waiting, long sessions."""
+"""Statistics of agents, repositories, tools, tests, files, waiting and long sessions as lines."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -89,8 +89,8 @@ def tools_lines(tools: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
 def retries_lines(retries: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not retries.retries:
         return
-    told = f"{plural(retries.calls, 'call')} and {plural(retries.api, 'request')} to the API"
-    yield from wrapped(f"{told}, in {plural(retries.sessions, 'session')}.").splitlines()
+    counted = f"{plural(retries.calls, 'call')} and {plural(retries.api, 'request')} to the API"
+    yield from wrapped(f"{counted}, in {plural(retries.sessions, 'session')}.").splitlines()
     columns = (
         Column("tool", flexible=True),
         Column("again", right=True),
@@ -107,9 +107,9 @@ def retries_lines(retries: Any, limit: Limit, using: ChartSigns) -> Iterator[str
 def tests_lines(tests: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     if not tests.runs:
         return
-    told = f"{plural(tests.runs, 'run')}, {share(tests.pass_rate)} passed"
-    told += f", {tests.unknown:,} without a result." if tests.unknown else "."
-    yield from wrapped(told).splitlines()
+    runs = f"{plural(tests.runs, 'run')}, {share(tests.pass_rate)} passed"
+    runs += f", {tests.unknown:,} without a result." if tests.unknown else "."
+    yield from wrapped(runs).splitlines()
     if len(tests.days) > 1:
         failed = [day.failed / (day.passed + day.failed or 1) for day in tests.days]
         yield trend("failed, day by day", failed, limit, using)
@@ -168,7 +168,7 @@ def time_lines(time: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
         Column("waits", right=True),
         Column("each", right=True),
     )
-    told = (
+    waits = (
         ("the person", time.person),
         ("the model", time.model),
         ("tools", time.tools),
@@ -182,9 +182,9 @@ def time_lines(time: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
             count(wait.waits),
             spent(wait.ms // wait.waits if wait.waits else None),
         ]
-        for name, wait in told
+        for name, wait in waits
     ]
-    yield from chart(columns, rows, limit, using, amounts=[wait.ms for _, wait in told])
+    yield from chart(columns, rows, limit, using, amounts=[wait.ms for _, wait in waits])
     if time.away_ms:
         cap = duration(time.cap_ms / 1000)
         away = f"Not counted: {spent(time.away_ms)} beyond the first {cap} of long waits."

@@ -21,7 +21,7 @@ from session_memory.views.figures import plural
 )
 @click.pass_obj
 def command(settings: Settings) -> None:
-    from session_memory.cli.lines.indexing import build_index
+    from session_memory.cli.kit.indexing import build_index
 
     with settings.opened() as store:
         done = build_index(settings, store)

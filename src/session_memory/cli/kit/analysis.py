@@ -1,4 +1,4 @@
-"""Running an analysis with a bar beside it; shared by the commands that can start one."""
+"""Runs an analysis with a progress bar, for the commands that can start one."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ EVERY_S = 60.0
 
 
 class _AnalysisBar:
-    """Counts events, on a terminal alone, and only where there are many."""
+    """A progress bar that counts events, shown on a terminal if there are many."""
 
     def __init__(self, is_wanted: bool) -> None:
         self._is_wanted = is_wanted
@@ -59,8 +59,11 @@ def run_analysis(
 
 
 class AnalysisFollower:
-    """Analyzes beside a watch: what it collected, when it has a moment, and not too often, since
-    a session that grows is read as a whole."""
+    """Analyzes collected sessions while a watch runs.
+
+    It waits for an idle moment and runs at most once a minute, because a session that grew is read
+    as a whole.
+    """
 
     def __init__(self, opened: "Callable[[], AbstractContextManager[Memory]]") -> None:
         self._opened = opened
@@ -68,7 +71,8 @@ class AnalysisFollower:
         self._next = 0.0
 
     def hears(self, happening: "WatchEvent") -> "WatchEvent | None":
-        """What went wrong, if something did; it is tried again."""
+        """Analyze if it is time; an error is returned as an event, and the analysis is tried again
+        later."""
         from session_memory.collect.watch_events import Idle, Stopped, Synced, WatchError
         from session_memory.core.errors import StoreError
 
@@ -93,7 +97,7 @@ class AnalysisFollower:
 
 
 def analysis_summary(done: "AnalysisResult") -> str:
-    """What it did, in a sentence or two."""
+    """What the analysis did, in one or two sentences."""
     if not done.analyzed:
         return f"Nothing to analyze; {plural(done.unchanged, 'session')} known."
     ends = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(done.outcomes.items()))

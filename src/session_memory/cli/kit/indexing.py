@@ -1,4 +1,4 @@
-"""An index that holds everything, before somebody asks it."""
+"""Builds a missing search index before somebody searches."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
