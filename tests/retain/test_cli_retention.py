@@ -3,14 +3,13 @@
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from session_memory.cli import main
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, usage
 
@@ -29,16 +28,9 @@ class Machine:
         self.claude.write()
 
     def run(self, *words: str, status: int = 0, typed: str = "") -> str:
-        told = {**os.environ, "HOME": str(self.home), "NO_COLOR": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", "session_memory", *words],
-            env=told,
-            input=typed,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stdout + done.stderr
+        environment = {"HOME": str(self.home), "NO_COLOR": "1"}
+        done = CliRunner().invoke(main, words, input=typed, env=environment)
+        assert done.exit_code == status, done.output
         return done.stdout + done.stderr
 
     def json(self, *words: str, status: int = 0) -> Any:
