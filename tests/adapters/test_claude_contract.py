@@ -46,7 +46,7 @@ class TestLogsOfEveryLayout(ClaudeContract):
         lane = log.sidechain()
         lane.prompt("look")
         lane.answer("looked")
-        log.result("looked", told={"agentId": "b1"})
+        log.result("looked", details={"agentId": "b1"})
         log.compact()
         log.queued("quickly")
         log.interrupt()

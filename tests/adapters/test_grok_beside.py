@@ -12,7 +12,7 @@ from session_memory.adapters.grok import AGENT as grok
 from session_memory.core.roles import DOCUMENT, LOG, SPILL, TIMELINE
 from session_memory.testing.adapters import BytesSource
 from session_memory.testing.claude import ClaudeHome
-from session_memory.testing.grok import GrokHome, Log
+from session_memory.testing.grok import GrokHome, GrokLog
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def home(tmp_path: Path) -> GrokHome:
 
 
 @pytest.fixture
-def log(home: GrokHome) -> Log:
+def log(home: GrokHome) -> GrokLog:
     log = home.session("alpha")
     log.prompt("hello")
     return log
@@ -35,7 +35,7 @@ def found(root: Path) -> dict[str, SourceRef]:
     return refs
 
 
-def timeline(log: Log) -> list[Record]:
+def timeline(log: GrokLog) -> list[Record]:
     body = log.contents()[log.place / "events.jsonl"]
     ref = SourceRef(Path("events.jsonl"), TIMELINE, session=log.session)
     return [record for _, record in grok.read(BytesSource(ref, body), Cursor())]
@@ -56,7 +56,7 @@ def test_roots_are_where_the_environment_says(tmp_path: Path) -> None:
     assert grok.roots({"GROK_HOME": "/srv/grok"}, tmp_path) == [Path("/srv/grok")]
 
 
-def test_a_session_is_its_log_with_all_that_lies_beside_it(home: GrokHome, log: Log) -> None:
+def test_a_session_is_its_log_with_all_that_lies_beside_it(home: GrokHome, log: GrokLog) -> None:
     log.moment("first_token")
     log.meta_of("child", "Look around")
     for name in ("usage.json", "chat_history.jsonl", "terminal/a.log", "compaction/segment_000.md"):
@@ -78,7 +78,7 @@ def test_a_session_is_its_log_with_all_that_lies_beside_it(home: GrokHome, log: 
     assert found(root) == found(root / ".grok") == found(root / ".grok" / "sessions")
 
 
-def test_what_is_beside_the_sessions_is_left_alone(home: GrokHome, log: Log) -> None:
+def test_what_is_beside_the_sessions_is_left_alone(home: GrokHome, log: GrokLog) -> None:
     root = home.write()
     before = found(root)
     for name in ("config.toml", "auth.json", "grok.db", "sessions/session_search.sqlite"):
@@ -87,13 +87,15 @@ def test_what_is_beside_the_sessions_is_left_alone(home: GrokHome, log: Log) -> 
     assert found(root) == before
 
 
-def test_a_directory_without_a_log_is_no_session_yet(home: GrokHome, log: Log) -> None:
+def test_a_directory_without_a_log_is_no_session_yet(home: GrokHome, log: GrokLog) -> None:
     root = home.write()
     (root / log.place / "updates.jsonl").unlink()
     assert found(root) == {}
 
 
-def test_links_inside_a_session_are_not_followed(home: GrokHome, log: Log, tmp_path: Path) -> None:
+def test_links_inside_a_session_are_not_followed(
+    home: GrokHome, log: GrokLog, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "key").write_text("secret")
@@ -103,7 +105,7 @@ def test_links_inside_a_session_are_not_followed(home: GrokHome, log: Log, tmp_p
     assert {ref.path.name for ref in found(root).values()} == {"updates.jsonl", "summary.json"}
 
 
-def test_a_log_that_cannot_be_one_is_said_to_be_there(home: GrokHome, log: Log) -> None:
+def test_a_log_that_cannot_be_one_is_said_to_be_there(home: GrokHome, log: GrokLog) -> None:
     root = home.write()
     place = root / log.place / "updates.jsonl"
     place.unlink()
@@ -111,7 +113,9 @@ def test_a_log_that_cannot_be_one_is_said_to_be_there(home: GrokHome, log: Log) 
     assert [type(ref) for ref in grok.discover(root)] == [Unlisted]
 
 
-def test_session_directories_gathered_elsewhere_are_found_whole(home: GrokHome, log: Log) -> None:
+def test_session_directories_gathered_elsewhere_are_found_whole(
+    home: GrokHome, log: GrokLog
+) -> None:
     root = home.write()
     gathered = root.parent / "gathered"
     (root / log.place.parent).rename(gathered)
@@ -122,7 +126,7 @@ def test_session_directories_gathered_elsewhere_are_found_whole(home: GrokHome, 
     }
 
 
-def test_agents_know_their_own_logs(home: GrokHome, log: Log, tmp_path: Path) -> None:
+def test_agents_know_their_own_logs(home: GrokHome, log: GrokLog, tmp_path: Path) -> None:
     other = ClaudeHome(tmp_path / "other")
     written = other.session("main")
     written.prompt("hello")
@@ -135,7 +139,7 @@ def test_agents_know_their_own_logs(home: GrokHome, log: Log, tmp_path: Path) ->
 # ---------------------------------------------------------------- the timeline
 
 
-def test_a_timeline_tells_how_calls_ended_and_how_long_they_took(log: Log) -> None:
+def test_a_timeline_tells_how_calls_ended_and_how_long_they_took(log: GrokLog) -> None:
     log.call("read_file", target_file="a")
     log.completed("read_file", "success", 7)
     log.completed("read_file", "error", 8)
@@ -149,7 +153,7 @@ def test_a_timeline_tells_how_calls_ended_and_how_long_they_took(log: Log) -> No
 
 
 @pytest.mark.parametrize("outcome", ["permission_rejected", "permission_cancelled", "followup"])
-def test_a_call_that_a_person_refused_is_an_intervention(log: Log, outcome: str) -> None:
+def test_a_call_that_a_person_refused_is_an_intervention(log: GrokLog, outcome: str) -> None:
     log.call("write", file_path="a")
     log.completed("write", outcome)
     assert timeline(log)[0].outcomes[0].marks == ("human_intervention",)
@@ -159,7 +163,7 @@ def test_a_call_that_a_person_refused_is_an_intervention(log: Log, outcome: str)
     ("wait_ms", "yolo", "marks"), [(4000, False, ("decision",)), (0, False, ()), (4000, True, ())]
 )
 def test_a_permission_is_a_decision_when_a_person_gave_it(
-    log: Log, wait_ms: int, yolo: bool, marks: tuple[str, ...]
+    log: GrokLog, wait_ms: int, yolo: bool, marks: tuple[str, ...]
 ) -> None:
     log.moment("turn_started", yolo_mode=yolo)
     log.call("write", file_path="a")
@@ -170,14 +174,14 @@ def test_a_permission_is_a_decision_when_a_person_gave_it(
     assert (first.marks, second.marks) == ((), marks)
 
 
-def test_a_proxys_account_of_a_call_is_not_the_calls(log: Log) -> None:
+def test_a_proxys_account_of_a_call_is_not_the_calls(log: GrokLog) -> None:
     log.moment(
         "tool_completed", tool_name="x", tool_call_id="c", outcome="error", source="workspace"
     )
     assert timeline(log)[0].outcomes == []
 
 
-def test_allowing_everything_is_a_decision(log: Log) -> None:
+def test_allowing_everything_is_a_decision(log: GrokLog) -> None:
     log.moment("yolo_toggled", enabled=True)
     (event,) = timeline(log)[0].events
     assert (event.kind, event.role) == ("decision", "user")

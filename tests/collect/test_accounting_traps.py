@@ -97,7 +97,7 @@ def test_subagents_in_files_beside_the_session_count(claude: ClaudeHome) -> None
     agent.prompt("look")
     agent.answer("looked", id="msg_2", used=usage(20))
     # The parent's line repeats what the subagent used last; that is no usage of its own.
-    log.result("looked", told={"agentId": "a1", "totalTokens": 23, "usage": usage(20)})
+    log.result("looked", details={"agentId": "a1", "totalTokens": 23, "usage": usage(20)})
     assert counted(claude) == {"msg_1": (3, 10, 0, 0), "msg_2": (3, 20, 0, 0)}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from session_memory.core.schema import SessionEvent
-from session_memory.testing.claude import ClaudeHome, Log, call, text, thinking, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, text, thinking, usage
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -15,7 +15,7 @@ from session_memory.testing.collecting import (
 
 
 @pytest.fixture
-def log(claude: ClaudeHome) -> Log:
+def log(claude: ClaudeHome) -> ClaudeLog:
     return claude.session()
 
 
@@ -43,14 +43,16 @@ def left(found: list[SessionEvent]) -> dict[str, str]:
 # ------------------------------------------------------------ parents
 
 
-def test_every_event_hangs_below_the_one_it_followed(claude: ClaudeHome, log: Log) -> None:
+def test_every_event_hangs_below_the_one_it_followed(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("one")
     log.answer(thinking("two"), "three")
     log.prompt("four")
     assert parents(events(claude)) == {"one": None, "two": "one", "three": "two", "four": "three"}
 
 
-def test_lines_that_give_no_event_do_not_break_the_chain(claude: ClaudeHome, log: Log) -> None:
+def test_lines_that_give_no_event_do_not_break_the_chain(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.prompt("one")
     for _ in range(20):
         log.progress()
@@ -63,7 +65,7 @@ def test_lines_that_give_no_event_do_not_break_the_chain(claude: ClaudeHome, log
 
 
 def test_chains_of_ticks_that_interleave_do_not_mix_up_parents(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.prompt("run both")
     heads = dict(zip("ab", log.answer(*(call("Bash", n, command=n) for n in "ab")), strict=True))
@@ -77,7 +79,7 @@ def test_chains_of_ticks_that_interleave_do_not_mix_up_parents(
     assert (found["result of a"], found["result of b"]) == ("a", "b")
 
 
-def test_the_chain_holds_when_reading_stops_in_a_gap(claude: ClaudeHome, log: Log) -> None:
+def test_the_chain_holds_when_reading_stops_in_a_gap(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("one")
     log.progress()
     with collected(claude.write()) as store:
@@ -88,7 +90,9 @@ def test_the_chain_holds_when_reading_stops_in_a_gap(claude: ClaudeHome, log: Lo
         assert parents(events_of(store, "claude:alpha"))["two"] == "one"
 
 
-def test_results_of_parallel_calls_hang_below_their_own_calls(claude: ClaudeHome, log: Log) -> None:
+def test_results_of_parallel_calls_hang_below_their_own_calls(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.prompt("read both")
     first, second = log.answer(call("Read", "a", file_path="a"), call("Read", "b", file_path="b"))
     log.result("contents of a", call_id="a", parentUuid=first)
@@ -98,7 +102,7 @@ def test_results_of_parallel_calls_hang_below_their_own_calls(claude: ClaudeHome
     assert left(events(claude)) == {}
 
 
-def test_the_blocks_of_one_line_hang_below_each_other(claude: ClaudeHome, log: Log) -> None:
+def test_the_blocks_of_one_line_hang_below_each_other(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.line(
         "assistant",
         message={
@@ -117,26 +121,26 @@ def test_the_blocks_of_one_line_hang_below_each_other(claude: ClaudeHome, log: L
     ]
 
 
-def test_a_parent_that_is_nowhere_makes_a_root(claude: ClaudeHome, log: Log) -> None:
+def test_a_parent_that_is_nowhere_makes_a_root(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("one", parentUuid="00000000-0000-4000-8000-00000000dead")
     log.answer("two")
     assert parents(events(claude)) == {"one": None, "two": "one"}
 
 
-def test_a_parent_that_comes_later_makes_a_root(claude: ClaudeHome, log: Log) -> None:
+def test_a_parent_that_comes_later_makes_a_root(claude: ClaudeHome, log: ClaudeLog) -> None:
     later = "00000000-0000-4000-8000-00000000beef"
     log.prompt("one", parentUuid=later)
     log.prompt("two", uuid=later, parentUuid=None)
     assert parents(events(claude)) == {"one": None, "two": None}
 
 
-def test_a_line_that_is_its_own_parent_is_a_root(claude: ClaudeHome, log: Log) -> None:
+def test_a_line_that_is_its_own_parent_is_a_root(claude: ClaudeHome, log: ClaudeLog) -> None:
     own = "00000000-0000-4000-8000-00000000cafe"
     log.prompt("one", uuid=own, parentUuid=own)
     assert parents(events(claude)) == {"one": None}
 
 
-def test_a_compaction_keeps_the_chain(claude: ClaudeHome, log: Log) -> None:
+def test_a_compaction_keeps_the_chain(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("one")
     log.answer("two")
     log.compact("one and two")
@@ -154,7 +158,7 @@ def test_a_compaction_keeps_the_chain(claude: ClaudeHome, log: Log) -> None:
 # ------------------------------------------------------------ rewinds
 
 
-def test_a_rewind_marks_what_it_left_and_only_that(claude: ClaudeHome, log: Log) -> None:
+def test_a_rewind_marks_what_it_left_and_only_that(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("start")
     fork = log.answer("ready")[0]
     log.prompt("this way")
@@ -171,7 +175,7 @@ def test_a_rewind_marks_what_it_left_and_only_that(claude: ClaudeHome, log: Log)
     }
 
 
-def test_each_of_several_rewinds_leaves_its_own_branch(claude: ClaudeHome, log: Log) -> None:
+def test_each_of_several_rewinds_leaves_its_own_branch(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("start")
     fork = log.answer("ready")[0]
     for way in ("one", "two", "three"):
@@ -187,7 +191,7 @@ def test_each_of_several_rewinds_leaves_its_own_branch(claude: ClaudeHome, log: 
 
 
 def test_a_rewind_inside_a_branch_that_was_left_keeps_both_marks(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.prompt("start")
     outer = log.answer("ready")[0]
@@ -206,7 +210,7 @@ def test_a_rewind_inside_a_branch_that_was_left_keeps_both_marks(
     }
 
 
-def test_going_back_to_a_left_branch_leaves_the_other(claude: ClaudeHome, log: Log) -> None:
+def test_going_back_to_a_left_branch_leaves_the_other(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("start")
     fork = log.answer("ready")[0]
     log.prompt("one")
@@ -224,7 +228,7 @@ def test_going_back_to_a_left_branch_leaves_the_other(claude: ClaudeHome, log: L
             check_same(contents(fresh), contents(store))
 
 
-def test_a_rewound_branch_keeps_its_tokens(claude: ClaudeHome, log: Log) -> None:
+def test_a_rewound_branch_keeps_its_tokens(claude: ClaudeHome, log: ClaudeLog) -> None:
     start = log.prompt("start")
     log.answer("one", used=usage(10))
     log.rewind(start)
@@ -234,7 +238,7 @@ def test_a_rewound_branch_keeps_its_tokens(claude: ClaudeHome, log: Log) -> None
 
 
 def test_results_and_attachments_beside_an_answer_are_no_branches(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     start = log.prompt("start")
     log.attachment("task_reminder")
@@ -248,7 +252,9 @@ def test_results_and_attachments_beside_an_answer_are_no_branches(
 # ------------------------------------------------------------ subagents inside the file
 
 
-def test_an_inline_subagent_is_a_sidechain_of_its_session(claude: ClaudeHome, log: Log) -> None:
+def test_an_inline_subagent_is_a_sidechain_of_its_session(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.prompt("delegate")
     log.answer(call("Task", prompt="look around"), used=usage(10))
     lane = log.sidechain()
@@ -279,7 +285,7 @@ def test_an_inline_subagent_is_a_sidechain_of_its_session(claude: ClaudeHome, lo
 # ------------------------------------------------------------ responses
 
 
-def test_tokens_stand_on_the_last_block_of_a_response(claude: ClaudeHome, log: Log) -> None:
+def test_tokens_stand_on_the_last_block_of_a_response(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("go")
     log.answer(
         thinking("hm"), "I look.", call("Bash", command="ls"), early=usage(3), used=usage(50)
@@ -287,7 +293,9 @@ def test_tokens_stand_on_the_last_block_of_a_response(claude: ClaudeHome, log: L
     assert [event.tokens for event in events(claude)] == [0, 0, 0, 50]
 
 
-def test_tokens_move_to_the_last_block_when_it_is_read_later(claude: ClaudeHome, log: Log) -> None:
+def test_tokens_move_to_the_last_block_when_it_is_read_later(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.prompt("go")
     log.answer("I look.", id="msg_1", used=usage(50))
     with collected(claude.write()) as store:
@@ -300,7 +308,7 @@ def test_tokens_move_to_the_last_block_when_it_is_read_later(claude: ClaudeHome,
 
 
 def test_a_result_between_the_lines_of_a_response_gets_none_of_its_tokens(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.prompt("go")
     log.answer(call("Read", file_path="a"), id="msg_1", used=usage(50))
@@ -310,7 +318,7 @@ def test_a_result_between_the_lines_of_a_response_gets_none_of_its_tokens(
 
 
 def test_responses_that_stream_side_by_side_keep_their_tokens_apart(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.prompt("go")
     lane = log.sidechain()
@@ -328,7 +336,7 @@ def test_responses_that_stream_side_by_side_keep_their_tokens_apart(
     }
 
 
-def test_an_answer_cut_off_in_mid_stream_has_no_usage(claude: ClaudeHome, log: Log) -> None:
+def test_an_answer_cut_off_in_mid_stream_has_no_usage(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("go")
     log.abort("I am going to", id="msg_1", used=usage(1, input=500, read=9000))
     log.interrupt()
@@ -339,7 +347,7 @@ def test_an_answer_cut_off_in_mid_stream_has_no_usage(claude: ClaudeHome, log: L
     assert session.model == "claude-opus-4-8"
 
 
-def test_usage_names_the_event_that_carries_its_tokens(claude: ClaudeHome, log: Log) -> None:
+def test_usage_names_the_event_that_carries_its_tokens(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("go")
     for number in range(5):
         log.answer(thinking("hm"), call("Bash", command=f"echo {number}"), used=usage(number + 1))
@@ -357,7 +365,7 @@ def test_usage_names_the_event_that_carries_its_tokens(claude: ClaudeHome, log: 
     assert sum(tokens.values()) == 15
 
 
-def test_a_line_that_stands_there_twice_is_one_event(claude: ClaudeHome, log: Log) -> None:
+def test_a_line_that_stands_there_twice_is_one_event(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.prompt("go")
     log.answer("once", id="msg_1", used=usage(10))
     log.prompt("on")

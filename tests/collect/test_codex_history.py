@@ -10,7 +10,7 @@ from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
 from session_memory.store.zstandard import zstd
-from session_memory.testing.codex import LEGACY, PAGINATED, CodexHome, Rollout, ran
+from session_memory.testing.codex import LEGACY, PAGINATED, CodexHome, Rollout, ran, thread_id
 from session_memory.testing.collecting import (
     check_restores,
     check_same,
@@ -221,7 +221,8 @@ def test_a_reverted_thread_is_one_session_in_two_files(home: CodexHome) -> None:
     kept = log.ordinal
     talk(log, "two")
     home.clock.tick()
-    again = Rollout(home, "again", PAGINATED, rollout=home.clock.id("rollout"), first=kept)
+    rollout = thread_id(home.clock.ms, "rollout")
+    again = Rollout(home, "again", PAGINATED, rollout=rollout, first=kept)
     again.thread = log.thread
     again.meta(history_base={"thread_id": log.thread, "end_ordinal_exclusive": kept})
     home.logs.append(again)

@@ -6,7 +6,7 @@ import pytest
 
 from session_memory.core.schema import Cost
 from session_memory.store import Store
-from session_memory.testing.claude import ClaudeHome, Log, call, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -34,7 +34,7 @@ def related(store: Store, uid: str) -> tuple[str | None, str | None]:
     return session.parent_uid, session.relation
 
 
-def talk(log: Log, *words: str) -> Log:
+def talk(log: ClaudeLog, *words: str) -> ClaudeLog:
     """Prompts, each answered with its own echo; every answer is 10 tokens."""
     for word in words:
         log.prompt(word)

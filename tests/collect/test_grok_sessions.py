@@ -13,7 +13,7 @@ from session_memory.testing.collecting import (
     inherited_by,
     rebuilt,
 )
-from session_memory.testing.grok import GrokHome, Log, bash, used
+from session_memory.testing.grok import GrokHome, GrokLog, bash, used
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def home(tmp_path: Path) -> GrokHome:
 
 
 @pytest.fixture
-def log(home: GrokHome) -> Log:
+def log(home: GrokHome) -> GrokLog:
     return home.session("main")
 
 
@@ -30,13 +30,13 @@ def texts(store: Store, uid: str = "grok:main", kind: str = "user_msg") -> list[
     return [event.summary for event in events_of(store, uid) if event.is_a(kind)]
 
 
-def a_turn(log: Log, prompt: str, output: int) -> None:
+def a_turn(log: GrokLog, prompt: str, output: int) -> None:
     log.prompt(prompt)
     log.say(f"done: {prompt}")
     log.turn_ended(used(100, output))
 
 
-def test_a_message_in_chunks_is_shown_whole(home: GrokHome, log: Log) -> None:
+def test_a_message_in_chunks_is_shown_whole(home: GrokHome, log: GrokLog) -> None:
     log.prompt("hello")
     for part in ("Good", " mor", "ning."):
         log.say(part)
@@ -45,7 +45,9 @@ def test_a_message_in_chunks_is_shown_whole(home: GrokHome, log: Log) -> None:
         assert texts(store, kind="assistant_msg") == ["Good morning."]
 
 
-def test_a_fork_holds_what_it_was_copied_from_and_counts_its_own(home: GrokHome, log: Log) -> None:
+def test_a_fork_holds_what_it_was_copied_from_and_counts_its_own(
+    home: GrokHome, log: GrokLog
+) -> None:
     a_turn(log, "one", 10)
     fork = home.fork(log, "fork")
     a_turn(log, "two", 20)
@@ -62,7 +64,7 @@ def test_a_fork_holds_what_it_was_copied_from_and_counts_its_own(home: GrokHome,
         assert rebuilt(store).fingerprint() == before
 
 
-def test_a_fork_found_before_its_origin_is_the_same(home: GrokHome, log: Log) -> None:
+def test_a_fork_found_before_its_origin_is_the_same(home: GrokHome, log: GrokLog) -> None:
     a_turn(log, "one", 10)
     fork = home.fork(log, "fork")
     a_turn(fork, "two", 30)
@@ -76,7 +78,9 @@ def test_a_fork_found_before_its_origin_is_the_same(home: GrokHome, log: Log) ->
         }
 
 
-def test_what_a_person_went_back_behind_is_an_abandoned_branch(home: GrokHome, log: Log) -> None:
+def test_what_a_person_went_back_behind_is_an_abandoned_branch(
+    home: GrokHome, log: GrokLog
+) -> None:
     a_turn(log, "one", 1)
     a_turn(log, "two", 2)
     log.rewind(1)
@@ -94,7 +98,7 @@ def test_what_a_person_went_back_behind_is_an_abandoned_branch(home: GrokHome, l
 
 
 def test_an_interrupted_turn_is_an_intervention_and_the_next_prompt_too(
-    home: GrokHome, log: Log
+    home: GrokHome, log: GrokLog
 ) -> None:
     log.prompt("write a long text")
     log.say("Once upon")
@@ -110,7 +114,7 @@ def test_an_interrupted_turn_is_an_intervention_and_the_next_prompt_too(
         assert texts(store) == ["write a long text", "shorter"]
 
 
-def test_a_refused_call_is_an_error_that_a_person_made(home: GrokHome, log: Log) -> None:
+def test_a_refused_call_is_an_error_that_a_person_made(home: GrokHome, log: GrokLog) -> None:
     log.prompt("delete everything")
     log.call("run_terminal_command", command="rm -rf build")
     log.reject("run_terminal_command")
@@ -121,7 +125,7 @@ def test_a_refused_call_is_an_error_that_a_person_made(home: GrokHome, log: Log)
         assert result.duration_ms == 10
 
 
-def test_a_permission_that_a_person_gave_is_a_decision(home: GrokHome, log: Log) -> None:
+def test_a_permission_that_a_person_gave_is_a_decision(home: GrokHome, log: GrokLog) -> None:
     log.prompt("build")
     log.moment("turn_started", yolo_mode=False)
     log.call("run_terminal_command", command="make")
@@ -136,7 +140,7 @@ def test_a_permission_that_a_person_gave_is_a_decision(home: GrokHome, log: Log)
 
 
 def test_calls_that_fail_again_are_retries_and_answers_that_fail_are_too(
-    home: GrokHome, log: Log
+    home: GrokHome, log: GrokLog
 ) -> None:
     log.prompt("build")
     log.run("make", "no rule", exit_code=2)
@@ -149,7 +153,7 @@ def test_calls_that_fail_again_are_retries_and_answers_that_fail_are_too(
         assert session is not None and session.cost.retries == 2
 
 
-def test_a_subagents_prompt_is_nobodys_message(home: GrokHome, log: Log) -> None:
+def test_a_subagents_prompt_is_nobodys_message(home: GrokHome, log: GrokLog) -> None:
     log.prompt("delegate")
     child = home.subagent(log, "child", "Look around")
     child.prompt("look")
@@ -165,14 +169,14 @@ def test_a_subagents_prompt_is_nobodys_message(home: GrokHome, log: Log) -> None
         assert session.title == "Look around"
 
 
-def test_a_subagent_whose_parent_is_gone_is_still_one(home: GrokHome, log: Log) -> None:
+def test_a_subagent_whose_parent_is_gone_is_still_one(home: GrokHome, log: GrokLog) -> None:
     child = home.subagent(log, "child", "Look around")
     child.prompt("look")
     with collected(home.write([child])) as store:
         assert texts(store, "grok:child") == []
 
 
-def test_nested_subagents_say_how_deep_they_are(home: GrokHome, log: Log) -> None:
+def test_nested_subagents_say_how_deep_they_are(home: GrokHome, log: GrokLog) -> None:
     log.prompt("delegate")
     child = home.subagent(log, "child", "a")
     child.prompt("delegate further")
@@ -182,7 +186,7 @@ def test_nested_subagents_say_how_deep_they_are(home: GrokHome, log: Log) -> Non
     assert depths == {"main": 0, "child": 1, "grandchild": 2}
 
 
-def test_a_title_that_a_person_gave_wins(home: GrokHome, log: Log) -> None:
+def test_a_title_that_a_person_gave_wins(home: GrokHome, log: GrokLog) -> None:
     log.prompt("hello")
     log.line("session_summary_generated", own=True, session_summary="Greetings")
     log.summary |= {"generated_title": "My own name", "title_is_manual": True}
@@ -191,7 +195,7 @@ def test_a_title_that_a_person_gave_wins(home: GrokHome, log: Log) -> None:
         assert session is not None and session.title == "My own name"
 
 
-def test_files_that_are_rewritten_are_kept_as_they_are_now(home: GrokHome, log: Log) -> None:
+def test_files_that_are_rewritten_are_kept_as_they_are_now(home: GrokHome, log: GrokLog) -> None:
     log.prompt("hello")
     log.files["chat_history.jsonl"] = b'{"type":"user"}\n' * 3
     with collected(home.write()) as store:
@@ -210,7 +214,7 @@ def test_files_that_are_rewritten_are_kept_as_they_are_now(home: GrokHome, log: 
         assert newest == [b'{"type":"compacted"}\n']
 
 
-def test_lines_that_come_one_by_one_give_the_same_store(home: GrokHome, log: Log) -> None:
+def test_lines_that_come_one_by_one_give_the_same_store(home: GrokHome, log: GrokLog) -> None:
     log.prompt("build")
     log.moment("turn_started", yolo_mode=False)
     log.say("I ")

@@ -16,7 +16,7 @@ from session_memory.testing.collecting import (
     rebuilt,
     usage_of,
 )
-from session_memory.testing.grok import GrokHome, Json, Log, both, used
+from session_memory.testing.grok import GrokHome, GrokLog, Json, both, used
 
 MAIN = used(1000, 100, cached=400, reasoning=10)
 CHILD = used(300, 30, cached=100, reasoning=3)
@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> GrokHome:
     return GrokHome(tmp_path / "home")
 
 
-def a_child(home: GrokHome, parent: Log, name: str, usage: Json | None = CHILD) -> Log:
+def a_child(home: GrokHome, parent: GrokLog, name: str, usage: Json | None = CHILD) -> GrokLog:
     """A subagent that works and ends while its parent's turn runs."""
     parent.call("spawn_subagent", description=name, prompt="look")
     parent.spawned(name, name)
@@ -259,7 +259,7 @@ def test_what_is_left_of_a_turn(spent: list[tuple[int, int]], own: tuple[int, in
 
 @pytest.mark.parametrize("forget", [lambda log: log.files.clear(), lambda log: None])
 def test_the_log_alone_says_which_subagents_are_in_a_turn(
-    home: GrokHome, forget: Callable[[Log], None]
+    home: GrokHome, forget: Callable[[GrokLog], None]
 ) -> None:
     log = home.session("main")
     log.prompt("delegate")

@@ -16,7 +16,7 @@ from session_memory.adapters.base import Cursor, Unlisted
 from session_memory.adapters.registry import agent
 from session_memory.collect.native import opened, unpacked
 from session_memory.testing.adapters import BytesSource
-from session_memory.testing.claude import ClaudeHome, Log, call, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -59,7 +59,7 @@ def family(claude: ClaudeHome) -> ClaudeHome:
     beside = claude.subagent(log, "b1", below=False)
     beside.prompt("look again")
     beside.answer("looked again", used=usage(6))
-    log.result("looked", told={"agentId": "a1"})
+    log.result("looked", details={"agentId": "a1"})
     log.custom_title("a better title")
     log.abort("I was going")
     log.interrupt()
@@ -143,7 +143,7 @@ def cut_and_grown(tmp_path: Path, home: Path, name: str, sizes: list[int]) -> li
         return contents(store)
 
 
-def small_log(claude: ClaudeHome) -> Log:
+def small_log(claude: ClaudeHome) -> ClaudeLog:
     """As few bytes as can hold a call, its result, a response in two lines and some damage."""
     log = claude.session("s")
     message = {"id": "m", "model": "o", "usage": {"output_tokens": 5}}
@@ -275,8 +275,8 @@ def test_forks_and_their_subagents_may_arrive_in_every_order(
     agent.raw(log.lines[1])
     agent.answer("looked", used=usage(20))
     fork = claude.fork(log, "fork")
-    log.result("looked", told={"agentId": "a1"})
-    fork.result("looked too", told={"agentId": "a1"})
+    log.result("looked", details={"agentId": "a1"})
+    fork.result("looked too", details={"agentId": "a1"})
     fork.answer("done", used=usage(30))
     moved = claude.keep(log.moved("-home-mira-code-moved"))
     moved.answer("done elsewhere", used=usage(40))

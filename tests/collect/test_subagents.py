@@ -5,7 +5,7 @@ import pytest
 from session_memory.core.schema import Session
 from session_memory.retain.native_files import restore_native
 from session_memory.store import Store
-from session_memory.testing.claude import ClaudeHome, Log, call, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -19,14 +19,14 @@ Link = tuple[str | None, str | None, str | None, int]
 
 
 @pytest.fixture
-def log(claude: ClaudeHome) -> Log:
+def log(claude: ClaudeHome) -> ClaudeLog:
     log = claude.session()
     log.prompt("delegate")
     log.answer(call("Agent", "call_1", prompt="look"))
     return log
 
 
-def worked(agent: Log) -> Log:
+def worked(agent: ClaudeLog) -> ClaudeLog:
     """A subagent that did what it was asked to."""
     agent.prompt("look")
     agent.answer("looked", used=usage(20))
@@ -44,7 +44,7 @@ def linked(claude: ClaudeHome, uid: str) -> Link:
         return link_of(store.sessions.get(uid))
 
 
-def test_a_document_names_the_call_and_the_depth(claude: ClaudeHome, log: Log) -> None:
+def test_a_document_names_the_call_and_the_depth(claude: ClaudeHome, log: ClaudeLog) -> None:
     meta = {"agentType": "general-purpose", "toolUseId": "call_1", "spawnDepth": 1}
     worked(claude.subagent(log, "a1", meta=meta))
     assert linked(claude, "claude:alpha:a1") == ("claude:alpha", "subagent", "call_1", 1)
@@ -52,23 +52,23 @@ def test_a_document_names_the_call_and_the_depth(claude: ClaudeHome, log: Log) -
 
 @pytest.mark.parametrize("below", [True, False], ids=["below", "beside"])
 def test_without_a_document_the_parents_log_names_the_call(
-    claude: ClaudeHome, log: Log, below: bool
+    claude: ClaudeHome, log: ClaudeLog, below: bool
 ) -> None:
     worked(claude.subagent(log, "a1", below=below))
-    log.result("looked", told={"agentId": "a1", "status": "completed"})
+    log.result("looked", details={"agentId": "a1", "status": "completed"})
     assert linked(claude, "claude:alpha:a1") == ("claude:alpha", "subagent", "call_1", 1)
 
 
 def test_a_subagent_in_the_background_is_linked_when_it_is_launched(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     worked(claude.subagent(log, "a1"))
-    log.result("launched", told={"agentId": "a1", "status": "async_launched", "isAsync": True})
+    log.result("launched", details={"agentId": "a1", "status": "async_launched", "isAsync": True})
     log.notification("a1")
     assert linked(claude, "claude:alpha:a1")[2] == "call_1"
 
 
-def test_ticks_of_progress_name_the_call_as_well(claude: ClaudeHome, log: Log) -> None:
+def test_ticks_of_progress_name_the_call_as_well(claude: ClaudeHome, log: ClaudeLog) -> None:
     worked(claude.subagent(log, "a1", below=False))
     log.progress(agent="a1", call_id="call_1")
     assert linked(claude, "claude:alpha:a1") == ("claude:alpha", "subagent", "call_1", 1)
@@ -76,14 +76,14 @@ def test_ticks_of_progress_name_the_call_as_well(claude: ClaudeHome, log: Log) -
 
 @pytest.mark.parametrize("below", [True, False], ids=["below", "beside"])
 def test_a_subagent_nobody_speaks_of_still_knows_its_session(
-    claude: ClaudeHome, log: Log, below: bool
+    claude: ClaudeHome, log: ClaudeLog, below: bool
 ) -> None:
     worked(claude.subagent(log, "a1", below=below))
     assert linked(claude, "claude:alpha:a1") == ("claude:alpha", "subagent", None, 1)
 
 
 def test_a_nested_subagent_hangs_below_the_one_that_started_it(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     outer = worked(claude.subagent(log, "a1", meta={"toolUseId": "call_1", "spawnDepth": 1}))
     outer.answer(call("Agent", "call_2", prompt="look closer"))
@@ -98,17 +98,17 @@ def test_a_nested_subagent_hangs_below_the_one_that_started_it(
 
 
 def test_without_a_document_the_log_of_the_outer_subagent_names_the_nested_one(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     outer = worked(claude.subagent(log, "a1"))
     outer.answer(call("Agent", "call_2", prompt="look closer"))
-    outer.result("seen", told={"agentId": "a2", "status": "completed"})
+    outer.result("seen", details={"agentId": "a2", "status": "completed"})
     worked(claude.subagent(log, "a2"))
     assert linked(claude, "claude:alpha:a2")[:3] == ("claude:alpha:a1", "subagent", "call_2")
 
 
 def test_agents_of_a_workflow_lie_deeper_and_count_all_the_same(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     worked(claude.subagent(log, "a1", under="workflows/wf1"))
     with collected(claude.write()) as store:
@@ -118,14 +118,14 @@ def test_agents_of_a_workflow_lie_deeper_and_count_all_the_same(
 
 
 def test_a_session_that_claims_to_have_started_itself_is_not_its_own_parent(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     agent = worked(claude.subagent(log, "a1", meta={"parentAgentId": "a1"}))
-    agent.result("me", told={"agentId": "a1"}, call_id="call_x")
+    agent.result("me", details={"agentId": "a1"}, call_id="call_x")
     assert linked(claude, "claude:alpha:a1")[:2] == ("claude:alpha", "subagent")
 
 
-def test_what_a_subagent_is_asked_is_nobodys_message(claude: ClaudeHome, log: Log) -> None:
+def test_what_a_subagent_is_asked_is_nobodys_message(claude: ClaudeHome, log: ClaudeLog) -> None:
     worked(claude.subagent(log, "a1"))
     with collected(claude.write()) as store:
         prompt, answer = events_of(store, "claude:alpha:a1")
@@ -135,9 +135,11 @@ def test_what_a_subagent_is_asked_is_nobodys_message(claude: ClaudeHome, log: Lo
     assert session is not None and session.cost.turns == 0
 
 
-def test_the_usage_in_the_parents_line_is_not_counted_again(claude: ClaudeHome, log: Log) -> None:
+def test_the_usage_in_the_parents_line_is_not_counted_again(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     worked(claude.subagent(log, "a1"))
-    log.result("looked", told={"agentId": "a1", "totalTokens": 1234, "usage": usage(999)})
+    log.result("looked", details={"agentId": "a1", "totalTokens": 1234, "usage": usage(999)})
     with collected(claude.write()) as store:
         assert {s.session_uid: s.cost.output_tokens for s in store.sessions.every()} == {
             "claude:alpha": 10,
@@ -145,7 +147,7 @@ def test_the_usage_in_the_parents_line_is_not_counted_again(claude: ClaudeHome, 
         }
 
 
-def arrivals(claude: ClaudeHome, parts: list[list[Log]]) -> Store:
+def arrivals(claude: ClaudeHome, parts: list[list[ClaudeLog]]) -> Store:
     """A store after one sync for each part."""
     store = collected(claude.write(parts[0]))
     for part in parts[1:]:
@@ -155,9 +157,9 @@ def arrivals(claude: ClaudeHome, parts: list[list[Log]]) -> Store:
 
 @pytest.mark.parametrize("shares", [False, True], ids=["apart", "with the parent's message"])
 def test_the_link_is_the_same_whoever_comes_first(
-    claude: ClaudeHome, log: Log, shares: bool
+    claude: ClaudeHome, log: ClaudeLog, shares: bool
 ) -> None:
-    log.result("looked", told={"agentId": "a1"})
+    log.result("looked", details={"agentId": "a1"})
     agent = claude.subagent(log, "a1")
     if shares:
         for line in log.lines[:2]:
@@ -175,7 +177,7 @@ def test_the_link_is_the_same_whoever_comes_first(
 
 
 def test_a_document_that_comes_later_changes_the_parent_and_what_it_owns(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     outer = worked(claude.subagent(log, "b2"))
     inner = claude.subagent(log, "a1", meta={"parentAgentId": "b2", "spawnDepth": 2})
@@ -194,7 +196,7 @@ def test_a_document_that_comes_later_changes_the_parent_and_what_it_owns(
 
 
 def test_a_document_rewritten_at_the_end_speaks_for_all_its_versions(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     agent = worked(claude.subagent(log, "a1", meta={"toolUseId": "call_1", "finished": False}))
     place = next(iter(agent.files))
@@ -206,7 +208,7 @@ def test_a_document_rewritten_at_the_end_speaks_for_all_its_versions(
 
 
 def test_a_broken_document_is_a_problem_and_the_log_is_read_all_the_same(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     agent = worked(claude.subagent(log, "a1", meta={}))
     agent.files = dict.fromkeys(agent.files, b'{"toolUseId":')
@@ -228,12 +230,12 @@ def test_a_file_beside_the_session_that_holds_no_line_is_a_problem_and_no_sessio
 
 
 def test_spilled_outputs_are_kept_with_their_session_and_give_no_events(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     place = log.spill("out1.txt", b"line\n" * 1000)
     log.result(
         f"<persisted-output>\nFull output saved to: {place}\n</persisted-output>",
-        told={"persistedOutputPath": str(place), "persistedOutputSize": 5000},
+        details={"persistedOutputPath": str(place), "persistedOutputSize": 5000},
     )
     with collected(claude.write()) as store:
         check_sound(store)

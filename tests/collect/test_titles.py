@@ -2,12 +2,12 @@
 
 import pytest
 
-from session_memory.testing.claude import ClaudeHome, Log
+from session_memory.testing.claude import ClaudeHome, ClaudeLog
 from session_memory.testing.collecting import collect, collected
 
 
 @pytest.fixture
-def log(claude: ClaudeHome) -> Log:
+def log(claude: ClaudeHome) -> ClaudeLog:
     log = claude.session()
     log.meta("Caveat: not this")
     log.prompt("please make the tests pass")
@@ -21,12 +21,14 @@ def title(claude: ClaudeHome, uid: str = "claude:alpha") -> str | None:
         return session.title
 
 
-def test_without_a_title_it_is_the_first_thing_that_was_asked(claude: ClaudeHome, log: Log) -> None:
+def test_without_a_title_it_is_the_first_thing_that_was_asked(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.prompt("and the docs")
     assert title(claude) == "please make the tests pass"
 
 
-def test_each_title_gives_way_to_a_better_one(claude: ClaudeHome, log: Log) -> None:
+def test_each_title_gives_way_to_a_better_one(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.summary("a summary")
     assert title(claude) == "a summary"
     log.agent_name("an agent's name")
@@ -41,14 +43,14 @@ def test_each_title_gives_way_to_a_better_one(claude: ClaudeHome, log: Log) -> N
     assert title(claude) == "a person's choice"
 
 
-def test_the_last_title_of_a_kind_wins(claude: ClaudeHome, log: Log) -> None:
+def test_the_last_title_of_a_kind_wins(claude: ClaudeHome, log: ClaudeLog) -> None:
     for name in ("first", "second"):
         log.custom_title(name)
     assert title(claude) == "second"
 
 
 def test_a_summary_counts_only_for_the_session_that_holds_its_leaf(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.summary("of another session", leaf="00000000-0000-4000-8000-00000000dead")
     assert title(claude) == "please make the tests pass"
@@ -63,7 +65,7 @@ def test_a_summary_may_stand_before_its_leaf(claude: ClaudeHome) -> None:
     assert title(claude) == "what it came to"
 
 
-def test_a_summary_is_found_over_the_borders_of_reading(claude: ClaudeHome, log: Log) -> None:
+def test_a_summary_is_found_over_the_borders_of_reading(claude: ClaudeHome, log: ClaudeLog) -> None:
     leaf = log.answer("done")[0]
     with collected(claude.write()) as store:
         log.summary("what it came to", leaf=leaf)
@@ -71,7 +73,7 @@ def test_a_summary_is_found_over_the_borders_of_reading(claude: ClaudeHome, log:
         assert store.sessions.every()[0].title == "what it came to"
 
 
-def test_a_subagent_is_called_by_its_description(claude: ClaudeHome, log: Log) -> None:
+def test_a_subagent_is_called_by_its_description(claude: ClaudeHome, log: ClaudeLog) -> None:
     agent = claude.subagent(log, "a1", meta={"description": "Count the lines"})
     agent.prompt("You are to count all lines of all files.")
     agent.answer("3")

@@ -3,12 +3,12 @@
 import pytest
 
 from session_memory.core.schema import SessionEvent
-from session_memory.testing.claude import ClaudeHome, Log, call, text
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, text
 from session_memory.testing.collecting import collected, events_of
 
 
 @pytest.fixture
-def log(claude: ClaudeHome) -> Log:
+def log(claude: ClaudeHome) -> ClaudeLog:
     log = claude.session()
     log.prompt("make it work")
     return log
@@ -28,7 +28,7 @@ def interventions(claude: ClaudeHome) -> list[SessionEvent]:
 
 
 def test_an_interrupt_is_an_intervention_and_so_are_the_words_after_it(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.abort("I am going to")
     log.interrupt()
@@ -47,7 +47,7 @@ def test_an_interrupt_is_an_intervention_and_so_are_the_words_after_it(
 
 
 def test_stopping_a_running_tool_is_an_error_and_an_intervention(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.answer(call("Bash", command="sleep 100"))
     log.reject()
@@ -61,7 +61,7 @@ def test_stopping_a_running_tool_is_an_error_and_an_intervention(
 @pytest.mark.parametrize("new", [False, True], ids=["as versions before", "as 2.1.325"])
 @pytest.mark.parametrize("words", [None, "use the other API"], ids=["wordless", "with words"])
 def test_a_refused_call_is_an_error_and_an_intervention(
-    claude: ClaudeHome, log: Log, new: bool, words: str | None
+    claude: ClaudeHome, log: ClaudeLog, new: bool, words: str | None
 ) -> None:
     log.answer(call("Write", file_path="a.py", content="x"))
     log.reject(words, new=new)
@@ -72,7 +72,7 @@ def test_a_refused_call_is_an_error_and_an_intervention(
 
 @pytest.mark.parametrize("kind", ["permission-rule", "hook", "classifier"])
 def test_what_a_rule_denies_is_an_error_and_no_persons_doing(
-    claude: ClaudeHome, log: Log, kind: str
+    claude: ClaudeHome, log: ClaudeLog, kind: str
 ) -> None:
     log.answer(call("Bash", command="rm -rf /"))
     log.deny(kind)
@@ -82,7 +82,7 @@ def test_what_a_rule_denies_is_an_error_and_no_persons_doing(
 
 
 def test_a_denial_that_only_names_a_person_but_came_from_the_configuration_is_no_intervention(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     """So 2.1.325 logs a write without permission when nobody is there to ask."""
     log.answer(call("Write", file_path="a.py", content="x"))
@@ -96,7 +96,7 @@ def test_a_denial_that_only_names_a_person_but_came_from_the_configuration_is_no
 
 
 def test_a_call_cancelled_with_its_sibling_is_an_error_and_no_intervention(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.answer(call("Read", file_path="a"), call("Read", file_path="b"))
     log.result("<tool_use_error>Sibling tool call errored</tool_use_error>", is_error=True)
@@ -104,23 +104,25 @@ def test_a_call_cancelled_with_its_sibling_is_an_error_and_no_intervention(
     assert interventions(claude) == []
 
 
-def test_a_shell_that_was_cut_off_is_an_error(claude: ClaudeHome, log: Log) -> None:
+def test_a_shell_that_was_cut_off_is_an_error(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.answer(call("Bash", command="make"))
-    log.result("half of it", told={"stdout": "half of it", "interrupted": True})
+    log.result("half of it", details={"stdout": "half of it", "interrupted": True})
     assert kinds(events(claude)[-1]) == {"error", "tool_result"}
 
 
 def test_answers_to_questions_are_decisions_with_question_and_answer(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.answer(call("AskUserQuestion", questions=[{"question": "Which database?"}]))
-    log.result("Your questions have been answered", told={"answers": {"Which database?": "SQLite"}})
+    log.result(
+        "Your questions have been answered", details={"answers": {"Which database?": "SQLite"}}
+    )
     [decision] = [event for event in events(claude) if event.is_a("decision")]
     assert decision.is_a("tool_result") and not decision.is_error
     assert "Which database?" in decision.summary and "SQLite" in decision.summary
 
 
-def test_an_approved_plan_is_a_decision(claude: ClaudeHome, log: Log) -> None:
+def test_an_approved_plan_is_a_decision(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.answer(call("ExitPlanMode", plan="first this, then that"))
     log.result("User has approved your plan.")
     decision = events(claude)[-1]
@@ -128,7 +130,7 @@ def test_an_approved_plan_is_a_decision(claude: ClaudeHome, log: Log) -> None:
 
 
 def test_a_plan_that_starts_over_in_a_clear_context_is_no_refusal(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     """84 of 110 plans were logged as rejected because the person chose to start afresh."""
     log.answer(call("ExitPlanMode", plan="first this, then that"))
@@ -138,7 +140,7 @@ def test_a_plan_that_starts_over_in_a_clear_context_is_no_refusal(
 
 
 def test_a_plan_refused_with_words_is_a_decision_and_an_intervention(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.answer(call("ExitPlanMode", plan="first this, then that"))
     log.reject("not without tests")
@@ -146,7 +148,7 @@ def test_a_plan_refused_with_words_is_a_decision_and_an_intervention(
     assert refused.is_a("decision") and refused.is_error
 
 
-def test_a_permission_granted_by_a_person_is_a_decision(claude: ClaudeHome, log: Log) -> None:
+def test_a_permission_granted_by_a_person_is_a_decision(claude: ClaudeHome, log: ClaudeLog) -> None:
     for source in ("user_temporary", "user_permanent", "config"):
         log.answer(call("Bash", command=f"echo {source}"))
         log.result("done", permissionDecision={"decision": "accept", "source": source})
@@ -155,7 +157,7 @@ def test_a_permission_granted_by_a_person_is_a_decision(claude: ClaudeHome, log:
 
 
 def test_a_change_of_mode_is_a_decision_and_its_repetition_is_none(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     for mode in ("default", "default", "plan", "plan", "default"):
         log.permission_mode(mode)
@@ -169,14 +171,14 @@ def test_a_change_of_mode_is_a_decision_and_its_repetition_is_none(
     ]
 
 
-def test_entering_and_leaving_plan_mode_are_decisions(claude: ClaudeHome, log: Log) -> None:
+def test_entering_and_leaving_plan_mode_are_decisions(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.attachment("plan_mode")
     log.attachment("plan_mode_exit")
     assert [event.kind for event in events(claude)[1:]] == ["decision", "decision"]
 
 
 def test_a_prompt_queued_while_the_agent_works_is_an_intervention_and_a_message(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.answer(call("Bash", command="make"))
     log.queued("also update the docs")
@@ -188,21 +190,25 @@ def test_a_prompt_queued_while_the_agent_works_is_an_intervention_and_a_message(
     assert sum(event.is_a("user_msg") for event in events(claude)) == 2
 
 
-def test_a_queued_notification_is_nobodys_message(claude: ClaudeHome, log: Log) -> None:
+def test_a_queued_notification_is_nobodys_message(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.queued("a task has ended", origin={"kind": "task-notification"})
     log.queued("reminder", isMeta=True)
     assert interventions(claude) == []
     assert sum(event.is_a("user_msg") for event in events(claude)) == 1
 
 
-def test_a_prompt_while_a_call_is_open_is_an_intervention(claude: ClaudeHome, log: Log) -> None:
+def test_a_prompt_while_a_call_is_open_is_an_intervention(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.answer(call("Bash", command="make"))
     log.prompt("wait")
     [event] = interventions(claude)
     assert event.summary == "wait" and event.is_a("user_msg")
 
 
-def test_a_prompt_after_a_finished_turn_is_just_a_prompt(claude: ClaudeHome, log: Log) -> None:
+def test_a_prompt_after_a_finished_turn_is_just_a_prompt(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
     log.run("make", "built")
     log.answer("done")
     log.prompt("and now the docs")
@@ -210,7 +216,7 @@ def test_a_prompt_after_a_finished_turn_is_just_a_prompt(claude: ClaudeHome, log
 
 
 def test_a_prompt_command_is_a_message_and_a_local_command_is_none(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.slash_command("review", "src --strict")
     log.local_command("clear")
@@ -220,7 +226,7 @@ def test_a_prompt_command_is_a_message_and_a_local_command_is_none(
 
 
 def test_a_shell_command_typed_by_a_person_is_a_message_and_its_output_is_none(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.prompt("<bash-input>git status</bash-input>")
     log.prompt("<bash-stdout>clean</bash-stdout><bash-stderr></bash-stderr>")
@@ -244,14 +250,14 @@ def test_a_shell_command_typed_by_a_person_is_a_message_and_its_output_is_none(
     ids=lambda words: words[:24].strip("<"),
 )
 def test_what_the_program_injects_is_lifecycle_with_the_role_of_the_user(
-    claude: ClaudeHome, log: Log, words: str
+    claude: ClaudeHome, log: ClaudeLog, words: str
 ) -> None:
     log.prompt(words)
     injected = events(claude)[-1]
     assert (injected.kind, injected.role) == ("lifecycle", "user")
 
 
-def test_meta_lines_and_notifications_are_lifecycle(claude: ClaudeHome, log: Log) -> None:
+def test_meta_lines_and_notifications_are_lifecycle(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.meta("Output token limit hit. Resume directly.")
     log.notification("task1")
     assert [(event.kind, event.role) for event in events(claude)[1:]] == [
@@ -261,7 +267,7 @@ def test_meta_lines_and_notifications_are_lifecycle(claude: ClaudeHome, log: Log
 
 
 def test_context_glued_before_a_prompt_is_not_part_of_its_words(
-    claude: ClaudeHome, log: Log
+    claude: ClaudeHome, log: ClaudeLog
 ) -> None:
     log.prompt("<ide_selection>lines 1 to 3</ide_selection>\nexplain this")
     log.prompt([text("<system-reminder>be kind</system-reminder>"), text("and this")])
@@ -269,14 +275,14 @@ def test_context_glued_before_a_prompt_is_not_part_of_its_words(
     assert said == ["make it work", "explain this", "and this"]
 
 
-def test_a_pasted_picture_without_words_is_a_message(claude: ClaudeHome, log: Log) -> None:
+def test_a_pasted_picture_without_words_is_a_message(claude: ClaudeHome, log: ClaudeLog) -> None:
     picture = {"type": "image", "source": {"type": "base64", "data": "aGk="}}
     log.prompt([picture])
     log.prompt([picture, text("what is this?")])
     assert sum(event.is_a("user_msg") for event in events(claude)) == 3
 
 
-def test_turns_are_counted_by_what_people_asked(claude: ClaudeHome, log: Log) -> None:
+def test_turns_are_counted_by_what_people_asked(claude: ClaudeHome, log: ClaudeLog) -> None:
     log.answer("one")
     log.slash_command("review")
     log.answer("two")

@@ -42,9 +42,9 @@ class SyntheticFleet:
     def go_to(self, time: str) -> None:
         """Whatever is written from now on happens then."""
         now = parse_time(time)
-        self.claude.clock.tick(now - self.claude.clock._ms)
+        self.claude.clock.tick(now - self.claude.clock.ms)
         self.codex.clock.tick(now - self.codex.clock.ms)
-        self.grok.clock.tick(now - self.grok.clock.now)
+        self.grok.clock.tick(now - self.grok.clock.ms)
 
     def sessions(self, count: int, *, problem: str | None = None, agent: str = "claude") -> None:
         for _ in range(count):

@@ -7,7 +7,7 @@ from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.store import Store
 from session_memory.store.digests import Digests
-from session_memory.testing.claude import ClaudeHome, Log
+from session_memory.testing.claude import ClaudeHome, ClaudeLog
 from session_memory.testing.collecting import collected, events_of
 
 NOW = 1_800_000_000_000
@@ -26,7 +26,7 @@ def digest(store: Store, uid: str) -> Digest:
     return found
 
 
-def digest_of_log(claude: ClaudeHome, log: Log) -> Digest:
+def digest_of_log(claude: ClaudeHome, log: ClaudeLog) -> Digest:
     with analyzed(claude.write()) as store:
         return digest(store, log.uid)
 

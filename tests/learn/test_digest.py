@@ -14,7 +14,7 @@ from session_memory.learn.analyze import analyze
 from session_memory.learn.digest import DIGEST_VERSION, decoded, encoded
 from session_memory.store import Store, open_store
 from session_memory.store.digests import Digests
-from session_memory.testing.claude import ClaudeHome, Log, call, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
     check_sound,
     collect,
@@ -240,7 +240,7 @@ def test_what_is_forgotten_while_it_is_read_stays_forgotten(claude: ClaudeHome) 
 STEPS = ("prompt", "fail", "pass", "edit", "read", "say", "api", "interrupt", "compact", "long")
 
 
-def step(log: Log, name: str) -> None:
+def step(log: ClaudeLog, name: str) -> None:
     match name:
         case "prompt":
             log.prompt("please don't stop, and use tabs and not blanks")

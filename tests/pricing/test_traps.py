@@ -115,7 +115,7 @@ def test_subagent_files_beside_and_below_the_session(claude: ClaudeHome, below: 
     agent = claude.subagent(log, "a1", below=below)
     agent.prompt("look")
     agent.answer("looked", id="msg_2", used=usage(20))
-    log.result("looked", told={"agentId": "a1", "totalTokens": 23, "usage": usage(20)})
+    log.result("looked", details={"agentId": "a1", "totalTokens": 23, "usage": usage(20)})
     with collected(claude.write()) as store:
         assert session_amounts(store)["claude:alpha"] == Amount(15 + 250)
         assert tree_amounts(store) == {

@@ -16,7 +16,7 @@ from session_memory.retain.native_files import restore_native
 from session_memory.retain.portable_file import export_store, import_store
 from session_memory.store.migrations import TABLES
 from session_memory.store.store import Store
-from session_memory.testing.claude import ClaudeHome, Log, call, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -42,7 +42,7 @@ def collect_masked(store: Store, root: Path) -> SyncOutcome:
     return sync(store, config, roots(config, (root,)), host="here")
 
 
-def talkative(home: ClaudeHome) -> Log:
+def talkative(home: ClaudeHome) -> ClaudeLog:
     log = home.session("alpha")
     for planted in PLANTED:
         log.prompt(f"use this: {planted.text}")

@@ -9,7 +9,7 @@ from session_memory.core.time import now_ms
 from session_memory.retain.restore import RestoredSessions, restore
 from session_memory.retain.retention_run import RetentionOutcome, retain
 from session_memory.store import Store, open_store
-from session_memory.testing.claude import ClaudeHome, Log, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, usage
 
 ANALYZED = "update sessions set analyzed_revision = revision, analyzed_at = 1 where uid = :uid"
 LATER = now_ms() + 400 * 86_400_000
@@ -22,7 +22,7 @@ def analyzed(store: Store, *uids: str) -> None:
             store.db.execute(ANALYZED, {"uid": uid})
 
 
-def talk(log: Log, *words: str) -> Log:
+def talk(log: ClaudeLog, *words: str) -> ClaudeLog:
     """Prompts, each answered with its own echo; every answer is 10 tokens."""
     for word in words:
         log.prompt(word)

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 from keeping import Keeper, talk
 
-from session_memory.testing.claude import Log
+from session_memory.testing.claude import ClaudeLog
 from session_memory.testing.collecting import check_same, check_sound, collect, contents, rebuilt
 from session_memory.testing.stores import Stores
 
@@ -44,7 +44,7 @@ class Retained(RuleBasedStateMachine):
         self.logs = [self.keeper.claude.session("s0")]
         self.talk(0)
 
-    def log(self, number: int) -> Log:
+    def log(self, number: int) -> ClaudeLog:
         return self.logs[number % len(self.logs)]
 
     @property

@@ -12,13 +12,13 @@ from session_memory.collect.sync_report import SyncOutcome
 from session_memory.config import Config
 from session_memory.retain.forget import forget
 from session_memory.store import open_store
-from session_memory.testing.claude import Log
+from session_memory.testing.claude import ClaudeLog
 from session_memory.testing.collecting import check_same, check_sound, contents, events_of
 
 ALPHA = "claude:alpha"
 GROWN = b"grown-words"
 
-Prepare = Callable[[Keeper, Log], object]
+Prepare = Callable[[Keeper, ClaudeLog], object]
 PREPARED: dict[str, Prepare] = {
     "alone": lambda keeper, log: None,
     "subagent": lambda keeper, log: talk(keeper.claude.subagent(log, "sub"), "below"),
@@ -31,7 +31,7 @@ def collected(keeper: Keeper) -> SyncOutcome:
     return sync(keeper.store, keeper.config, where, host="here")
 
 
-def evicted(keeper: Keeper, prepare: Prepare) -> Log:
+def evicted(keeper: Keeper, prepare: Prepare) -> ClaudeLog:
     log = talk(keeper.claude.session("alpha"), "one")
     prepare(keeper, log)
     keeper.collect()

@@ -9,7 +9,7 @@ import pytest
 from session_memory.core.errors import InvalidRecord, InvalidTime, UnknownSession
 from session_memory.demo import demo_home
 from session_memory.store import Store, open_store
-from session_memory.testing.claude import ClaudeHome, Log, call, thinking
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, thinking
 from session_memory.testing.collecting import collect, collected, new_store
 
 from .asking import asked, found, hits_as_given, said
@@ -208,7 +208,7 @@ def test_a_copy_is_found_once_in_the_session_that_owns_it(claude: ClaudeHome) ->
 # ---------------------------------------------------------------- much noise
 
 
-def noisy(claude: ClaudeHome, times: int = 120) -> Log:
+def noisy(claude: ClaudeHome, times: int = 120) -> ClaudeLog:
     """A word that a person said once, long ago, and that tools print all the time."""
     old = claude.session("old")
     old.prompt("the needle is here")

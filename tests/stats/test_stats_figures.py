@@ -9,7 +9,7 @@ import pytest
 
 from session_memory.core.time import parse_time
 from session_memory.store import Store
-from session_memory.testing.claude import ClaudeHome, Log, call, thinking, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, thinking, usage
 from session_memory.testing.collecting import collect
 from session_memory.testing.stores import Stores
 from session_memory.views.stats.sections import (
@@ -37,11 +37,11 @@ MINUTE = 60_000
 
 
 @pytest.fixture
-def log(claude: ClaudeHome) -> Log:
+def log(claude: ClaudeHome) -> ClaudeLog:
     return claude.session()
 
 
-def test_calls_results_and_failures_are_counted_by_tool(log: Log, ask: Ask) -> None:
+def test_calls_results_and_failures_are_counted_by_tool(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     for seconds in (1, 2, 3, 10):
         log.answer(call("Bash", command=f"sleep {seconds}"))
@@ -60,7 +60,7 @@ def test_calls_results_and_failures_are_counted_by_tool(log: Log, ask: Ask) -> N
     )
 
 
-def test_percentiles_are_amounts_that_occurred(log: Log, ask: Ask) -> None:
+def test_percentiles_are_amounts_that_occurred(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     for seconds in range(1, 101):
         log.answer(call("Bash", command="sleep"))
@@ -72,7 +72,7 @@ def test_percentiles_are_amounts_that_occurred(log: Log, ask: Ask) -> None:
     )
 
 
-def test_a_list_is_cut_and_says_how_long_it_was(log: Log, ask: Ask) -> None:
+def test_a_list_is_cut_and_says_how_long_it_was(log: ClaudeLog, ask: Ask) -> None:
     for tool in ("Bash", "Read", "Glob"):
         log.answer(call(tool))
     tools = ask("tools", limit=2)
@@ -80,7 +80,7 @@ def test_a_list_is_cut_and_says_how_long_it_was(log: Log, ask: Ask) -> None:
     assert len(ask("tools", limit=0).rows) == 3
 
 
-def test_test_runs_pass_fail_or_have_no_result(log: Log, ask: Ask) -> None:
+def test_test_runs_pass_fail_or_have_no_result(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("make them pass")
     log.run("pytest -q", "1 failed, 3 passed in 0.1s", exit_code=1)
     log.edit(f"{APP}/a.py")
@@ -101,7 +101,7 @@ def test_test_runs_pass_fail_or_have_no_result(log: Log, ask: Ask) -> None:
     )
 
 
-def test_a_result_is_of_the_last_call_with_its_id(log: Log, ask: Ask) -> None:
+def test_a_result_is_of_the_last_call_with_its_id(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("run them twice")
     log.answer(call("Bash", "toolu_same", command="pytest -q"))
     log.answer(call("Bash", "toolu_same", command="pytest -q"))
@@ -111,7 +111,7 @@ def test_a_result_is_of_the_last_call_with_its_id(log: Log, ask: Ask) -> None:
 
 
 def test_edits_are_counted_by_file_with_those_that_failed(
-    claude: ClaudeHome, log: Log, ask: Ask
+    claude: ClaudeHome, log: ClaudeLog, ask: Ask
 ) -> None:
     log.prompt("edit")
     log.edit(f"{APP}/a.py")
@@ -132,7 +132,7 @@ def test_edits_are_counted_by_file_with_those_that_failed(
     )
 
 
-def test_time_is_split_by_who_was_to_act(log: Log, ask: Ask) -> None:
+def test_time_is_split_by_who_was_to_act(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.clock.tick(4000)
     log.answer(thinking("hm"), "I look.", call("Bash", command="ls"))  # 5 s, 1 s, 1 s
@@ -150,7 +150,7 @@ def test_time_is_split_by_who_was_to_act(log: Log, ask: Ask) -> None:
     assert time.other == Wait(0, 0, 0, 0.0)
 
 
-def test_a_wait_is_counted_up_to_half_an_hour(log: Log, ask: Ask) -> None:
+def test_a_wait_is_counted_up_to_half_an_hour(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("Done.")
     log.clock.tick(8 * 60 * MINUTE - 1000)
@@ -160,7 +160,7 @@ def test_a_wait_is_counted_up_to_half_an_hour(log: Log, ask: Ask) -> None:
     assert (time.ms, time.away_ms, time.cap_ms) == (30 * MINUTE + 1000, 450 * MINUTE, 30 * MINUTE)
 
 
-def test_what_a_person_refuses_was_a_wait_for_the_person(log: Log, ask: Ask) -> None:
+def test_what_a_person_refuses_was_a_wait_for_the_person(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer(call("Bash", command="rm -rf build"))
     log.clock.tick(6000)
@@ -169,7 +169,7 @@ def test_what_a_person_refuses_was_a_wait_for_the_person(log: Log, ask: Ask) -> 
     assert (time.person.ms, time.tools.ms) == (7000, 0)
 
 
-def test_bookkeeping_neither_begins_nor_ends_a_wait(log: Log, ask: Ask) -> None:
+def test_bookkeeping_neither_begins_nor_ends_a_wait(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("Done.")
     log.clock.tick(4000)
@@ -180,7 +180,7 @@ def test_bookkeeping_neither_begins_nor_ends_a_wait(log: Log, ask: Ask) -> None:
     assert (time.person.ms, time.model.ms, time.ms) == (10_000, 1000, 11_000)
 
 
-def test_a_clock_that_goes_back_counts_no_moment_twice(log: Log, ask: Ask) -> None:
+def test_a_clock_that_goes_back_counts_no_moment_twice(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("One.")
     log.clock.tick(-10_000)
@@ -190,7 +190,7 @@ def test_a_clock_that_goes_back_counts_no_moment_twice(log: Log, ask: Ask) -> No
     assert ask("time").model.ms == 12_000
 
 
-def test_contexts_grow_and_fall(claude: ClaudeHome, log: Log, ask: Ask) -> None:
+def test_contexts_grow_and_fall(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     for sent in (100, 300, 600, 500, 200):
         log.answer("Well.", used=usage(1, input=10, read=sent - 30, write=20))
@@ -208,7 +208,7 @@ def test_contexts_grow_and_fall(claude: ClaudeHome, log: Log, ask: Ask) -> None:
     )
 
 
-def test_the_cache_is_hit_by_what_was_read_of_what_was_sent(log: Log, ask: Ask) -> None:
+def test_the_cache_is_hit_by_what_was_read_of_what_was_sent(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("One.", used=usage(5, input=10, read=0, write=90))
     log.clock.tick(24 * 60 * MINUTE)
@@ -217,7 +217,7 @@ def test_the_cache_is_hit_by_what_was_read_of_what_was_sent(log: Log, ask: Ask) 
     assert ask("cache") == Cache(80, 90, 30, 200, 0.4, days)
 
 
-def test_models_have_their_own_responses(claude: ClaudeHome, log: Log, ask: Ask) -> None:
+def test_models_have_their_own_responses(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("One.", model="claude-opus-4-8", used=usage(7, input=3, read=1))
     log.answer("Two.", model="claude-opus-4-8", used=usage(8, input=3))
@@ -229,7 +229,7 @@ def test_models_have_their_own_responses(claude: ClaudeHome, log: Log, ask: Ask)
 
 
 def test_a_response_is_filtered_by_its_own_model_and_the_rest_by_its_sessions(
-    claude: ClaudeHome, log: Log, ask: Ask
+    claude: ClaudeHome, log: ClaudeLog, ask: Ask
 ) -> None:
     log.prompt("go")
     log.answer("One.", call("Bash", command="ls"), model="claude-opus-4-8")
@@ -240,7 +240,7 @@ def test_a_response_is_filtered_by_its_own_model_and_the_rest_by_its_sessions(
     assert [row.tool for row in ask("tools", model="haiku").rows] == ["Bash"]
 
 
-def test_retries_of_calls_and_of_requests_are_told_apart(log: Log, ask: Ask) -> None:
+def test_retries_of_calls_and_of_requests_are_told_apart(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.run("make", "no rule", exit_code=2)
     log.run("make", "no rule", exit_code=2)
@@ -253,7 +253,7 @@ def test_retries_of_calls_and_of_requests_are_told_apart(log: Log, ask: Ask) -> 
     assert (summary.retries, summary.failed, summary.api_errors) == (4, 2, 2)
 
 
-def test_days_hold_what_happened_on_them(claude: ClaudeHome, log: Log, ask: Ask) -> None:
+def test_days_hold_what_happened_on_them(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.run("false", exit_code=1)
     log.answer("Done.")
@@ -272,7 +272,7 @@ def test_days_hold_what_happened_on_them(claude: ClaudeHome, log: Log, ask: Ask)
     assert sum(map(sum, activity.weekdays)) == 7
 
 
-def test_the_summary_adds_it_all_up(claude: ClaudeHome, log: Log, ask: Ask) -> None:
+def test_the_summary_adds_it_all_up(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.custom_title("without a time")
     log.prompt("go")
     log.answer(call("Task", prompt="look"), used=usage(5, input=1, read=9))
@@ -316,7 +316,7 @@ def test_agents_and_repositories_have_their_own_figures(claude: ClaudeHome, ask:
     assert (agent.name, agent.sessions, agent.events) == ("claude", 2, app.events + shop.events)
 
 
-def test_the_longest_sessions_come_first(claude: ClaudeHome, log: Log, ask: Ask) -> None:
+def test_the_longest_sessions_come_first(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("short")
     log.answer("Done.")
     other = claude.session("beta")
@@ -331,7 +331,7 @@ def test_the_longest_sessions_come_first(claude: ClaudeHome, log: Log, ask: Ask)
 
 
 def test_what_a_fork_inherited_counts_for_its_owner_alone(
-    claude: ClaudeHome, log: Log, ask: Ask
+    claude: ClaudeHome, log: ClaudeLog, ask: Ask
 ) -> None:
     log.prompt("go")
     log.run("pytest", "1 passed in 0.1s")
@@ -378,7 +378,7 @@ def check_sums(store: Store) -> None:
         assert sum(row.failed for row in whole[part].rows) == summary.failed
 
 
-def test_what_has_no_time_counts_at_the_start_of_its_session(log: Log, ask: Ask) -> None:
+def test_what_has_no_time_counts_at_the_start_of_its_session(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer(call("Bash", command="pytest"), timestamp=...)
     log.result("1 passed in 0.1s", timestamp=...)

@@ -1,4 +1,4 @@
-"""A small writer of Codex logs, in the three generations that exist.
+"""Writes Codex logs for tests, in the three generations of the format.
 
     home = CodexHome(tmp_path)
     log = home.session("alpha")
@@ -10,7 +10,7 @@
     log.complete()
     home.write()
 
-Ids and times follow from the order of the calls, so the same calls write the same bytes.
+Ids and times depend only on the order of the calls, so the same calls write the same bytes.
 """
 
 import json
@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-from session_memory.core.time import format_time, parse_time
+from session_memory.core.time import format_time
+from session_memory.testing.clock import Clock
 
 Json = dict[str, Any]
 
@@ -34,7 +35,7 @@ _USED = (*_FIELDS, "reasoning_output_tokens", "total_tokens")
 
 
 def ran(exit_code: int, output: str = "") -> str:
-    """What ``exec_command`` gives the model when a command has ended."""
+    """The output of ``exec_command`` when a command has ended."""
     header = f"Chunk ID: 1f\nWall time: 0.4000 seconds\nProcess exited with code {exit_code}"
     return f"{header}\nOutput:\n{output}"
 
@@ -42,6 +43,7 @@ def ran(exit_code: int, output: str = "") -> str:
 def tokens(
     *, input: int = 0, read: int = 0, write: int = 0, output: int = 0, reasoning: int = 0
 ) -> Json:
+    """Token counts as Codex writes them: ``input`` contains what was read from the cache."""
     return dict(zip(_USED, (input, read, write, output, reasoning, input + output), strict=True))
 
 
@@ -49,25 +51,15 @@ def line_of(record: Json) -> bytes:
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
-class Clock:
-    """Ticks with every line, never by itself."""
-
-    def __init__(self, start: str = START) -> None:
-        self.ms = parse_time(start)
-
-    def tick(self, ms: int = TICK_MS) -> str:
-        self.ms += ms
-        return format_time(self.ms)
-
-    def id(self, name: str) -> str:
-        """An id of version 7: the time, and something that follows from the name."""
-        tail = uuid5(_IDS, name).hex
-        head = f"{self.ms:012x}"
-        return f"{head[:8]}-{head[8:]}-7{tail[:3]}-a{tail[3:6]}-{tail[6:18]}"
+def thread_id(ms: int, name: str) -> str:
+    """A UUID of version 7: the time, then bytes that depend on the name."""
+    tail = uuid5(_IDS, name).hex
+    head = f"{ms:012x}"
+    return f"{head[:8]}-{head[8:]}-7{tail[:3]}-a{tail[3:6]}-{tail[6:18]}"
 
 
 class Rollout:
-    """One log in the making; every method appends lines as its generation has them."""
+    """One log file. Every method appends lines in the format of its generation."""
 
     def __init__(
         self, home: "CodexHome", name: str, generation: str, *, rollout: str = "", first: int = 0
@@ -75,7 +67,7 @@ class Rollout:
         self.name = name
         self.generation = generation
         self.clock = home.clock
-        self.thread = self.clock.id(name)
+        self.thread = thread_id(self.clock.ms, name)
         self.started = format_time(self.clock.ms)
         self.rollout = rollout
         self.lines: list[bytes] = []
@@ -127,12 +119,12 @@ class Rollout:
             self.line("event_msg", {"type": type, **fields})
 
     def item(self, type: str, **fields: Any) -> None:
-        """A finished item of the turn; only the third generation writes them."""
+        """A finished item of the turn, which only the third generation writes."""
         item = {"type": type, **fields}
         self.event("item_completed", thread_id=self.thread, turn_id=self.turn_id, item=item)
 
     def meta(self, **fields: Any) -> None:
-        """The first line, also when it is said again."""
+        """The first line, which resuming writes again."""
         version, git = VERSIONS[self.generation], {"branch": "main"}
         payload: Json = {"id": self.thread, "timestamp": self.started}
         if self.generation == BARE:
@@ -147,9 +139,9 @@ class Rollout:
     # ------------------------------------------------------------ turns
 
     def turn(self, words: str | None = None, **context: Any) -> None:
-        """Begin a turn, with what a person typed if they did."""
+        """Begin a turn, with a prompt of the user if ``words`` are given."""
         if self.generation != BARE:
-            self.turn_id = self.clock.id(f"{self.name}/turn{len(self.lines)}")
+            self.turn_id = thread_id(self.clock.ms, f"{self.name}/turn{len(self.lines)}")
             self.event("task_started", turn_id=self.turn_id, model_context_window=258400)
             self.context(**context)
         if words is not None:
@@ -173,7 +165,7 @@ class Rollout:
             self.item("UserMessage", id=self._id("u"), content=[{"type": "text", "text": words}])
 
     def say(self, role: str, words: str, **fields: Any) -> None:
-        """A message as an item of the model alone."""
+        """A message as the model's own item, without the line for the user interface."""
         kind = "output_text" if role == "assistant" else "input_text"
         content = [{"type": kind, "text": words}]
         self.line("response_item", {"type": "message", "role": role, "content": content, **fields})
@@ -231,7 +223,7 @@ class Rollout:
     # ------------------------------------------------------------ usage
 
     def used(self, response_id: str | None = None, **counts: int) -> None:
-        """What the response before used: a record of its own, or a new total."""
+        """The usage of the response before: a record of its own, or a new total."""
         last = tokens(**counts)
         self.total = {name: self.total[name] + last[name] for name in _USED}
         if self.generation == PAGINATED:
@@ -240,15 +232,15 @@ class Rollout:
         self.count(last)
 
     def count(self, last: Json | None = None) -> None:
-        """The running total, said again when nothing is new."""
+        """The running total. Without ``last`` it repeats the total that is known."""
         info = {"total_token_usage": self.total, "last_token_usage": last or tokens()}
         self.event("token_count", info=info, rate_limits=None)
 
     # ------------------------------------------------------------ copies
 
     def copy(self, lines: list[bytes]) -> None:
-        """Lines of another log as a fork of the second generation copies them: in one go, with
-        the time of the copy."""
+        """Copy lines of another log, as a fork of the second generation does: each line has the
+        time of the copy."""
         for line in lines:
             record = json.loads(line)
             self.line(record["type"], record["payload"], after_ms=1)
@@ -257,11 +249,11 @@ class Rollout:
 
 
 class CodexHome:
-    """The sessions of one home; they share a clock."""
+    """A home directory with Codex logs. All of them share one clock."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.clock = Clock()
+        self.clock = Clock(START, TICK_MS)
         self.logs: list[Rollout] = []
 
     def session(
@@ -275,7 +267,7 @@ class CodexHome:
         return log
 
     def fork(self, parent: Rollout, name: str) -> Rollout:
-        """A fork by reference, as the third generation makes it."""
+        """A fork of the third generation: it refers to its origin and copies nothing."""
         self.clock.tick()
         log = Rollout(self, name, PAGINATED, first=parent.ordinal)
         self.logs.append(log)
@@ -288,11 +280,12 @@ class CodexHome:
         self, parent: Rollout, name: str, generation: str = PAGINATED, **meta: Any
     ) -> Rollout:
         spawn = {"parent_thread_id": parent.thread, "depth": 1, "agent_nickname": "Ada"}
-        told = {"source": {"subagent": {"thread_spawn": spawn}}, "session_id": parent.thread}
-        return self.session(name, generation, **{**told, "parent_thread_id": parent.thread, **meta})
+        known = {"source": {"subagent": {"thread_spawn": spawn}}, "session_id": parent.thread}
+        known["parent_thread_id"] = parent.thread
+        return self.session(name, generation, **{**known, **meta})
 
     def write(self) -> Path:
-        """Everything written so far, below ``root``; gives the root."""
+        """Write all logs below the root directory and return it."""
         for log in self.logs:
             path = self.root / log.place
             path.parent.mkdir(parents=True, exist_ok=True)

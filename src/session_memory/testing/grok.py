@@ -1,4 +1,4 @@
-"""A small writer of Grok sessions: what the real program writes, as far as a reader cares.
+"""Writes Grok sessions for tests: the files that the real program writes.
 
     home = GrokHome(tmp_path)
     log = home.session("alpha")
@@ -8,8 +8,8 @@
     log.turn_ended(used(input=900, output=12))
     home.write()
 
-Ids and times follow from the order of the calls, so the same calls write the same bytes. Files
-are kept in memory until `GrokHome.write`; ``log.data`` is what ``updates.jsonl`` would hold.
+Ids and times depend only on the order of the calls, so the same calls write the same bytes. Files
+stay in memory until `GrokHome.write`; ``log.data`` is the contents of ``updates.jsonl``.
 """
 
 import json
@@ -19,13 +19,12 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
-from session_memory.core.time import format_time, parse_time
+from session_memory.core.time import format_time
+from session_memory.testing.clock import Clock
 
 Json = dict[str, Any]
 
 MODEL = "grok-4.6"
-START = parse_time("2026-07-01T10:00:00.000Z")
-TICK_MS = 1000
 _IDS = UUID("2f5d9c47-8e31-4b0a-9d64-57c1e0a83b92")
 REJECTED = "User rejected the execution for tool `{}`"
 
@@ -40,7 +39,7 @@ def used(
     model: str = MODEL,
     more: dict[str, Json] | None = None,
 ) -> Json:
-    """What a turn used, as the program counts: ``input`` contains what was cached."""
+    """The usage of a turn as Grok counts it: ``input`` contains what was read from the cache."""
     figures = {
         "inputTokens": input,
         "outputTokens": output,
@@ -54,7 +53,7 @@ def used(
 
 
 def both(*turns: Json) -> Json:
-    """The usage of several turns together, as a parent's turn contains its subagents'."""
+    """The sum of several usages, as in a parent's turn that contains its subagents."""
     figures: dict[str, Json] = {}
     for turn in turns:
         for model, more in turn["modelUsage"].items():
@@ -65,19 +64,8 @@ def both(*turns: Json) -> Json:
     return {**first, "modelUsage": figures, "numTurns": 1}
 
 
-class Clock:
-    """One time for a whole home: what is written later happened later."""
-
-    def __init__(self, now: int = START) -> None:
-        self.now = now
-
-    def tick(self, ms: int = TICK_MS) -> int:
-        self.now += ms
-        return self.now
-
-
-class Log:
-    """One session directory. Every method that writes a line gives back its ``eventId``."""
+class GrokLog:
+    """One session directory. Every method that appends a line returns its ``eventId``."""
 
     def __init__(self, place: Path, session: str, clock: Clock, cwd: str) -> None:
         self.place = place
@@ -98,22 +86,23 @@ class Log:
         return _jsonl(self.lines)
 
     def line(self, kind: str, *, own: bool = False, meta: Json | None = None, **fields: Any) -> str:
-        """Any update; ``own`` ones are the program's, the others the protocol's."""
+        """Append any update. ``own``: one of Grok's own, which the protocol does not define."""
         self._made += 1
         event_id = f"{self.session}-{self._made}"
         update = {"sessionUpdate": kind, **fields}
         if meta is not None:
             update["_meta"] = meta
+        self.clock.tick()
         self.lines.append(
             {
-                "timestamp": self.clock.tick() // 1000,
+                "timestamp": self.clock.ms // 1000,
                 "method": "_x.ai/session/update" if own else "session/update",
                 "params": {
                     "sessionId": self.session,
                     "update": update,
                     "_meta": {
                         "eventId": event_id,
-                        "agentTimestampMs": self.clock.now,
+                        "agentTimestampMs": self.clock.ms,
                         **({"promptId": self.turn} if self.turn and not own else {}),
                     },
                 },
@@ -123,9 +112,9 @@ class Log:
 
     def moment(self, kind: str, **fields: Any) -> None:
         """A line of ``events.jsonl``."""
-        self.moments.append({"ts": format_time(self.clock.now), "type": kind, **fields})
+        self.moments.append({"ts": format_time(self.clock.ms), "type": kind, **fields})
 
-    # ------------------------------------------------------------ people
+    # ------------------------------------------------------------ the user
 
     def prompt(self, text: str, *, hidden: bool = False, **meta: Any) -> str:
         """A prompt that begins a turn."""
@@ -137,7 +126,7 @@ class Log:
         return self._chunk("user_message_chunk", text, marks)
 
     def interject(self, text: str) -> str:
-        """Words that reach the model while it works, in the frame the program puts them."""
+        """A prompt that the user typed while the agent worked, in the frame that Grok adds."""
         framed = (
             f"The user sent a message while you were working:\n<user_query>\n{text}\n</user_query>"
         )
@@ -148,7 +137,7 @@ class Log:
 
     def rewind(self, prompt_index: int) -> str:
         self.prompt_index = prompt_index
-        when = format_time(self.clock.now)
+        when = format_time(self.clock.ms)
         return self.line(
             "rewind_marker", own=True, target_prompt_index=prompt_index, created_at=when
         )
@@ -165,11 +154,11 @@ class Log:
         return self.line(kind, meta=meta, content={"type": "text", "text": text})
 
     def call(self, tool: str, *, kind: str = "other", **arguments: Any) -> str:
-        """A call, and the update that dresses it up; ``log.call_id`` is its id."""
+        """A tool call and the update that follows it. ``log.call_id`` is its id."""
         self.call_id = f"call_{self.session}_{self._made}"
-        told = {"x.ai/tool": {"version": 1, "name": tool, "kind": kind}}
-        self.line("tool_call", meta=told, toolCallId=self.call_id, title=tool, rawInput=arguments)
-        return self.line("tool_call_update", meta=told, toolCallId=self.call_id, rawInput=arguments)
+        meta = {"x.ai/tool": {"version": 1, "name": tool, "kind": kind}}
+        self.line("tool_call", meta=meta, toolCallId=self.call_id, title=tool, rawInput=arguments)
+        return self.line("tool_call_update", meta=meta, toolCallId=self.call_id, rawInput=arguments)
 
     def result(
         self,
@@ -190,7 +179,7 @@ class Log:
         )
 
     def run(self, command: str, output: str = "", exit_code: int = 0) -> str:
-        """A shell command and its output, which the program writes down in three forms."""
+        """A shell command and its output, which Grok writes in three forms."""
         self.call("run_terminal_command", kind="execute", command=command)
         return self.result(output, raw=bash(command, output, exit_code))
 
@@ -205,7 +194,7 @@ class Log:
         )
 
     def reject(self, tool: str) -> str:
-        """A person refuses the last call; the turn ends with it."""
+        """The user rejects the last call, which ends the turn."""
         self.moment("permission_requested", tool_name=tool)
         self.moment("permission_resolved", tool_name=tool, decision="deny", wait_ms=4000)
         self.completed(tool, "permission_rejected")
@@ -228,7 +217,7 @@ class Log:
         by: str | None = None,
         **fields: Any,
     ) -> str:
-        """The end of a turn; ``by`` is what a cancelled one was cancelled by."""
+        """The end of a turn. ``by`` says what cancelled it."""
         if usage is not None:
             fields["usage"] = usage
         fields = {"prompt_id": self.turn, "stop_reason": stop, **fields, "elapsed_ms": 1500}
@@ -262,8 +251,8 @@ class Log:
         )
 
     def meta_of(self, child: str, description: str, **fields: Any) -> None:
-        """What the parent's directory says about a subagent."""
-        told = {
+        """The file about a subagent in its parent's directory."""
+        known = {
             "subagent_id": child,
             "parent_session_id": self.session,
             "child_session_id": child,
@@ -271,7 +260,7 @@ class Log:
             "status": "completed",
             **fields,
         }
-        self.files[f"subagents/{child}/meta.json"] = json.dumps(told).encode()
+        self.files[f"subagents/{child}/meta.json"] = json.dumps(known).encode()
 
     def contents(self) -> dict[Path, bytes]:
         """Every file of the session's directory."""
@@ -292,37 +281,37 @@ class GrokHome:
         self.path = path
         self.cwd = cwd
         self.clock = Clock()
-        self.logs: list[Log] = []
+        self.logs: list[GrokLog] = []
 
-    def session(self, session: str = "alpha") -> Log:
+    def session(self, session: str = "alpha") -> GrokLog:
         place = Path(".grok", "sessions", quote(self.cwd, safe=""), session)
-        log = Log(place, session, self.clock, self.cwd)
+        log = GrokLog(place, session, self.clock, self.cwd)
         self.logs.append(log)
         return log
 
-    def subagent(self, parent: Log, child: str, description: str) -> Log:
-        """A session of its own; only the parent's directory says whose it is."""
+    def subagent(self, parent: GrokLog, child: str, description: str) -> GrokLog:
+        """A subagent is a session of its own. Only its parent's directory names the parent."""
         log = self.session(child)
         log.summary["session_kind"] = "subagent"
         parent.meta_of(child, description)
         return log
 
-    def fork(self, log: Log, session: str, *, lines: int | None = None) -> Log:
-        """Another session that begins with a copy: its name and the time of writing are new."""
+    def fork(self, log: GrokLog, session: str, *, lines: int | None = None) -> GrokLog:
+        """Another session that starts with a copy of this one's lines, with new times."""
         forked = self.session(session)
         forked.summary |= {
             "session_kind": "fork",
             "parent_session_id": log.session,
-            "forked_at": format_time(self.clock.tick()),
+            "forked_at": self.clock.tick(),
         }
         for line in log.lines[:lines]:
             params = {**line["params"], "sessionId": session}
-            forked.lines.append({**line, "timestamp": self.clock.now // 1000, "params": params})
+            forked.lines.append({**line, "timestamp": self.clock.ms // 1000, "params": params})
         forked.prompt_index, forked._made = log.prompt_index, log._made
         return forked
 
-    def write(self, logs: Iterable[Log] | None = None) -> Path:
-        """Write every file as it stands now, or only those of ``logs``; the home itself."""
+    def write(self, logs: Iterable[GrokLog] | None = None) -> Path:
+        """Write all files, or only those of ``logs``, and return the home directory."""
         for log in self.logs if logs is None else logs:
             for place, body in log.contents().items():
                 target = self.path / place
@@ -332,7 +321,7 @@ class GrokHome:
 
 
 def bash(command: str, output: str, exit_code: int = 0, **more: Any) -> Json:
-    """A shell command's own account: the output as byte values and as the model was given it."""
+    """The raw result of a shell command: its output as byte values and as the model got it."""
     return {
         "type": "Bash",
         "output": list(output.encode()),

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from random import Random
 
-from session_memory.testing.claude import ClaudeHome, Log, call, usage
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
 
 Truth = dict[str, set[str]]
 _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in "aeiou")
@@ -28,7 +28,7 @@ class Planting:
     """One session in the making; ``shares`` names what other sessions may have in common with it:
     a type that stands out only when it comes back, and by which it is known."""
 
-    def __init__(self, log: Log, random: Random) -> None:
+    def __init__(self, log: ClaudeLog, random: Random) -> None:
         self.log, self.random = log, random
         self.shares: list[tuple[str, str]] = []
 

@@ -1,7 +1,7 @@
-"""Invented secrets of every kind, and what only looks like one.
+"""Invented secrets of every kind, and texts that only look like secrets.
 
-They are put together when asked for, from parts that are no secret, so that no scanner of code
-finds one in a file of ours. The same seed gives the same secrets.
+Secrets are built from parts when they are asked for, so that scanners find none in our sources.
+The same seed gives the same secrets.
 """
 
 import base64
@@ -23,7 +23,7 @@ _BASE32 = string.ascii_uppercase + "234567"
 
 
 class Planted(NamedTuple):
-    """A secret of a kind, and a text around it as it would stand in a log."""
+    """A secret, its kind, and a text with the secret in it, as in a log."""
 
     kind: str
     secret: str
@@ -31,6 +31,8 @@ class Planted(NamedTuple):
 
 
 class _Maker:
+    """Makes random texts. The same seed and the same calls give the same texts."""
+
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
 
@@ -41,7 +43,7 @@ class _Maker:
         return self._random.randbytes(count)
 
     def checked(self, prefix: str) -> str:
-        """With the checksum that GitHub and npm put at the end."""
+        """A token with the checksum at its end that GitHub and npm use."""
         body, rest = self.some(30), ""
         number = crc32(body.encode())
         signs = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -61,8 +63,13 @@ class _Maker:
 
 
 def planted_secrets(seed: int = 0) -> list[Planted]:
-    """One secret of nearly every kind, each in a text of its own."""
+    """A secret of nearly every kind, each in a text of its own."""
     make = _Maker(seed)
+    return [*_tokens(make), *_named(make)]
+
+
+def _tokens(make: _Maker) -> list[Planted]:
+    """Secrets that are recognized by their own form, in any text."""
     some = make.some
     tokens: tuple[tuple[str, str], ...] = (
         ("aws-access-key-id", "AK" + "IA" + some(16, _BASE32)),
@@ -111,7 +118,12 @@ def planted_secrets(seed: int = 0) -> list[Planted]:
         ("private-key", make.pem("RSA PRIVATE" + " KEY")),
         ("private-key", make.pem("OPENSSH PRIVATE" + " KEY")),
     )
-    plain = [Planted(kind, token, f"it printed {token} and went on") for kind, token in tokens]
+    return [Planted(kind, token, f"it printed {token} and went on") for kind, token in tokens]
+
+
+def _named(make: _Maker) -> list[Planted]:
+    """Secrets that are recognized by the name or the text before them."""
+    some = make.some
     named: tuple[tuple[str, str, Callable[[str], str]], ...] = (
         ("aws-secret-key", some(40, _BASE64), "aws_secret_access_key = {}".format),
         ("azure-storage-key", some(86, _BASE64) + "==", "AccountName=x;AccountKey={};End".format),
@@ -151,11 +163,11 @@ def planted_secrets(seed: int = 0) -> list[Planted]:
         ("api-key", some(32), "'apiKey': '{}'".format),
         ("token", some(32), '"access_token": "{}"'.format),
     )
-    return plain + [Planted(kind, secret, text(secret)) for kind, secret, text in named]
+    return [Planted(kind, secret, text(secret)) for kind, secret, text in named]
 
 
 def lookalikes(seed: int = 0) -> list[str]:
-    """Texts without a secret that have much of what secrets have."""
+    """Texts that look like secrets and are none."""
     make = _Maker(seed)
     some = make.some
     image = base64.b64encode(make.noise(6000)).decode()
