@@ -280,7 +280,7 @@ def test_an_exception_is_a_problem_that_names_adapter_file_and_exception(
     assert problem["reason"] == "unreadable"
     named = str(expected.parent if function == "discover" else expected)
     assert problem["detail"] == (
-        f"the adapter of toy failed over {named!r}: RuntimeError: the toy is broken"
+        f"the adapter of toy failed on {named!r}: RuntimeError: the toy is broken"
     )
 
 

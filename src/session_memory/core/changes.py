@@ -1,4 +1,4 @@
-"""What one call changed in a file. Values only: adapters make them, views show them."""
+"""What one tool call changed in a file. Values only: adapters create them, views show them."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from session_memory.core.patches import counted
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """A text that replaces another one: at its first place, or ``everywhere``."""
+    """A text that replaces another one: its first occurrence, or all with ``everywhere``."""
 
     old: str
     new: str

@@ -210,7 +210,7 @@ class AmbiguousSession(StoreError):
 
 
 class UnknownEvent(StoreError):
-    """The session has no event with this number or id, or several whose ids begin like this."""
+    """The session has no event with this number or id, or several ids start with this text."""
 
     def __init__(self, message: str, session: str) -> None:
         super().__init__(message, f"Find its number with: session-memory show {session}")
@@ -381,9 +381,9 @@ class UnknownFlavor(AdapterError):
 
 
 class AdapterUnusable(AdapterError):
-    """Sessions of this flavor cannot be derived anew: their adapter is missing, old or broken."""
+    """Sessions of this flavor cannot be derived: the adapter is missing, too old or broken."""
 
-    hint = "Install the package that brings the adapter, or a newer one, and run it again."
+    hint = "Install or update the package that contains the adapter, then run it again."
 
     def __init__(self, flavor: str, problem: str) -> None:
         self.flavor = flavor
@@ -394,13 +394,13 @@ _LONGEST_REASON = 300
 
 
 class AdapterFailed(AdapterError):
-    """An adapter raised an exception: when it was loaded, or over the file at ``path``."""
+    """An adapter raised an exception while it was loaded, or while it read ``path``."""
 
-    hint = "Update or remove the package that brings the adapter; nothing else depends on it."
+    hint = "Update or remove the package that contains the adapter. Nothing else depends on it."
 
     def __init__(self, flavor: str, error: BaseException, path: str = "") -> None:
         self.flavor, self.path = flavor, path
-        where = f" over {path!r}" if path else ""
+        where = f" on {path!r}" if path else ""
         what = type(error).__name__
         if reason := " ".join(str(error).split()):
             what += f": {reason[:_LONGEST_REASON]}"

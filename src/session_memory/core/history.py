@@ -37,7 +37,7 @@ HistoryStep = MessageStep | FoldStep | RewindStep
 
 
 class History(msgspec.Struct):
-    """``left_out`` counts messages that the runtime no longer sent to its model, by reason."""
+    """A conversation. ``left_out`` counts messages that were no longer sent, by reason."""
 
     origin: str
     native_id: str

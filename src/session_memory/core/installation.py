@@ -18,10 +18,10 @@ NAME = "session-memory"
 
 @dataclass(frozen=True)
 class Installation:
-    """``prefix`` and ``python`` are of the environment that runs now.
+    """``prefix`` and ``python`` belong to the running environment.
 
-    ``directory`` is the checkout it was installed from; ``url`` any other place that is not the
-    package index, such as a wheel or a git repository.
+    ``directory`` is the checkout that it was installed from. ``url`` is another origin that is not
+    the package index, such as a wheel or a git repository.
     """
 
     prefix: Path
@@ -37,7 +37,7 @@ class Installation:
         return " ".join(shlex.quote(word) for word in words)
 
     def upgrade_command(self) -> str:
-        """The command that brings a newer release, or what to install again in its newer state."""
+        """The command that installs a newer release, or the newer state of a checkout or URL."""
         if self.directory is not None:
             pull = f"git -C {shlex.quote(str(self.directory))} pull"
             return pull if self.is_editable else f"{pull} && {self.install_command()}"
@@ -61,14 +61,14 @@ class Installation:
         if self._is_tool_of_uv:
             return ["uv", "tool", "install"]
         if self._is_tool_of_pipx:
-            # Without --force pipx leaves a tool as it is.
+            # Without --force pipx does not change an installed tool.
             return ["pipx", "install", "--force"]
         if not self.has_pip:
             return ["uv", "pip", "install", "--python", str(self.python)]
         return [*self._pip(), "install"]
 
     def _pip(self) -> list[str]:
-        """``pip`` where that is the one of this environment, else this Python with its pip."""
+        """``pip`` if it belongs to this environment, otherwise this Python with ``-m pip``."""
         on_path = shutil.which("pip")
         if on_path is not None and Path(on_path).parent == self.python.parent:
             return ["pip"]
@@ -84,7 +84,7 @@ class Installation:
 
 def this_installation() -> Installation:
     """The installation that runs this code."""
-    # Only an error needs these, and every program that uses the package would wait for them.
+    # Imported here because only an error needs them, and importing them takes time.
     import json  # noqa: PLC0415
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
 
@@ -108,10 +108,10 @@ def this_installation() -> Installation:
 
 
 def install_hint(extra: str) -> str:
-    """A sentence for an error about a library that is missing."""
+    """A hint for an error about a missing library."""
     return f"Install it with: {this_installation().install_command(extra)}"
 
 
 def upgrade_hint() -> str:
-    """A sentence for an error about a file that a newer release has written."""
+    """A hint for an error about a file that a newer release wrote."""
     return f"Upgrade with: {this_installation().upgrade_command()}"

@@ -1,6 +1,7 @@
-"""Texts compared and patches read: lines with ``+``, ``-`` or a blank before them, and ``@@``.
+"""Compare two texts, and parse and apply patches.
 
-Pure functions over text from logs: whatever is in it, they end, and cost what the text is long.
+A diff is a list of lines that start with ``+``, ``-``, a blank or ``@@``. The texts come from logs
+and may be hostile, so every function here has bounded cost.
 """
 
 import difflib
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 CONTEXT = 3
-# Comparing is quadratic at worst: beyond this, old and new stand whole below each other.
+# Comparing can take quadratic time. If lines × lines is larger, the diff is all old lines, then all
+# new lines.
 MOST_COMPARED = 4_000_000
 MOST_PATCHES = 200
 UNENDED = "\\ No newline at end of file"
@@ -32,15 +34,16 @@ class PatchedFile(msgspec.Struct, frozen=True):
 
 
 def compared(old: str, new: str, *, numbered: bool = False) -> tuple[str, ...]:
-    """The hunks that turn ``old`` into ``new``; without numbers where both are but excerpts.
+    """The hunks that turn ``old`` into ``new``.
 
-    Numbered ones are exact, to the end of the last line; of an excerpt's, no line end matters.
+    With ``numbered`` both are whole files: hunks have line numbers, and a missing line end at the
+    end of a file is marked. Otherwise both are excerpts, and line ends do not matter.
     """
     if numbered:
         return tuple(_marked(_hunks_between(_ended_lines(old), _ended_lines(new))))
     lines = _hunks_between(_bare_lines(old), _bare_lines(new))
     lines = [_NUMBERS.sub("@@", line) if line.startswith("@@") else line for line in lines]
-    # One hunk of an excerpt needs no mark where it begins.
+    # A single hunk of an excerpt needs no ``@@``.
     return tuple(lines[1:] if lines[:1] == ["@@"] else lines)
 
 
@@ -58,7 +61,7 @@ def _bare_lines(text: str) -> list[str]:
 
 
 def _ended_lines(text: str) -> list[str]:
-    """Each with its end, which the last one may lack; nothing but a line feed ends a line."""
+    """The lines with their line feeds. The last one may have none."""
     *lines, last = text.split("\n")
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
@@ -72,7 +75,7 @@ def _marked(lines: Iterable[str]) -> Iterator[str]:
 
 
 def counted(lines: Iterable[str]) -> tuple[int, int]:
-    """How many lines of a diff's body were added and removed."""
+    """How many lines a diff adds and removes."""
     added = removed = 0
     for line in lines:
         added += line.startswith("+")
@@ -81,13 +84,13 @@ def counted(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def patched_files(text: str) -> list[PatchedFile]:
-    """The files of every ``*** Begin Patch`` in a text: an argument, a here-document, a script."""
-    found: list[PatchedFile] = []
+    """The files of every ``*** Begin Patch`` in a text, such as an argument or a script."""
+    files: list[PatchedFile] = []
     for place, segment in enumerate(_segments(text)):
         if place >= MOST_PATCHES:
             break
-        found += _files(segment)
-    return found
+        files += _files(segment)
+    return files
 
 
 def _segments(text: str) -> Iterator[str]:
@@ -99,7 +102,7 @@ def _segments(text: str) -> Iterator[str]:
 
 
 def _unescaped(segment: str) -> str:
-    """In a script a patch is a quoted text, its line ends written as two characters."""
+    """The patch with real line ends. In a script it may be a quoted text with ``\\n``."""
     if "\n" in segment or "\\n" not in segment:
         return segment
     try:
@@ -133,12 +136,12 @@ def _without_blank_end(lines: list[str]) -> list[str]:
 
 
 def applied(text: str, lines: Iterable[str]) -> str | None:
-    """``text`` after the hunks of a patch; None where one of them does not fit."""
+    """``text`` with the hunks of a patch applied, or None if one does not fit."""
     place = 0
     for old, new in _hunks(lines):
         found = text.find(old, place) if old else len(text)
         if found < 0 and old.endswith("\n"):
-            # The last line of a file may have no end.
+            # The last line of a file may have no line feed.
             old, new = old[:-1], new.removesuffix("\n")
             found = text.find(old, place)
         if found < 0:

@@ -58,9 +58,9 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def between(text: str, opening: str, closing: str) -> str | None:
-    """What stands between the first ``opening`` and the next ``closing``, without blanks around it.
+    """The text between the first ``opening`` and the next ``closing``, stripped. None if missing.
 
-    A search for plain text: on hostile input a pattern could take the square of the length.
+    A regular expression could take quadratic time on hostile input.
     """
     start = text.find(opening)
     end = text.find(closing, start + len(opening)) if start >= 0 else -1

@@ -46,7 +46,7 @@ def parse_time(text: str, field: str = "time") -> int:
 
 
 def time_or_none(value: object) -> int | None:
-    """Milliseconds since the epoch; None for what is no time."""
+    """Milliseconds since the epoch, or None if ``value`` is not a time."""
     try:
         return parse_time(value) if isinstance(value, str) else None
     except ValueError:

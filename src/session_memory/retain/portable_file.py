@@ -107,7 +107,7 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
     evictions = [evicted[row.id] for row in rows if row.id in evicted]
     if evictions and uids is not None:
         raise SessionEvicted(uids[0], evictions[0].file)
-    # Live sessions are rows of this store. `copy-store` copies them, an export does not.
+    # Live sessions are rows of this store. `store copy` copies them, an export does not.
     here = [row for row in rows if row.id not in evicted]
     return [row for row in here if row.ingested_at is not None and not is_table(row)]
 

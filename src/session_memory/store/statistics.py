@@ -1,7 +1,7 @@
 """Statistics over events and usage, counted by the database. docs/stats.md defines each figure.
 
-An event counts for the session that owns it, a response for the session that it counts for. Times
-are grouped by quarters of an hour, because every time zone is a multiple of that.
+Each event and each response counts for one session, its owner. Times are grouped by quarters of an
+hour, because every time zone is a multiple of that.
 """
 
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ class Statistics:
 
     def pulse(self, scope: Scope) -> list[Row]:
         """``(flavor, repo, quarter, events, prompts, completions, calls, results, failed results,
-        edits, retries, errors that are no results, events without a time)``.
+        edits, retries, errors that are not results, events without a time)``.
 
         Completions are those of turns, not of subagents.
         """

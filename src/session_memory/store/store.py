@@ -56,10 +56,10 @@ class Store:
             raise
 
     def drop_all_derived(self, keep: Collection[str] = ()) -> None:
-        """Leave the raw, the sources with their cursors, and the sessions with their watermarks.
+        """Delete all derived rows. Raw, sources with cursors, and watermarks of sessions stay.
 
-        An evicted session has no raw here to be derived from: it stays as it is. So do the
-        sessions of the flavors in ``keep``, but for the index.
+        Evicted sessions are not changed, because their raw is not here to derive them again. Of
+        sessions of the flavors in ``keep`` only the indexed words are deleted.
         """
         flavors, params = named_list(keep)
         kept = f"{EVICTED_SESSIONS} or flavor in ({flavors})"
@@ -75,7 +75,7 @@ class Store:
         self.sessions.reset_derived(keep)
 
     def _drop_index(self, kept: str, params: Mapping[str, str]) -> None:
-        """Drop all words; the titles of sessions that stay as they are can still be found."""
+        """Empty the word index, except for the titles of the ``kept`` sessions."""
         self.index.clear()
         titles = f"select id, title from sessions where id in ({kept})"
         for session_id, title in self.db.all(titles, params):

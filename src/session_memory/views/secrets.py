@@ -118,7 +118,7 @@ def _sources(store: Store, filters: Filter | None, uid: str | None) -> list[Sour
 
 
 class _SecretSearch:
-    """One look over many sources: numbers secrets, and counts them."""
+    """Searches many sources. Numbers and counts the secrets."""
 
     def __init__(self, store: Store, kind: str | None) -> None:
         self._store = store

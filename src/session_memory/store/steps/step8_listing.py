@@ -1,6 +1,6 @@
-"""Step 8: the newest sessions, and those of a title, are found without reading the others.
+"""Step 8: indexes that find the newest sessions, and sessions by title, without a full scan.
 
-Of a title only the beginning is in the index: a B-tree of PostgreSQL takes no long keys.
+Only the start of a title is indexed, because PostgreSQL allows no long keys in a B-tree.
 """
 
 SQL = """
