@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learn": MIDDLE,
     "retain": MIDDLE,
     "views": UPPER,
-    "render": {"core", "pricing", "views"},
+    "render": {"core", "config", "pricing", "views"},
     "memory": SHOWING,
     "cli": SURFACE,
     "web": SURFACE,

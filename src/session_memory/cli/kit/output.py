@@ -4,7 +4,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -126,11 +125,3 @@ def remark(settings: Any, text: str) -> None:
     """A sentence beside the answer: on stderr, so that the answer can be piped."""
     if settings.chatty:
         click.secho(safe(callable_text(text)), err=True, dim=sys.stderr.isatty())
-
-
-def short_path(path: str | Path) -> str:
-    """The path, with ``~`` for the home directory."""
-    from session_memory.config import home
-
-    text, base = str(path), str(home())
-    return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text

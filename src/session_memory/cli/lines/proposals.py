@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.kit.output import short_path
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe, safe_lines
 from session_memory.views.figures import plural
 

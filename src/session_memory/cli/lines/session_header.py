@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.kit.output import short_path
+from session_memory.render.paths import short_path
 from session_memory.render.phrases import cost_words, outcome_words, time_words, token_words
 from session_memory.render.text import cut, cut_middle, safe
 from session_memory.views.figures import plural, size

@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from session_memory.cli.kit.output import short_path, terminal_width
+from session_memory.cli.kit.output import terminal_width
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import duration, plural, size
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.kit.output import short_path
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.json_text import to_json
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import duration, local, plural, size
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.kit.output import short_path
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.lines.watch_output import CLOCK, WatchOutput, summary
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import count, local, plural, size
 

@@ -18,12 +18,12 @@ from session_memory.cli.kit.output import (
     print_json,
     print_lines,
     remark,
-    short_path,
     table,
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import Period
+from session_memory.render.paths import short_path
 from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
-from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.core.errors import StoreError
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import click
 
 from session_memory.cli.kit.command import PROGRAM, make_command
-from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe, safe_lines
 
 ACTIONS = ("install", "uninstall", "status")

@@ -11,8 +11,9 @@ import click
 
 from session_memory.cli.kit.calling import how_to_call
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, print_lines, short_path
+from session_memory.cli.kit.output import print_json, print_lines
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:

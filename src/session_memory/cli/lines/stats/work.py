@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from session_memory.cli.kit.output import Cell, Column, short_path
+from session_memory.cli.kit.output import Cell, Column
 from session_memory.cli.lines.bars import ChartSigns
 from session_memory.cli.lines.charts import chart, tail
 from session_memory.cli.lines.stats.figures import Limit, bad, good, more, share, spent, trend
 from session_memory.cli.lines.sync_summary import wrapped
 from session_memory.core.time import parse_time
+from session_memory.render.paths import short_path
 from session_memory.views.figures import count, duration, plural
 from session_memory.views.zones import clock
 

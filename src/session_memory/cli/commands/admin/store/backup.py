@@ -6,8 +6,9 @@ The copy is a store itself, in the state of one moment. A file that exists is no
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import size
 

@@ -9,8 +9,9 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import FAILED
-from session_memory.cli.kit.output import print_json, short_path
+from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 

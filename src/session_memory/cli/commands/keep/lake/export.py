@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural
 

@@ -18,8 +18,9 @@ from session_memory.cli.kit.lesson_options import (
     opened_lessons,
     print_learned,
 )
-from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe, safe_lines
 
 

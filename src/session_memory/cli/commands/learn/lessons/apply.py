@@ -20,8 +20,9 @@ from session_memory.cli.kit.lesson_options import (
     print_learned,
     target_options,
 )
-from session_memory.cli.kit.output import remark, short_path
+from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:

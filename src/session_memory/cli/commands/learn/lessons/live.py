@@ -9,11 +9,11 @@ from session_memory.cli.kit.output import (
     Column,
     print_lines,
     remark,
-    short_path,
     table,
     terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.views.figures import local
 
 

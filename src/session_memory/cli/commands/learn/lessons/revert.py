@@ -17,8 +17,8 @@ from session_memory.cli.kit.lesson_options import (
     opened_lessons,
     print_learned,
 )
-from session_memory.cli.kit.output import short_path
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:

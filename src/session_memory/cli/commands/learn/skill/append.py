@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, remark, short_path
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.skill_log_directory import directory_option, opened_log
+from session_memory.render.paths import short_path
 
 
 @make_command(

@@ -10,10 +10,11 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import PROBLEMS
-from session_memory.cli.kit.output import print_json, print_lines, remark, short_path
+from session_memory.cli.kit.output import print_json, print_lines, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.skill_log_directory import directory_option, opened_log
 from session_memory.cli.lines.json_outline import outline
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural
 

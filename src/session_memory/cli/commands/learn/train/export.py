@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, print_lines, remark, short_path
+from session_memory.cli.kit.output import print_json, print_lines, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.training_options import training_options
 from session_memory.cli.lines.training import SHAPE, hint, lines
+from session_memory.render.paths import short_path
 from session_memory.views.figures import plural, size
 
 

@@ -12,9 +12,10 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.live_session import opened_session, session_argument, which_option
-from session_memory.cli.kit.output import print_json, print_lines, short_path
+from session_memory.cli.kit.output import print_json, print_lines
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.json_text import to_json
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural
 

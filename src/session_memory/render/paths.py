@@ -1,0 +1,12 @@
+"""Paths as people read them."""
+
+from pathlib import Path
+
+
+def short_path(path: str | Path) -> str:
+    """``path`` with ``~`` for the home directory."""
+    # Loaded when a path is shown: reading the configuration takes other modules along.
+    from session_memory.config import home
+
+    text, base = str(path), str(home())
+    return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text
