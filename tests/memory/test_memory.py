@@ -139,6 +139,13 @@ def test_the_cost_of_a_session_is_tokens_and_money(place: Path) -> None:
             assert child.parent is not None and child.parent.uid == parent.uid
 
 
+def test_a_session_without_a_title_has_a_name(place: Path) -> None:
+    with Memory() as memory:
+        titles = {session.record.title: session.title for session in memory.sessions()}
+        assert None in titles and all(titles.values())
+        assert all(shown.endswith(title) for title, shown in titles.items() if title)
+
+
 def test_times_may_be_texts_dates_and_moments(place: Path) -> None:
     with Memory() as memory:
         total = memory.sessions().count()

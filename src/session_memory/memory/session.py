@@ -71,8 +71,8 @@ class SessionEvents:
 
 
 class StoredSession:
-    """A session of the store. ``record`` is the session as it was when it was looked up; all
-    other answers are read from the store when they are asked for."""
+    """A session of the store. Its record was read when it was looked up; all other answers are
+    read when they are asked for."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class StoredSession:
     ) -> None:
         self._store = store
         self._amounts = amounts
-        self.record = record
+        self._record = record
 
     @classmethod
     def of(cls, store: "Store", uid: str) -> "StoredSession":
@@ -98,12 +98,21 @@ class StoredSession:
     # ------------------------------------------------------------ what its record says
 
     @property
+    def record(self) -> Session:
+        """All fields, as they were when the session was looked up."""
+        return self._record
+
+    @property
     def uid(self) -> str:
         return self.record.session_uid
 
     @property
-    def title(self) -> str | None:
-        return self.record.title
+    def title(self) -> str:
+        """The title, else the first words, the first file or the first answer: as ``sessions``
+        shows it."""
+        from session_memory.views.session_titles import best_title
+
+        return best_title(self._store, self.uid)
 
     @property
     def flavor(self) -> str:

@@ -60,7 +60,7 @@ def list_files(
     store: Store, sessions: Iterable[Session], *, sort: str = "changed", limit: int = 0
 ) -> FileList:
     """Files by how often they were changed, then read; ``limit`` 0 means all."""
-    counted: dict[tuple[str | None, str], _FileCounts] = {}
+    counted: dict[tuple[str | None, str], _TouchedFile] = {}
     number = 0
     for session in sessions:
         number += 1
@@ -69,7 +69,7 @@ def list_files(
             for path in paths:
                 path = path_from(path, session.cwd)
                 key = None if path.startswith("/") else session.repo, path
-                counted.setdefault(key, _FileCounts()).add(call, state)
+                counted.setdefault(key, _TouchedFile()).add(call, state)
                 touched.add(key)
         for key in touched:
             counted[key].calls["sessions"] += 1
@@ -119,7 +119,7 @@ def _patched(store: Store, uid: str) -> dict[int, list[str]]:
     return found
 
 
-class _FileCounts:
+class _TouchedFile:
     """The calls that named one file, by what they did."""
 
     def __init__(self) -> None:
