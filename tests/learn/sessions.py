@@ -37,7 +37,7 @@ def bodies(store: Store) -> dict[str, bytes]:
     return {uid: digests.body(uid) or b"" for uid in store.sessions.uids()}
 
 
-def told(store: Store, uid: str) -> tuple[str, str, list[str]]:
+def outcome_of(store: Store, uid: str) -> tuple[str, str, list[str]]:
     """The outcome, its reason, and the summaries of the events that prove it."""
     outcome = digest(store, uid).outcome
     summaries = {event.event_uid: event.summary for event in events_of(store, uid)}

@@ -171,11 +171,11 @@ def test_applying_what_is_there_already_writes_nothing(
 ) -> None:
     write(applied, project, lesson())
     path = project / "CLAUDE.md"
-    before, told = path.stat(), applied.journal.path.read_bytes()
+    before, item = path.stat(), applied.journal.path.read_bytes()
     write(applied, project, lesson())
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     assert path.stat().st_ino == before.st_ino
-    assert applied.journal.path.read_bytes() == told
+    assert applied.journal.path.read_bytes() == item
 
 
 # ---------------------------------------------------------------- the file itself

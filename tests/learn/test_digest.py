@@ -52,12 +52,12 @@ def test_the_digests_of_a_sample_are_the_recorded_ones(recorded: Path) -> None:
     for one in found:
         for name in PRICED:
             del one["cost"][name]
-    told = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    result = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     golden = _golden(recorded)
     if os.environ.get(REGOLD):
         golden.parent.mkdir(exist_ok=True)
-        golden.write_text(told, "utf-8")
-    assert told == golden.read_text("utf-8")
+        golden.write_text(result, "utf-8")
+    assert result == golden.read_text("utf-8")
 
 
 def test_every_golden_file_is_of_a_sample() -> None:

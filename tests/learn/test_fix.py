@@ -41,17 +41,17 @@ def test_the_same_error_is_found_whichever_agent_met_it(
     with fleet.learned() as store:
         found = asked(store, ERROR)
     assert found.basis == "same"
-    told = by_agent(found)
-    assert set(told) == set(AGENTS)
-    assert told["claude"].kind == "edit"
-    (step,) = told["claude"].steps
+    result = by_agent(found)
+    assert set(result) == set(AGENTS)
+    assert result["claude"].kind == "edit"
+    (step,) = result["claude"].steps
     assert step.path == "/home/mira/code/app/pyproject.toml"
     assert step.lines == ('-deps = ["orjson"]', '+deps = ["orjson", "zonal"]')
-    assert told["claude"].again == "python main.py"
-    assert told["codex"].kind == "command"
-    assert "uv add zonal" in told["codex"].steps[0].text
-    assert told["grok"].kind == "edit"
-    assert told["grok"].steps[0].lines == ("-a", "+b")
+    assert result["claude"].again == "python main.py"
+    assert result["codex"].kind == "command"
+    assert "uv add zonal" in result["codex"].steps[0].text
+    assert result["grok"].kind == "edit"
+    assert result["grok"].steps[0].lines == ("-a", "+b")
 
 
 def test_the_same_error_is_found_in_another_repository_at_another_place(

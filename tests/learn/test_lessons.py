@@ -96,8 +96,8 @@ def test_an_instruction_given_again_and_again_becomes_one_to_follow_unasked(
     for said in ("never commit without running the linter", "never commit without the linter"):
         fleet.session("claude", prompt=said)
     with fleet.learned() as store:
-        (told,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
-        lesson = accept(lessons, store, told, FLOORS, at(APPLIED))
+        (item,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
+        lesson = accept(lessons, store, item, FLOORS, at(APPLIED))
     assert lesson.resolution.endswith("`never commit without running the linter`")
 
 
@@ -151,8 +151,8 @@ def test_every_change_is_a_version_and_a_decision(lessons: Lessons, empty: Store
     assert [one.status for one in history] == ["accepted", "accepted", "rejected", "accepted"]
     assert history[1].resolution == "Install it first."
     assert {one.created_at for one in history} == {"2026-11-02T09:00:00.000Z"}
-    told = [(d.version, d.action, d.who, d.why) for d in lessons.decisions(lesson.id)]
-    assert told == [
+    items = [(d.version, d.action, d.who, d.why) for d in lessons.decisions(lesson.id)]
+    assert items == [
         (1, "accept", "mira", ""),
         (2, "edit", "jon", "clearer"),
         (3, "reject", "mira", "fixed for good"),

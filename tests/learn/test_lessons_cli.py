@@ -42,8 +42,8 @@ class World:
         return json.loads(result.stdout)
 
     def failure(self, *words: str, ok: int = 1) -> dict[str, str]:
-        told: dict[str, str] = json.loads(self.run(*words, "--json", ok=ok).stderr)["error"]
-        return told
+        output: dict[str, str] = json.loads(self.run(*words, "--json", ok=ok).stderr)["error"]
+        return output
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_the_loop_on_the_command_line(world: World) -> None:
     assert (live["who"], live["state"], live["repo"]) == ("mira", "as written", "app")
     (row,) = world.json("lessons", "list")["lessons"]
     assert row["live"] == [str(file)] and row["seen"] == 9
-    (told,) = world.json("measure", world.lesson)["lessons"]
-    assert told["verdict"] == "too_little_data"
-    assert told["before"]["showing"] == told["before"]["sessions"] == 3
+    (item,) = world.json("measure", world.lesson)["lessons"]
+    assert item["verdict"] == "too_little_data"
+    assert item["before"]["showing"] == item["before"]["sessions"] == 3
 
     (undone,) = world.json("revert")["reverted"]
     assert undone["exact"]
@@ -121,16 +121,16 @@ def test_decisions_on_the_command_line_are_versions(world: World) -> None:
     world.run("lessons", "edit", world.lesson, "--title", "Sync first", "--why", "shorter")
     world.run("lessons", "edit", world.lesson, "--everywhere")
     world.run("lessons", "reject", world.lesson, "--why", "solved")
-    told = world.json("lessons", "show", world.lesson)
-    assert [one["version"] for one in told["versions"]] == [1, 2, 3, 4, 5]
-    last = told["lesson"]
+    result = world.json("lessons", "show", world.lesson)
+    assert [one["version"] for one in result["versions"]] == [1, 2, 3, 4, 5]
+    last = result["lesson"]
     assert (last["title"], last["resolution"], last["repos"], last["status"]) == (
         "Sync first",
         "Run `uv sync`.",
         [],
         "rejected",
     )
-    actions = [(one["action"], one["why"]) for one in told["decisions"]]
+    actions = [(one["action"], one["why"]) for one in result["decisions"]]
     assert actions[2] == ("edit", "shorter") and actions[-1] == ("reject", "solved")
     world.run("lessons", "accept", world.lesson)
     assert world.json("lessons", "list", "--status", "accepted")["lessons"]
@@ -158,9 +158,9 @@ def test_an_editor_changes_the_words_and_nothing_else(
 def test_floors_are_told_with_a_hint_and_can_be_forced(world: World, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text("[lessons]\npromote_sessions = 20\ndistribute_sessions = 20\n")
-    told = world.failure("lessons", "accept", world.pattern, "--config", str(config))
-    assert told["kind"] == "too_little_evidence"
-    assert "9 sessions show" in told["message"] and "--force" in told["hint"]
+    result = world.failure("lessons", "accept", world.pattern, "--config", str(config))
+    assert result["kind"] == "too_little_evidence"
+    assert "9 sessions show" in result["message"] and "--force" in result["hint"]
     world.run("lessons", "accept", world.pattern, "--config", str(config), "--force")
     (proposal,) = world.json("propose", "--config", str(config))["proposals"]
     assert not proposal["changes"]
@@ -187,8 +187,8 @@ def test_the_folder_can_be_chosen(world: World, tmp_path: Path) -> None:
 def test_a_lesson_that_cannot_be_read_is_a_problem_and_the_others_are_listed(world: World) -> None:
     folder = Path(world.json("lessons", "accept", world.pattern)["file"]).parent
     (folder / "l-000000000000.md").write_text("nonsense")
-    told = world.json("lessons", "list", ok=3)
-    assert len(told["lessons"]) == 1 and len(told["problems"]) == 1
+    result = world.json("lessons", "list", ok=3)
+    assert len(result["lessons"]) == 1 and len(result["problems"]) == 1
     assert world.failure("lessons", "show", "l-0000")["kind"] == "broken_lesson"
 
 
@@ -204,9 +204,9 @@ def test_a_verdict_is_marked_and_keeps_the_lesson_out_of_files(world: World) -> 
     with open_store(world.store, durability="normal") as store:
         fleet.learned(store)
     more = ("--config", str(config), "--days", "900")
-    (told,) = world.json("measure", "--mark", *more)["lessons"]
-    assert told["verdict"] == "did_not_help"
-    assert (told["before"]["sessions"], told["after"]["sessions"]) == (3, 4)
+    (item,) = world.json("measure", "--mark", *more)["lessons"]
+    assert item["verdict"] == "did_not_help"
+    assert (item["before"]["sessions"], item["after"]["sessions"]) == (3, 4)
     assert "did not help" in world.run("measure", world.lesson, *more).stdout
     (proposal,) = world.json("propose", "--target", str(file))["proposals"]
     assert proposal["lessons"] == []
@@ -231,9 +231,9 @@ def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
     assert "then this succeeded: python main.py" in shown
     assert "session-memory show " in shown
     output = f"=== run ===\n{trace(ERROR, '/elsewhere/x.py', 1)}\n"
-    told = world.json("fix", "-", "--limit", "0", input=output)
-    assert told["basis"] == "same"
-    assert {one["flavor"] for one in told["remedies"]} == set(AGENTS)
+    result = world.json("fix", "-", "--limit", "0", input=output)
+    assert result["basis"] == "same"
+    assert {one["flavor"] for one in result["remedies"]} == set(AGENTS)
     similar = world.run("fix", "ModuleNotFoundError: No module named 'yaml'").stdout
     assert similar.startswith("Not the same error, but a similar one:")
     assert "No analyzed session had" in world.run("fix", "quux exploded").stderr
@@ -242,9 +242,9 @@ def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
 
 
 def test_how_lists_sessions_with_commands(world: World) -> None:
-    told = world.json("how", "work on part 4", "--limit", "1")
-    assert told["sessions"][0]["title"] == "work on part 4"
-    assert "python main.py" in told["sessions"][0]["commands"]
+    result = world.json("how", "work on part 4", "--limit", "1")
+    assert result["sessions"][0]["title"] == "work on part 4"
+    assert "python main.py" in result["sessions"][0]["commands"]
     assert "session-memory show" in world.run("how", "work", "on", "part", "4").stdout
 
 
@@ -281,5 +281,5 @@ def test_forgetting_a_session_reaches_the_lessons(world: World) -> None:
 
 @pytest.mark.only("sqlite")
 def test_a_store_in_memory_has_no_place_for_lessons(world: World) -> None:
-    told = world.failure("lessons", "live", "--store", ":memory:")
-    assert told["kind"] == "lesson_error"
+    result = world.failure("lessons", "live", "--store", ":memory:")
+    assert result["kind"] == "lesson_error"

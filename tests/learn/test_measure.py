@@ -60,8 +60,8 @@ class Loop:
         self, store: Store, lesson: Lesson, *, least: int = 5, days: int = 90
     ) -> Measurement:
         periods = self.applied.periods(lesson.id)
-        (told,) = measure(store, [lesson], periods, least=least, days=days)
-        return told
+        (item,) = measure(store, [lesson], periods, least=least, days=days)
+        return item
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def loop(tmp_path: Path) -> Loop:
     return Loop(tmp_path)
 
 
-def counts(told: Measurement) -> tuple[int, int, int, int]:
-    before, after = told.before, told.after
+def counts(expected: Measurement) -> tuple[int, int, int, int]:
+    before, after = expected.before, expected.after
     return before.showing, before.sessions, after.showing, after.sessions
 
 
@@ -90,26 +90,26 @@ def test_the_loop_closes_for_three_agents(loop: Loop, everywhere: None, again: b
         lesson = loop.accept(store)
         loop.apply("CLAUDE.md")
         loop.apply("AGENTS.md")
-        told = loop.measure(store, lesson)
-        assert (told.verdict, counts(told)) == ("too_little_data", (12, 15, 0, 0))
-        assert told.reason == "too few sessions: 5 more after needed"
+        result = loop.measure(store, lesson)
+        assert (result.verdict, counts(result)) == ("too_little_data", (12, 15, 0, 0))
+        assert result.reason == "too few sessions: 5 more after needed"
 
         fleet.go_to(AFTER)
         for agent in AGENTS:
             fleet.sessions(4, problem=ERROR if again else None, agent=agent)
             fleet.sessions(1, agent=agent)
         fleet.learned(store)
-        told = loop.measure(store, lesson)
+        result = loop.measure(store, lesson)
     if again:
-        assert (told.verdict, counts(told)) == ("did_not_help", (12, 15, 12, 15))
-        assert told.difference == 0
-        assert told.low < 0 < told.high
+        assert (result.verdict, counts(result)) == ("did_not_help", (12, 15, 12, 15))
+        assert result.difference == 0
+        assert result.low < 0 < result.high
     else:
-        assert (told.verdict, counts(told)) == ("helped", (12, 15, 0, 15))
-        assert told.high < 0
-        assert told.after.tokens == 0 < told.before.tokens
-    assert told.before.low < 0.8 < told.before.high
-    assert told.applied_at == "2026-11-05T12:00:00.000Z"
+        assert (result.verdict, counts(result)) == ("helped", (12, 15, 0, 15))
+        assert result.high < 0
+        assert result.after.tokens == 0 < result.before.tokens
+    assert result.before.low < 0.8 < result.before.high
+    assert result.applied_at == "2026-11-05T12:00:00.000Z"
 
 
 def test_what_became_rarer_by_chance_alone_is_called_unclear(loop: Loop) -> None:
@@ -122,8 +122,8 @@ def test_what_became_rarer_by_chance_alone_is_called_unclear(loop: Loop) -> None
         loop.fleet.go_to(AFTER)
         loop.fleet.sessions(2, problem=ERROR)
         loop.fleet.sessions(4)
-        told = loop.measure(loop.fleet.learned(store), lesson)
-    assert (told.verdict, counts(told)) == ("unclear", (4, 6, 2, 6))
+        result = loop.measure(loop.fleet.learned(store), lesson)
+    assert (result.verdict, counts(result)) == ("unclear", (4, 6, 2, 6))
 
 
 def test_what_became_worse_beyond_chance_is_called_worse(loop: Loop) -> None:
@@ -135,8 +135,8 @@ def test_what_became_worse_beyond_chance_is_called_worse(loop: Loop) -> None:
         loop.apply()
         loop.fleet.go_to(AFTER)
         loop.fleet.sessions(12, problem=ERROR)
-        told = loop.measure(loop.fleet.learned(store), lesson)
-    assert (told.verdict, counts(told)) == ("worse", (3, 20, 12, 12))
+        result = loop.measure(loop.fleet.learned(store), lesson)
+    assert (result.verdict, counts(result)) == ("worse", (3, 20, 12, 12))
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(7, "too_little_data"), (6, "helped")])
@@ -175,10 +175,10 @@ def test_a_lesson_that_somebody_took_out_of_the_file_has_no_verdict(loop: Loop, 
             path.write_text("# Mine\n")
         else:
             path.write_text(path.read_text().replace(lesson.id, "l-another"))
-        told = loop.measure(store, lesson)
-        assert (told.verdict, counts(told)) == ("gone", (8, 8, 0, 0))
-        assert told.reason.startswith("deleted from the file at an unknown time")
-        assert str(path) in told.reason
+        result = loop.measure(store, lesson)
+        assert (result.verdict, counts(result)) == ("gone", (8, 8, 0, 0))
+        assert result.reason.startswith("deleted from the file at an unknown time")
+        assert str(path) in result.reason
 
 
 def test_a_lesson_that_is_left_in_one_of_two_files_is_measured_by_that_one(loop: Loop) -> None:
@@ -208,8 +208,8 @@ def test_only_agents_that_read_the_file_count(loop: Loop) -> None:
         loop.fleet.go_to(AFTER)
         for agent in AGENTS:
             loop.fleet.sessions(1, agent=agent)
-        told = loop.measure(loop.fleet.learned(store), lesson, least=1)
-    assert counts(told) == (2, 2, 0, 1)
+        result = loop.measure(loop.fleet.learned(store), lesson, least=1)
+    assert counts(result) == (2, 2, 0, 1)
 
 
 def test_only_the_repository_of_the_file_counts(loop: Loop) -> None:
@@ -260,9 +260,9 @@ def test_sessions_after_it_was_taken_back_do_not_count(loop: Loop) -> None:
         loop.applied.revert(loop.project / "CLAUDE.md", at("2026-11-07T00:00:00Z"))
         loop.fleet.go_to("2026-11-08T00:00:00Z")
         loop.fleet.sessions(5, problem=ERROR)
-        told = loop.measure(loop.fleet.learned(store), lesson)
-    assert counts(told) == (3, 3, 0, 2)
-    assert told.ended_at == "2026-11-07T00:00:00.000Z"
+        result = loop.measure(loop.fleet.learned(store), lesson)
+    assert counts(result) == (3, 3, 0, 2)
+    assert result.ended_at == "2026-11-07T00:00:00.000Z"
 
 
 def test_what_lies_too_far_back_does_not_count(loop: Loop) -> None:
@@ -284,8 +284,8 @@ def test_one_more_occurrence_is_seen_although_once_does_not_recur(loop: Loop) ->
         loop.fleet.go_to(AFTER)
         loop.fleet.sessions(4)
         loop.fleet.session("claude", problem=ERROR, fixed=False)
-        told = loop.measure(loop.fleet.learned(store), lesson)
-    assert counts(told) == (5, 5, 1, 5)
+        result = loop.measure(loop.fleet.learned(store), lesson)
+    assert counts(result) == (5, 5, 1, 5)
 
 
 def test_a_merged_lesson_is_measured_by_all_of_its_patterns(loop: Loop) -> None:
@@ -305,8 +305,8 @@ def test_an_instruction_is_measured_by_its_words_not_by_how_it_was_put(loop: Loo
     for said in ("never commit without running the linter", "never commit without the linter") * 3:
         fleet.session("claude", prompt=said)
     with fleet.learned() as store:
-        (told,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
-        lesson = accept(loop.lessons, store, told, FLOORS, at(APPLIED))
+        (item,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
+        lesson = accept(loop.lessons, store, item, FLOORS, at(APPLIED))
         loop.apply()
         fleet.go_to(AFTER)
         fleet.session("claude", prompt="never commit without running our linter")
@@ -408,10 +408,10 @@ def test_the_trend_goes_week_by_week_and_adds_up(loop: Loop) -> None:
     with loop.fleet.learned() as store:
         until = parse_time("2026-11-15T00:00:00Z")
         report = fleet_report(store, since=until - 30 * 86_400_000, until=until)
-    told = [
+    items = [
         (week.since[:10], week.metrics.sessions, week.metrics.error_rate) for week in report.trend
     ]
-    assert told == [("2026-11-01", 2, 1.0), ("2026-11-08", 2, 0.0)]
+    assert items == [("2026-11-01", 2, 1.0), ("2026-11-08", 2, 0.0)]
     assert report.metrics.sessions == 4
 
 

@@ -66,12 +66,12 @@ class Secretive:
         log.prompt("great, that works, thanks!")
         log.answer("done")
 
-    def leaks(self, told: str) -> Iterator[str]:
+    def leaks(self, expected: str) -> Iterator[str]:
         for token in self.tokens:
-            if token[:12] in told:
+            if token[:12] in expected:
                 yield token[:12]
         for line in self.key.split("\n")[1:-1]:
-            if line[:24] in told:
+            if line[:24] in expected:
                 yield line[:24]
 
 
@@ -98,7 +98,7 @@ def run(*words: str) -> str:
 def test_no_command_that_tells_what_was_learned_tells_a_secret(
     secretive: Secretive, tmp_path: Path
 ) -> None:
-    told = {
+    output = {
         words: run(*words)
         for words in (
             ("retro", "--days", "30"),
@@ -115,21 +115,23 @@ def test_no_command_that_tells_what_was_learned_tells_a_secret(
             *(("retro", f"s{size}", "--json") for size in CUTS),
         )
     }
-    patterns = json.loads(told["patterns", "--limit", "0", "--json"])["patterns"]
+    patterns = json.loads(output["patterns", "--limit", "0", "--json"])["patterns"]
     assert patterns
     for pattern in patterns:
-        told["accept", pattern["id"]] = run("lessons", "accept", pattern["id"], "--force", "--json")
-    told["lessons",] = run("lessons", "list", "--json")
+        output["accept", pattern["id"]] = run(
+            "lessons", "accept", pattern["id"], "--force", "--json"
+        )
+    output["lessons",] = run("lessons", "list", "--json")
     target = tmp_path / "app" / "CLAUDE.md"
     target.parent.mkdir()
-    told["propose",] = run("propose", "--target", str(target), "--repo", "app", "--force")
+    output["propose",] = run("propose", "--target", str(target), "--repo", "app", "--force")
     for number, path in enumerate(sorted(tmp_path.rglob("l-*.md"))):
-        told["file", str(number)] = path.read_text()
-    assert {words: list(secretive.leaks(text)) for words, text in told.items()} == dict.fromkeys(
-        told, []
+        output["file", str(number)] = path.read_text()
+    assert {words: list(secretive.leaks(text)) for words, text in output.items()} == dict.fromkeys(
+        output, []
     )
-    assert "[redacted:github-token]" in told["retro", "--days", "30", "--json"]
-    assert "[redacted:" in told["patterns", "--limit", "0", "--json"]
+    assert "[redacted:github-token]" in output["retro", "--days", "30", "--json"]
+    assert "[redacted:" in output["patterns", "--limit", "0", "--json"]
 
 
 def test_digests_are_masked_when_they_are_made(secretive: Secretive) -> None:
@@ -169,7 +171,7 @@ def test_an_old_digest_of_a_session_that_left_the_store_is_shown_and_masked(
             store.db.execute(
                 "update sessions set evicted_at = 1 where uid = :uid", {"uid": "claude:s80"}
             )
-    told = json.loads(run("digest", "s80", "--json"))
-    assert told["is_stored"] and told["digest"]["events"] == digest.events
-    assert told["digest"]["title"] == "with [redacted:github-token]"
+    output = json.loads(run("digest", "s80", "--json"))
+    assert output["is_stored"] and output["digest"]["events"] == digest.events
+    assert output["digest"]["title"] == "with [redacted:github-token]"
     assert "with [redacted:github-token]" in run("digest", "s80")

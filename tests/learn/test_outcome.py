@@ -9,7 +9,7 @@ from session_memory.core.schema import Attempt, Entry
 from session_memory.live.skill_log import SkillLog
 from session_memory.testing.claude import ClaudeHome, call
 
-from .sessions import analyzed, digest, digest_of_log, told
+from .sessions import analyzed, digest, digest_of_log, outcome_of
 
 TESTS = "python3 -B -m pytest -q"
 ANSWERED = [("unknown", "answered", [])]
@@ -33,7 +33,7 @@ def test_the_scripted_sessions_end_as_their_scripts_say(sample: Path) -> None:
     agent = json.loads((sample / "EXPECTED.json").read_text())["agent"]
     wanted = EXPECTED.get(f"{agent}/{sample.name}") or EXPECTED[sample.name]
     with analyzed(sample / "home") as store:
-        found = [told(store, uid) for uid in store.sessions.uids()]
+        found = [outcome_of(store, uid) for uid in store.sessions.uids()]
         sessions = [store.sessions.get(uid) for uid in store.sessions.uids()]
         digests = [digest(store, uid) for uid in store.sessions.uids()]
     assert [one[:2] for one in found] == [one[:2] for one in wanted]

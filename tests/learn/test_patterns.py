@@ -64,7 +64,7 @@ def _without(values: dict[str, object], names: tuple[str, ...]) -> dict[str, obj
 
 
 def test_an_error_that_comes_back_is_told_once() -> None:
-    def told(kind: str) -> Signal:
+    def error_signal(kind: str) -> Signal:
         return Signal(
             session_uid="claude:1",
             flavor="claude",
@@ -76,10 +76,10 @@ def test_an_error_that_comes_back_is_told_once() -> None:
             detail="it broke",
         )
 
-    assert [p.type for p in cluster([told("repeated_error"), told("recurring_error")])] == [
-        "recurring_error"
-    ]
-    assert [p.type for p in cluster([told("repeated_error")])] == ["repeated_error"]
+    assert [
+        p.type for p in cluster([error_signal("repeated_error"), error_signal("recurring_error")])
+    ] == ["recurring_error"]
+    assert [p.type for p in cluster([error_signal("repeated_error")])] == ["repeated_error"]
 
 
 def test_resolutions_are_counted_and_the_most_frequent_comes_first() -> None:

@@ -59,8 +59,8 @@ def test_accepted_lessons_that_fit_are_proposed_and_the_rest_is_named(tmp_path: 
         lesson("0", resolution=""),
     )
     assert [one.id[2] for one in found.lessons] == ["a"]
-    told = {skipped.lesson[2]: skipped.reason for skipped in found.skipped}
-    assert told == {
+    fields = {skipped.lesson[2]: skipped.reason for skipped in found.skipped}
+    assert fields == {
         "c": "it is about webshop",
         "d": "CLAUDE.md is not read by codex",
         "e": "it was seen in 2 sessions, 3 are needed",

@@ -43,14 +43,14 @@ def week(path: Path) -> ClaudeHome:
     return home
 
 
-def told(store: Store, **wanted: str) -> Retro:
+def retro_now(store: Store, **wanted: str) -> Retro:
     return retro(store, since=SINCE, until=UNTIL, **wanted)
 
 
 def test_each_repository_is_told_with_its_suggestions(tmp_path: Path) -> None:
     with analyzed(week(tmp_path).path) as store:
-        found = told(store)
-        only = told(store, repo="web")
+        found = retro_now(store)
+        only = retro_now(store, repo="web")
         later = retro(store, since=UNTIL, until=UNTIL + 1)
     app, web = sorted(found.repos, key=lambda repo: repo.repo)
     assert (app.repo, app.sessions, app.outcomes) == ("app", 3, {"success": 3})
@@ -87,7 +87,7 @@ class Tags(HTMLParser):
 
 def test_transcripts_are_shown_escaped_in_every_form(tmp_path: Path) -> None:
     with analyzed(week(tmp_path).path) as store:
-        found = told(store)
+        found = retro_now(store)
     page, markdown = to_html(found), to_markdown(found)
     tags = Tags()
     tags.feed(page)
@@ -105,7 +105,7 @@ def test_secrets_are_masked_in_what_is_handed_on(claude: ClaudeHome) -> None:
     log.prompt(f"push with {key}")
     log.answer("Pushed.")
     with analyzed(claude.write()) as store:
-        found = told(store)
+        found = retro_now(store)
     assert key not in to_markdown(found) + to_html(found)
 
 
@@ -118,7 +118,7 @@ def test_what_was_not_analyzed_is_not_in_it_and_said_so(claude: ClaudeHome) -> N
         assert found.repos == ()
         assert "session-memory analyze" in to_markdown(found)
         analyze(store, now=NOW)
-        assert told(store).repos[0].sessions == 1
+        assert retro_now(store).repos[0].sessions == 1
 
 
 def test_sessions_without_a_repository_are_told_together(claude: ClaudeHome) -> None:
@@ -127,7 +127,7 @@ def test_sessions_without_a_repository_are_told_together(claude: ClaudeHome) -> 
     log.prompt("work")
     log.answer("Done.")
     with analyzed(claude.write()) as store:
-        assert [repo.repo for repo in told(store).repos] == [NOWHERE]
+        assert [repo.repo for repo in retro_now(store).repos] == [NOWHERE]
 
 
 def test_skills_are_looked_back_at_by_their_attempts(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_skills_are_looked_back_at_by_their_attempts(tmp_path: Path) -> None:
         )
         log.append(entry)
     with analyzed(tmp_path) as store:
-        (skill,) = told(store).skills
+        (skill,) = retro_now(store).skills
         one = retro_of(store, "skill:one")
     assert (skill.calls, skill.passed, skill.failed) == (3, 2, 1)
     assert (skill.first_try, skill.recovered, skill.attempts) == (1, 1, 5)

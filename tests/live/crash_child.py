@@ -19,8 +19,8 @@ from session_memory.core.errors import SessionMemoryError
 from session_memory.live.store import SessionStore
 
 
-def say(told: Any) -> None:
-    os.write(1, json.dumps(told).encode() + b"\n")
+def say(expected: Any) -> None:
+    os.write(1, json.dumps(expected).encode() + b"\n")
 
 
 # ---------------------------------------------------------------- to be killed

@@ -53,8 +53,8 @@ def in_memory() -> Iterator[Path]:
 
 def under(library: Path, root: Path, journal: Path | None = None) -> dict[str, str]:
     """The environment of a program whose files below ``root`` lie on the disk."""
-    told = {"LD_PRELOAD": str(library), "DISK_ROOT": str(root.resolve())}
-    return told if journal is None else {**told, "DISK_JOURNAL": str(journal)}
+    fields = {"LD_PRELOAD": str(library), "DISK_ROOT": str(root.resolve())}
+    return fields if journal is None else {**fields, "DISK_JOURNAL": str(journal)}
 
 
 class Control:

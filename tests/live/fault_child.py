@@ -35,8 +35,8 @@ def _checkpointing(store: SessionStore) -> None:
 
 
 def _several(store: SessionStore) -> None:
-    told = [{"role": "user", "content": text} for text in ("one", LARGE, "three")]
-    store.append_messages("s", told, key="once")
+    items = [{"role": "user", "content": text} for text in ("one", LARGE, "three")]
+    store.append_messages("s", items, key="once")
 
 
 def _fold(store: SessionStore) -> None:
@@ -123,13 +123,13 @@ class Trial:
         place = self._copy()
         store = SessionStore.open(place)
         self._disk.arm(call, error, manner)
-        told = outcome_of(lambda: self._operation(store))
+        result = outcome_of(lambda: self._operation(store))
         self._disk.disarm()
         if not self._disk.failed:
             store.close()
             return None
         then = self._then(store, place)
-        return {"call": self._disk.failed, "error": told, "then": then, **in_the_end(place)}
+        return {"call": self._disk.failed, "error": result, "then": then, **in_the_end(place)}
 
     def _then(self, store: SessionStore, place: Path) -> str:
         """How the same store goes on, unless that cannot be, and what a crash would leave."""
@@ -183,11 +183,11 @@ class Opening:
     def failed(self, call: int, error: int, manner: int) -> dict[str, Any] | None:
         place = self._place()
         self._disk.arm(call, error, manner)
-        told = outcome_of(lambda: SessionStore.open(place).close())
+        result = outcome_of(lambda: SessionStore.open(place).close())
         self._disk.disarm()
         if not self._disk.failed:
             return None
-        return {"call": self._disk.failed, "error": told, **self._in_the_end(place)}
+        return {"call": self._disk.failed, "error": result, **self._in_the_end(place)}
 
     def killed(self, call: int) -> dict[str, Any] | None:
         place = self._place()
@@ -245,10 +245,10 @@ def main(root: str, operation: str, stride: str) -> None:
     for number, (name, (error, manner)) in enumerate(MANNERS.items()):
         for call in count(1 + number % int(stride), int(stride)):
             is_kill = manner == KILL
-            told = trial.killed(call) if is_kill else trial.failed(call, error, manner)
-            if told is None:
+            result = trial.killed(call) if is_kill else trial.failed(call, error, manner)
+            if result is None:
                 break
-            print(json.dumps({"manner": name, **told}), flush=True)
+            print(json.dumps({"manner": name, **result}), flush=True)
 
 
 if __name__ == "__main__":

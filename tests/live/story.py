@@ -94,11 +94,11 @@ def perform(store: SessionStore, step: Step) -> list[int]:
         case "create":
             store.create_session(session_id=session)
         case "append":
-            told = [
+            items = [
                 {"role": "user", "content": text(f"{step['tag']}/{step['first'] + n}", length)}
                 for n, length in enumerate(step["lengths"])
             ]
-            return store.append_messages(session, told, key=step.get("key"))
+            return store.append_messages(session, items, key=step.get("key"))
         case "fold":
             members = step["members"]
             note = text(f"{step['tag']}/{step['first']}", step["length"])

@@ -41,8 +41,8 @@ def run(stores: Stores, test: Test) -> None:
 
 
 def entry(uuid: str | None, **fields: Any) -> dict[str, Any]:
-    told = {"type": "user", "timestamp": "2026-07-01T10:00:00.000Z", **fields}
-    return told if uuid is None else {**told, "uuid": uuid}
+    record = {"type": "user", "timestamp": "2026-07-01T10:00:00.000Z", **fields}
+    return record if uuid is None else {**record, "uuid": uuid}
 
 
 def said(uuid: str, role: str, content: Any, **fields: Any) -> dict[str, Any]:

@@ -93,8 +93,8 @@ def test_what_was_appended_is_collected_and_nothing_twice(home: Home) -> None:
     assert (collected.flavor, collected.cwd, collected.model, collected.title) == (
         *("live", "/home/mira/code/kiln", "mock", "how hot is it?"),
     )
-    told = [(e.kind, e.tool, e.call_id) for e in events_of(home.store, uid)]
-    assert told == [
+    items = [(e.kind, e.tool, e.call_id) for e in events_of(home.store, uid)]
+    assert items == [
         ("user_msg", None, None),
         ("tool_call", "bash", "c1"),
         ("tool_result", "bash", "c1"),
@@ -156,8 +156,8 @@ def test_a_fold_is_told_and_takes_nothing_away(home: Home) -> None:
     home.live.record_compaction(session, from_seq=1, to_seq=2, note_content="one and two")
     home.live.append_message(session, role="user", content="three")
     home.sync()
-    told = [(e.native_kind, e.summary, e.branch) for e in events_of(home.store, f"live:{session}")]
-    assert told == [
+    items = [(e.native_kind, e.summary, e.branch) for e in events_of(home.store, f"live:{session}")]
+    assert items == [
         ("user/text", "one", None),
         ("assistant/text", "two", None),
         ("fold", "one and two", None),
@@ -381,14 +381,14 @@ class Author:
         """What is not marked as left behind is the path, for every session."""
         for session in self._sessions:
             path = self._live.load_path(session)
-            told, own, repairs = set(), set(), set()
+            item, own, repairs = set(), set(), set()
             payloads = Payloads(self._home.store, f"live:{session}")
             for event in events_of(self._home.store, f"live:{session}"):
                 record = payloads.of(event).record
                 if record["row"] == "message":
                     (repairs if "stands_after" in record else own).add(record["seq"])
-                    told |= {record["seq"]} if event.branch is None else set()
-            assert told - repairs == {m.seq for m in path} & own, session
+                    item |= {record["seq"]} if event.branch is None else set()
+            assert item - repairs == {m.seq for m in path} & own, session
 
 
 @pytest.mark.parametrize("seed", range(8))

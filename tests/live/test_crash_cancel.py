@@ -111,8 +111,8 @@ class Campaign:
                 return self._append(store, tag)
 
     async def _append(self, store: AsyncSessionStore, tag: str) -> None:
-        told = [{"role": "user", "content": f"{tag}/{n}"} for n in range(TOGETHER)]
-        await store.append_messages("s", told)
+        items = [{"role": "user", "content": f"{tag}/{n}"} for n in range(TOGETHER)]
+        await store.append_messages("s", items)
         self.acknowledged.append(tag)
 
     async def _fold(self, store: AsyncSessionStore, tag: str) -> None:

@@ -60,15 +60,15 @@ def test_an_operation_is_done_or_not_done_whichever_call_fails(
     library: Path, scratch: Path, operation: str
 ) -> None:
     found = failures(library, scratch, operation)
-    assert {told["manner"] for told in found} == set(MANNERS)
-    for told in found:
-        assert told["error"] in ("done", "killed", *ERRORS), told
-        assert told["then"] in ("before", "after"), told
+    assert {item["manner"] for item in found} == set(MANNERS)
+    for item in found:
+        assert item["error"] in ("done", "killed", *ERRORS), item
+        assert item["then"] in ("before", "after"), item
         # What was said to be done is, and what was said to have failed is not.
-        assert told["error"] != "done" or told["then"] == "after" or operation in READING, told
-        assert told["error"] not in ERRORS or told["then"] == "before", told
-        assert told["last"] == "so do I"
-        assert told["findings"] == []
+        assert item["error"] != "done" or item["then"] == "after" or operation in READING, item
+        assert item["error"] not in ERRORS or item["then"] == "before", item
+        assert item["last"] == "so do I"
+        assert item["findings"] == []
 
 
 @pytest.mark.slow
@@ -80,8 +80,8 @@ def test_a_store_that_could_not_be_opened_can_be_opened_later(
 ) -> None:
     found = failures(library, scratch, operation, stride)
     assert len(found) > 30
-    for told in found:
-        assert told["error"] in ("done", "killed", *ERRORS), told
-        assert told["then"] == "before", told
-        assert told["last"] == "so do I"
-        assert told["findings"] == []
+    for item in found:
+        assert item["error"] in ("done", "killed", *ERRORS), item
+        assert item["then"] == "before", item
+        assert item["last"] == "so do I"
+        assert item["findings"] == []

@@ -163,8 +163,8 @@ def test_an_operation_is_done_or_not_done_at_whichever_line_it_is_interrupted(
             model = Model()
             begin = {"session": f"s{line}", "tag": "t", "first": 1}
             _in_another_thread(store, {**begin, "do": "create"})
-            told = {**begin, "do": "append", "lengths": [20] * 6}
-            assert _in_another_thread(store, told) == model.take(told)
+            fields = {**begin, "do": "append", "lengths": [20] * 6}
+            assert _in_another_thread(store, fields) == model.take(fields)
             step = {**STEPS[name], **begin, "first": model.next}
             where = AtLine(line, TRACED[database]).during(partial(perform, store, step))
             if not where:

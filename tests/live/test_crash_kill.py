@@ -146,5 +146,5 @@ def _adopted(store: SessionStore, models: dict[str, Model], begun: Step) -> bool
 
 
 def _afterwards(session: str, model: Model) -> Step:
-    told = {"session": session, "tag": "after the kill", "first": model.next}
-    return {**told, "do": "append", "lengths": [40]}
+    fields = {"session": session, "tag": "after the kill", "first": model.next}
+    return {**fields, "do": "append", "lengths": [40]}

@@ -219,10 +219,10 @@ def test_a_store_on_a_disk_that_others_filled_says_so_and_loses_nothing(disk: Di
 def test_a_limit_on_the_size_of_files_is_an_error_with_a_hint(begun: Path) -> None:
     for room in (20_000, 150_000, 600_000):
         done = run("append_limited", begun, "s", begun.stat().st_size + room)
-        *acknowledged, told = map(json.loads, done.stdout.splitlines())
+        *acknowledged, item = map(json.loads, done.stdout.splitlines())
         assert done.returncode == 1, done.stderr
-        assert told["kind"] in ("store_full", "store_error")
-        assert told["hint"]
+        assert item["kind"] in ("store_full", "store_error")
+        assert item["hint"]
         seqs = said(run("look", begun, "s"))[0]
         assert seqs == list(range(1, len(seqs) + 1))
         assert {line["seq"] for line in acknowledged} <= set(seqs)
@@ -237,9 +237,9 @@ def failure(done: "subprocess.CompletedProcess[str]") -> dict[str, str]:
     """What a failed child said last: an error of ours with a hint, never a traceback."""
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stderr == ""
-    told: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    assert told["hint"], told
-    return told
+    output: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    assert output["hint"], output
+    return output
 
 
 @pytest.fixture
@@ -263,12 +263,12 @@ def test_a_store_that_may_not_be_written_can_be_read_and_refuses_the_rest(
     begun.chmod(0o400 if kept_from in ("file", "both") else 0o600)
     begun.parent.chmod(0o500 if kept_from in ("directory", "both") else 0o700)
     try:
-        told = failure(run("append", begun, "s", 1, before=unprivileged))
+        output = failure(run("append", begun, "s", 1, before=unprivileged))
         seen = said(run("look", begun, "s", before=unprivileged))
     finally:
         begun.parent.chmod(0o700)
         begun.chmod(0o600)
-    assert told["kind"] not in ("store_not_found", "store_damaged")
+    assert output["kind"] not in ("store_not_found", "store_damaged")
     assert seen == [[1, 2, 3]]
     assert begun.read_bytes() == content
     assert said(run("append", begun, "s", 1)) == [{"seq": 4}]
@@ -281,8 +281,8 @@ def test_a_store_on_a_disk_that_became_read_only_can_be_read_and_refuses_the_res
     """As Linux does with a disk that has failed."""
     begin(disk.store)
     disk.change("ro")
-    told = failure(run("append", disk.store, "s", 1))
-    assert told["kind"] not in ("store_not_found", "store_damaged")
+    output = failure(run("append", disk.store, "s", 1))
+    assert output["kind"] not in ("store_not_found", "store_damaged")
     assert said(run("look", disk.store, "s")) == [[1, 2, 3]]
     disk.change("rw")
     assert said(run("append", disk.store, "s", 1)) == [{"seq": 4}]
@@ -291,5 +291,5 @@ def test_a_store_on_a_disk_that_became_read_only_can_be_read_and_refuses_the_res
 
 def test_a_store_cannot_be_begun_where_nothing_may_be_written(disk: Disk) -> None:
     disk.change("ro")
-    told = failure(run("append", disk.store, "s", 1))
-    assert told["kind"] not in ("store_not_found", "store_damaged")
+    output = failure(run("append", disk.store, "s", 1))
+    assert output["kind"] not in ("store_not_found", "store_damaged")

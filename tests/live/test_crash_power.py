@@ -76,7 +76,7 @@ def appended(request: Any, library: Path) -> Iterator[Recorded]:
 
 
 @pytest.fixture(scope="module", params=["full", "normal"])
-def told(request: Any, library: Path) -> Iterator[Recorded]:
+def recording(request: Any, library: Path) -> Iterator[Recorded]:
     """Appends, folds and rewinds."""
     with in_memory() as scratch:
         yield Recorded(library, scratch, "tell_on_a_disk", request.param, STEPS)
@@ -130,17 +130,17 @@ def test_after_a_cut_at_any_moment_the_messages_are_an_unbroken_row(
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.97])
 def test_after_a_cut_at_any_moment_a_session_is_as_it_was_between_two_steps(
-    told: Recorded, scratch: Path, kept: float
+    recording: Recorded, scratch: Path, kept: float
 ) -> None:
     chance = random.Random(kept)
-    states = after_each_step(told.said)
-    for number, disk in told.at_any_moment(chance):
+    states = after_each_step(recording.said)
+    for number, disk in recording.at_any_moment(chance):
         place = scratch / str(number)
         disk.cut(place, chance, kept)
         with SessionStore.open(place / STORE) as store:
             found = {name: seen for name in states[-1] if (seen := Seen.of(store, name))}
             assert store._db.check() == []
-        least = disk.acknowledged if told.durability == "full" else 0
+        least = disk.acknowledged if recording.durability == "full" else 0
         assert found in states[least : disk.acknowledged + 2]
 
 

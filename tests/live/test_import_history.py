@@ -39,8 +39,8 @@ def texts(live: SessionStore, session: str) -> list[str]:
     for message in live.load_active_messages(session):
         blocks = message.content if isinstance(message.content, list) else [message.content]
         for block in blocks:
-            told = block if isinstance(block, dict) else {"text": block}
-            said.append(told.get("text") or told.get("id") or told.get("tool_use_id"))
+            result = block if isinstance(block, dict) else {"text": block}
+            said.append(result.get("text") or result.get("id") or result.get("tool_use_id"))
     return [text for text in said if text]
 
 
@@ -173,11 +173,11 @@ def test_a_database_of_several_sessions_wants_to_know_which(tmp_path: Path) -> N
 def test_the_command_begins_a_live_session(tmp_path: Path) -> None:
     place = str(tmp_path / "memory.db")
     path = database("8.0.0", tmp_path)
-    told = ["import-live", str(path), "--session", ROOT, "--store", place, "--json"]
-    result = CliRunner().invoke(main, told)
+    items = ["import-live", str(path), "--session", ROOT, "--store", place, "--json"]
+    result = CliRunner().invoke(main, items)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["messages"] == 8
-    again = CliRunner().invoke(main, told)
+    again = CliRunner().invoke(main, items)
     assert again.exit_code == 1
     with SessionStore.open(place) as live:
         live.repair(ROOT)

@@ -112,8 +112,8 @@ def test_nothing_is_compacted_where_the_window_is_not_known(window: Any) -> None
 # ------------------------------------------------------------ the plan
 
 
-def row(seq: int, role: str, **told: Any) -> MessageRow:
-    return MessageRow("s", seq, role, **told)
+def row(seq: int, role: str, **fields: Any) -> MessageRow:
+    return MessageRow("s", seq, role, **fields)
 
 
 def exchange(start: int, calls: int = 0) -> list[MessageRow]:

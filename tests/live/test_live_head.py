@@ -195,8 +195,8 @@ def test_what_is_appended_while_a_summary_is_written_is_not_folded(live: Session
     session = said(live)
     plan = live.plan_compaction(session, keep=2)
     live.append_message(session, role="user", content="meanwhile")
-    told = {"from_seq": plan.from_seq, "to_seq": plan.to_seq, "members": plan.members}
-    live.record_compaction(session, note_content="n", **told)
+    fields = {"from_seq": plan.from_seq, "to_seq": plan.to_seq, "members": plan.members}
+    live.record_compaction(session, note_content="n", **fields)
     assert seen(live, session) == [8, 5, 6, 7]
 
 

@@ -50,8 +50,8 @@ SHAPES: list[dict[str, Any]] = [
 
 def plain(message: MessageRow) -> dict[str, Any]:
     names = ("role", "content", "tool_calls", "tool_call_id", "name", "round_index")
-    told = {name: getattr(message, name) for name in names}
-    return told | {"meta": message.meta}
+    fields = {name: getattr(message, name) for name in names}
+    return fields | {"meta": message.meta}
 
 
 def whole(message: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_an_id_is_as_long_as_a_native_one_may_be(live: SessionStore) -> None:
 
 
 def test_a_row_says_what_the_session_was_made_with(live: SessionStore) -> None:
-    told = {
+    fields = {
         "system_prompt": "be \0 kind \ud800",
         "model": "m",
         "config": {"temperature": 0.5},
@@ -91,10 +91,10 @@ def test_a_row_says_what_the_session_was_made_with(live: SessionStore) -> None:
         "cwd": "/a",
         "api_base": "https://example.invalid",
     }
-    row = live.get_session(live.create_session(**told))  # type: ignore[arg-type]
+    row = live.get_session(live.create_session(**fields))  # type: ignore[arg-type]
     assert row is not None
-    told["system_prompt"] = "be \\u0000 kind \\ud800"
-    assert {name: getattr(row, name) for name in told} == told
+    fields["system_prompt"] = "be \\u0000 kind \\ud800"
+    assert {name: getattr(row, name) for name in fields} == fields
     assert (row.status, row.kind, row.spawn_depth) == ("active", "root", 0)
     assert row.created_at == row.updated_at > 1_700_000_000_000
     assert row.session_id.startswith("sess_") and len(row.session_id) == 29

@@ -185,12 +185,12 @@ class LiveModel(RuleBasedStateMachine):
             return
         names = tuple(f"c{self.calls + n}" for n in range(count))
         self.calls += count
-        told: dict[str, Any] = {"role": "assistant"}
+        fields: dict[str, Any] = {"role": "assistant"}
         if flat:
-            told["tool_calls"] = [{"id": n, "function": {"name": "f"}} for n in names]
+            fields["tool_calls"] = [{"id": n, "function": {"name": "f"}} for n in names]
         else:
-            told["content"] = [{"type": "tool_use", "id": n, "name": "f"} for n in names]
-        seq = self.store.append_message(session, **told)
+            fields["content"] = [{"type": "tool_use", "id": n, "name": "f"} for n in names]
+        seq = self.store.append_message(session, **fields)
         assert seq == known.take()
         known.path.append(Said(seq, "", names))
 
@@ -200,8 +200,8 @@ class LiveModel(RuleBasedStateMachine):
         if known.status != "active" or not known.open_calls():
             return
         _, name = data.draw(st.sampled_from(known.open_calls()))
-        told = {"role": "tool", "tool_call_id": name, "content": "result"}
-        seq = self.store.append_message(session, **told)
+        fields = {"role": "tool", "tool_call_id": name, "content": "result"}
+        seq = self.store.append_message(session, **fields)
         assert seq == known.take()
         known.path.append(Said(seq, "result", answers=name))
 
@@ -303,12 +303,12 @@ class LiveModel(RuleBasedStateMachine):
         first = data.draw(st.integers(0, len(order) - 1))
         last = data.draw(st.integers(first, len(order) - 1))
         members = tuple(order[first : last + 1])
-        told = {"from_seq": members[0], "to_seq": members[-1], "note_content": "note"}
+        fields = {"from_seq": members[0], "to_seq": members[-1], "note_content": "note"}
         if self._splits(known, set(members)):
             with pytest.raises(CannotFold):
-                self.store.record_compaction(session, **told)
+                self.store.record_compaction(session, **fields)
             return
-        compact, note = self.store.record_compaction(session, **told)
+        compact, note = self.store.record_compaction(session, **fields)
         assert note == known.take()
         assert compact == max(known.folds, default=0) + 1
         known.folds[compact] = Fold(note, members)

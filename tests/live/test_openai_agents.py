@@ -163,8 +163,8 @@ def test_ids_that_cannot_be_ours_are_kept_apart(stores: Stores) -> None:
         for name in names:
             (item,) = await LiveSession(name, store).get_items()
             assert item["content"] == (name or "-")
-        told = {row.metadata["session_id"] for row in await store.list_sessions()}
-        assert told == set(names)
+        result = {row.metadata["session_id"] for row in await store.list_sessions()}
+        assert result == set(names)
 
     run(stores, test)
 

@@ -17,8 +17,8 @@ def row(role: str = "user", **fields: Any) -> MessageRow:
 
 
 def result(call_id: str, text: str) -> dict[str, Any]:
-    told = {"model_text": text, "display_text": text, "is_error": False}
-    return {"type": "tool_result", "tool_use_id": call_id, **told}
+    fields = {"model_text": text, "display_text": text, "is_error": False}
+    return {"type": "tool_result", "tool_use_id": call_id, **fields}
 
 
 @pytest.mark.parametrize(

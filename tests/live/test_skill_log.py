@@ -69,11 +69,11 @@ def test_a_line_is_a_record_of_the_contract_with_empty_optional_fields_left_out(
     log.append(entry(input={"z": 1, "a": 2}))
     (line,) = log.path_of("s1").read_bytes().splitlines(keepends=True)
     assert line.endswith(b"}\n")
-    told = json.loads(line)
-    assert told["timestamp"] == TIME
-    assert not {"file_path", "model_used", "duration_ms", "message"} & told.keys()
-    assert list(told)[:3] == ["session_id", "timestamp", "skill"]
-    assert list(told["input"]) == ["z", "a"]
+    output = json.loads(line)
+    assert output["timestamp"] == TIME
+    assert not {"file_path", "model_used", "duration_ms", "message"} & output.keys()
+    assert list(output)[:3] == ["session_id", "timestamp", "skill"]
+    assert list(output["input"]) == ["z", "a"]
 
 
 def test_fields_of_a_newer_writer_survive(log: SkillLog) -> None:

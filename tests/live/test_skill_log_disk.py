@@ -131,10 +131,10 @@ def test_whenever_the_power_fails_every_acknowledged_entry_is_there(
     assert disk.acknowledged == APPENDS
 
 
-def check_each(root: Path, told: list[list[Any]]) -> None:
+def check_each(root: Path, expected: list[list[Any]]) -> None:
     """What came before and after is there; the one in between only where it was acknowledged,
     or else perhaps."""
-    for call, _, refused in told:
+    for call, _, refused in expected:
         found = numbers(SkillLog(root / LOGS / str(call)))
         before = [0] if call % 2 else []
         assert found == [*before, 1, 2] or (refused and found == [*before, 2]), (call, found)
@@ -145,10 +145,10 @@ def check_each(root: Path, told: list[list[Any]]) -> None:
 def test_whichever_call_fails_the_error_is_clear_and_nothing_else_is_lost(
     library: Path, tmp_path: Path, manner: int, number: int
 ) -> None:
-    told = json.loads(run(FAILING, library, tmp_path / "disk", number, manner))
-    check_each(tmp_path / "disk", told)
-    assert len(told) > 4 and told[-1][1:] == ["", ""], told
-    kinds = {refused for _, failed, refused in told if failed}
+    output = json.loads(run(FAILING, library, tmp_path / "disk", number, manner))
+    check_each(tmp_path / "disk", output)
+    assert len(output) > 4 and output[-1][1:] == ["", ""], output
+    kinds = {refused for _, failed, refused in output if failed}
     # Whoever writes only half of an entry has no room for the rest, as far as anybody can tell.
     half = {"store_full"} if manner == HALF_A_WRITE else set()
     assert kinds == {"store_full" if number == errno.ENOSPC else "store_error"} | half
@@ -157,6 +157,6 @@ def test_whichever_call_fails_the_error_is_clear_and_nothing_else_is_lost(
 def test_whichever_call_the_writer_dies_in_nothing_else_is_lost(
     library: Path, tmp_path: Path
 ) -> None:
-    told = json.loads(run(KILLED, library, tmp_path / "disk"))
-    assert len(told) > 4 and told[-1][1] == 0
-    check_each(tmp_path / "disk", [[call, "", status] for call, status in told])
+    output = json.loads(run(KILLED, library, tmp_path / "disk"))
+    assert len(output) > 4 and output[-1][1] == 0
+    check_each(tmp_path / "disk", [[call, "", status] for call, status in output])

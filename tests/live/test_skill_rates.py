@@ -44,8 +44,8 @@ def call(
     model: str | None = None,
     attempts: tuple[Attempt, ...] = (),
 ) -> None:
-    told = {"final_status": status, "model_used": model, "attempts": attempts}
-    log.append(Entry(session, at, skill=skill, **told))
+    fields = {"final_status": status, "model_used": model, "attempts": attempts}
+    log.append(Entry(session, at, skill=skill, **fields))
 
 
 def synced(store: Store, log: SkillLog) -> Store:
@@ -60,11 +60,11 @@ def test_a_rate_is_the_share_of_calls_that_came_to_a_verdict(store: Store, log: 
     assert (rate.passed, rate.failed, rate.skipped, rate.other) == (3, 2, 2, 2)
     assert rate.total == 9
     assert rate.pass_rate == 3 / 5
-    told = rate.to_dict()
+    result = rate.to_dict()
     assert {"skill": "review", "window": "all", "pass": 3, "fail": 2, "skip": 2}.items() <= (
-        told.items()
+        result.items()
     )
-    assert (told["total"], told["pass_rate"]) == (9, 0.6)
+    assert (result["total"], result["pass_rate"]) == (9, 0.6)
 
 
 def test_a_skill_nobody_called_has_no_rate_and_no_advice_but_to_try(store: Store) -> None:
@@ -119,10 +119,10 @@ def test_models_are_counted_apart_and_together(store: Store, log: SkillLog) -> N
     assert pass_rate(store, "review").pass_rate == 0.5
     assert pass_rate(store, "review", model="big").pass_rate == 1.0
     assert pass_rate(store, "review", model="small").pass_rate == 0.0
-    told = {(rate.skill, rate.model): rate for rate in pass_rates(store)}
-    assert set(told) == {("lint", "small"), ("review", "big"), ("review", "small")}
-    assert (told["review", "small"].attempts, told["review", "small"].verified) == (1, 0)
-    assert (told["review", "big"].attempts, told["review", "big"].verified) == (1, 1)
+    fields = {(rate.skill, rate.model): rate for rate in pass_rates(store)}
+    assert set(fields) == {("lint", "small"), ("review", "big"), ("review", "small")}
+    assert (fields["review", "small"].attempts, fields["review", "small"].verified) == (1, 0)
+    assert (fields["review", "big"].attempts, fields["review", "big"].verified) == (1, 1)
 
 
 def test_no_index_every_question_read_every_file(store: Store, log: SkillLog) -> None:
@@ -231,8 +231,8 @@ def test_a_session_of_skills_has_a_place_a_model_and_a_title(store: Store, log: 
     call(log, "pass", at="2026-07-01T10:00:09Z")
     session = synced(store, log).sessions.get("skill:s1")
     assert session is not None
-    told = (session.title, session.repo, session.cwd, session.model)
-    assert told == ("plan", "app", "/w/app", "big")
+    items = (session.title, session.repo, session.cwd, session.model)
+    assert items == ("plan", "app", "/w/app", "big")
     assert session.started_at == "2026-07-01T10:00:00.000Z"
     assert session.cost.turns == 0 and session.cost.output_tokens == 0
 
@@ -248,8 +248,8 @@ def test_the_view_shows_each_skill_in_each_window_with_its_models(
     call(log, "skip", skill="lint")
     synced(store, log)
     rows = list_skills(store, windows=("all", "7d"), now=NOW).skills
-    told = [(row.rate.skill, row.rate.window, row.rate.total, len(row.models)) for row in rows]
-    assert told == [
+    items = [(row.rate.skill, row.rate.window, row.rate.total, len(row.models)) for row in rows]
+    assert items == [
         ("lint", "all", 1, 1),
         ("lint", "7d", 1, 1),
         ("review", "all", 2, 2),

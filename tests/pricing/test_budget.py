@@ -78,10 +78,10 @@ def test_the_line_tells_session_today_block_and_budget(ledger: Ledger) -> None:
     spend(ledger, agent, 1, "2026-07-16T11:00:00.000Z")
     spend(ledger, ledger.session("other"), 4, "2026-07-16T03:00:00.000Z")
     spend(ledger, uid, 8, "2026-07-02T03:00:00.000Z")
-    told = parse_status(
+    result = parse_status(
         b'{"session_id": "s1", "model": {"id": "claude-opus-4-8", "display_name": "Opus"}}'
     )
-    found = statusline(ledger.store, told, Limits(month=16), tz=UTC_ZONE, now=NOW)
+    found = statusline(ledger.store, result, Limits(month=16), tz=UTC_ZONE, now=NOW)
     assert found.session == Amount(11_000_000)
     assert found.text == (
         "Opus | session $11.00 | today $7.00 | block $3.00, 3h00 left | ! month $15.00/$16.00"
@@ -106,8 +106,8 @@ def test_the_line_agrees_with_the_reports(ledger: Ledger) -> None:
 
 
 def test_a_session_that_is_not_collected_yet_shows_the_agents_own_figure(ledger: Ledger) -> None:
-    told = parse_status(b'{"session_id": "new", "cost": {"total_cost_usd": 0.42}}')
-    found = statusline(ledger.store, told, Limits(), tz=UTC_ZONE, now=NOW)
+    result = parse_status(b'{"session_id": "new", "cost": {"total_cost_usd": 0.42}}')
+    found = statusline(ledger.store, result, Limits(), tz=UTC_ZONE, now=NOW)
     assert found.text == "session ~$0.42 | today -"
     assert found.to_dict()["agent_microdollars"] == 420_000
 
@@ -119,7 +119,7 @@ def test_between_blocks_no_block_is_told(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "expected"),
     [
         (b"", AgentStatus()),
         (b"\xff\x00", AgentStatus()),
@@ -132,6 +132,6 @@ def test_between_blocks_no_block_is_told(ledger: Ledger) -> None:
     ],
 )
 def test_whatever_an_agent_says_is_taken_as_far_as_it_makes_sense(
-    said: bytes, told: AgentStatus
+    said: bytes, expected: AgentStatus
 ) -> None:
-    assert parse_status(said) == told
+    assert parse_status(said) == expected

@@ -73,8 +73,8 @@ def test_a_small_corpus_costs_what_the_oracle_says(tmp_path: Path) -> None:
     if not generator.is_file():
         pytest.skip("the corpus generator is not at hand")
     made = tmp_path / "corpus" / "home"
-    told = ["--sessions", "20", "--mb", "3"]
-    subprocess.run([sys.executable, str(generator), str(made), *told], check=True, timeout=300)
+    items = ["--sessions", "20", "--mb", "3"]
+    subprocess.run([sys.executable, str(generator), str(made), *items], check=True, timeout=300)
     with new_store() as store:
         collect(store, made)
         assert check(store) > 100
@@ -176,6 +176,6 @@ def test_the_table_is_what_its_tool_makes_of_the_version_it_names(maker: ModuleT
 
 
 def test_the_digest_is_that_of_the_rows(maker: ModuleType) -> None:
-    told = json.loads(maker.TARGET.read_text(encoding="utf-8"))
-    again = json.loads(maker.text(told, told["made"]))
-    assert again["digest"] == told["digest"] == price_table().digest
+    output = json.loads(maker.TARGET.read_text(encoding="utf-8"))
+    again = json.loads(maker.text(output, output["made"]))
+    assert again["digest"] == output["digest"] == price_table().digest

@@ -219,8 +219,8 @@ def test_what_the_program_writes_itself_costs_nothing(claude: ClaudeHome) -> Non
 def test_fast_mode_without_a_known_price_is_unpriced(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
-    told: dict[str, Any] = usage(1, speed="fast")
-    log.answer("quick", id="msg_1", model="claude-haiku-4-5-20251001", used=told)
+    result: dict[str, Any] = usage(1, speed="fast")
+    log.answer("quick", id="msg_1", model="claude-haiku-4-5-20251001", used=result)
     with collected(claude.write()) as store:
         report = cost_report(store, CostFilter())
         assert report.unpriced == [{"model": "claude-haiku-4-5-20251001 (fast)", "tokens": 4}]

@@ -144,8 +144,8 @@ def test_a_wrong_field_says_so(store: Store) -> None:
 
 
 def test_classes_and_reasons_tell_where_it_stands(store: Store) -> None:
-    told = {(hit.name, hit.why) for hit in asked(store, "signature*").hits}
-    assert told == {
+    result = {(hit.name, hit.why) for hit in asked(store, "signature*").hits}
+    assert result == {
         ("title", "the title has signature*"),
         ("message", "a prompt has signature*"),
         ("message", "a thought has signature*"),

@@ -73,8 +73,8 @@ def test_what_is_shown_in_a_terminal_does_nothing_to_it(
         assert "\x1b[" in shown.stdout, "in colour"
         assert not any(escape in shown.stdout for escape in ("\x1b]", "\x1b[31m", "\x1b[2J"))
         assert not set(shown.stdout) & set("\x07\u202e\u202c\u2066\u2069")
-    told = CliRunner().invoke(main, ["search", "webhook", "--json"])
-    assert any("\x1b[31mwebhook" in hit["snippet"] for hit in json.loads(told.stdout)["hits"])
+    result = CliRunner().invoke(main, ["search", "webhook", "--json"])
+    assert any("\x1b[31mwebhook" in hit["snippet"] for hit in json.loads(result.stdout)["hits"])
 
 
 def test_a_line_of_megabytes_is_found_by_any_of_its_words(

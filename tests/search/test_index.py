@@ -146,9 +146,9 @@ def test_numbers_that_were_handed_out_again_meanwhile_do_no_harm(
             late = uuid("late")
             log(root, late, rounds(late, 1))
             collect(store, root)
-            for other, told in store.sessions.revisions().items():
+            for other, item in store.sessions.revisions().items():
                 if other != session_id:
-                    really(self, other, told)
+                    really(self, other, item)
 
     monkeypatch.setattr(reindexing._IndexBuilding, "add", add)
     with collected(root) as store:

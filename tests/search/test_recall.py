@@ -33,15 +33,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_needle_is_found_where_it_was_planted_and_nowhere_else(corpus: Path) -> None:
     planted = json.loads((corpus.parent / "truth.json").read_text())["needle_sessions"]
-    assert {told["where"] for told in planted.values()} == {
+    assert {item["where"] for item in planted.values()} == {
         *("prompt", "thinking", "tool_input", "bash_output", "read_output", "title")
     }
     with collected(corpus) as store:
-        for needle, told in planted.items():
+        for needle, item in planted.items():
             results = asked(store, needle)
-            expected = {f"claude:{session}" for session in told["sessions"]}
+            expected = {f"claude:{session}" for session in item["sessions"]}
             assert expected, needle
             assert {hit.session_uid for hit in results.hits} == expected, needle
             assert results.total_exact
             best = results.hits[0].name
-            assert best == {"title": "title", "prompt": "message"}.get(told["where"], best)
+            assert best == {"title": "title", "prompt": "message"}.get(item["where"], best)

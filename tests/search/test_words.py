@@ -107,7 +107,7 @@ def test_a_word_of_any_length_is_found_by_itself_and_by_its_beginning(size: int)
             assert store.index.find(WordQuery(((QueryWord(plain, is_prefix=True),),))) == [7]
         (plain,) = words_in(word)
         assert store.index.find(WordQuery(((QueryWord(plain),),))) == [7]
-        assert [told for told, _ in store.index.terms_with("eee")] == [plain]
+        assert [item for item, _ in store.index.terms_with("eee")] == [plain]
 
 
 def test_a_doc_that_is_replaced_or_dropped_leaves_nothing() -> None:

@@ -31,9 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_stats_say_what_an_export_would_hold_and_write_nothing(home: Path) -> None:
-    told = CliRunner().invoke(main, ["train", "stats"])
-    assert told.exit_code == 0, told.output
-    assert "sft" in told.output and "dpo" in told.output
+    result = CliRunner().invoke(main, ["train", "stats"])
+    assert result.exit_code == 0, result.output
+    assert "sft" in result.output and "dpo" in result.output
     report = json.loads(CliRunner().invoke(main, ["train", "stats", "--json"]).output)
     assert report["total"] == 2 and report["files"] == []
 
@@ -52,8 +52,8 @@ def test_an_export_writes_the_kinds_that_were_asked_for(home: Path) -> None:
 
 def test_shares_that_are_none_are_refused(home: Path) -> None:
     for shares in ("90", "a/b/c", "0/5/5"):
-        told = CliRunner().invoke(main, ["train", "stats", "--split", shares])
-        assert told.exit_code == 2 and "90/5/5" in told.output
+        result = CliRunner().invoke(main, ["train", "stats", "--split", shares])
+        assert result.exit_code == 2 and "90/5/5" in result.output
 
 
 def test_a_store_with_nothing_to_learn_from_says_so(
