@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from session_memory.adapters.power_loop import AGENT as adapter
-from session_memory.collect.native import copied_database, database_stat
+from session_memory.collect.database_copies import copied_database, database_stat
 from session_memory.core.errors import UnsafePath
 from session_memory.retain.native_files import restore_native
 from session_memory.testing.adapters import AdapterContract

@@ -11,7 +11,7 @@ from families import File, Step, arrivals, families, forks, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session_memory.collect import native
+from session_memory.collect import file_pieces
 from session_memory.derive import cluster_records
 from session_memory.derive import derivation as derive
 from session_memory.store import raw
@@ -46,7 +46,7 @@ def write(root: Path, file: File, size: int) -> None:
 def small_pieces() -> Iterator[None]:
     """Read, batch and pack in pieces of a few lines, so that their borders fall everywhere."""
     with (
-        patch.object(native, "SEGMENT", 300),
+        patch.object(file_pieces, "SEGMENT", 300),
         patch.object(derive, "BATCH", 2),
         patch.object(cluster_records, "HELD_IN_MEMORY", 0),
         patch.object(raw, "PACK_BYTES", 200),

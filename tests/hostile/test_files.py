@@ -17,7 +17,8 @@ import pytest
 from session_memory.collect import sync as syncing
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.discover import Root, roots
-from session_memory.collect.native import FilePiece, Stat, pieces
+from session_memory.collect.file_pieces import FilePiece, pieces
+from session_memory.collect.native import Stat
 from session_memory.collect.reading import SourceReading
 from session_memory.config import Config
 from session_memory.retain.native_files import restore_native
@@ -298,7 +299,7 @@ def test_what_may_not_be_read_is_a_problem_until_it_may(
 def test_a_disk_that_fails_in_the_middle_of_a_file_keeps_what_was_read(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.collect.native.SEGMENT", 2048)
+    monkeypatch.setattr("session_memory.collect.file_pieces.SEGMENT", 2048)
     path = log(memory.root, S, rounds(S, 20))
     log(memory.root, T, rounds(T, 1))
 
@@ -582,7 +583,7 @@ def test_what_is_appended_while_a_file_is_read_comes_next_time(
 def test_a_file_that_shrinks_while_it_is_read_is_read_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, left: int
 ) -> None:
-    monkeypatch.setattr("session_memory.collect.native.SEGMENT", 2048)
+    monkeypatch.setattr("session_memory.collect.file_pieces.SEGMENT", 2048)
     path = log(memory.root, S, rounds(S, 10))
     log(memory.root, T, rounds(T, 1))
     _when_read(monkeypatch, lambda: os.truncate(path, left))
@@ -623,8 +624,8 @@ def test_a_file_that_vanishes_between_looking_and_reading_is_a_problem(
 def test_a_long_line_cut_while_it_is_read_is_no_crash(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.collect.native.SEGMENT", 1024)
-    monkeypatch.setattr("session_memory.collect.native.LONGEST_LINE", 4096)
+    monkeypatch.setattr("session_memory.collect.file_pieces.SEGMENT", 1024)
+    monkeypatch.setattr("session_memory.collect.file_pieces.LONGEST_LINE", 4096)
     monkeypatch.setattr("session_memory.adapters.jsonl.MAX_LINE", 4096)
     path = log(memory.root, S, [user(S, 0, "x" * 20_000), *rounds(S, 1, start=1)])
     log(memory.root, T, rounds(T, 1))

@@ -90,8 +90,8 @@ def test_a_line_of_60_mb_is_an_event(memory: Memory) -> None:
 def test_a_long_line_is_read_to_its_end_when_it_arrives_in_pieces(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.collect.native.SEGMENT", 1024)
-    monkeypatch.setattr("session_memory.collect.native.LONGEST_LINE", 4096)
+    monkeypatch.setattr("session_memory.collect.file_pieces.SEGMENT", 1024)
+    monkeypatch.setattr("session_memory.collect.file_pieces.LONGEST_LINE", 4096)
     monkeypatch.setattr("session_memory.adapters.jsonl.MAX_LINE", 4096)
     path = write(memory, b"\n\n", b"x" * 20_000 + b"\n", b"\n", b"y" * 4095 + b"\n")
     whole = path.read_bytes()

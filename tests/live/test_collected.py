@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from session_memory.collect.live_sessions import LiveSync
 from session_memory.core.errors import SessionMemoryError, UnsafePath
 from session_memory.core.roles import TABLE
 from session_memory.derive.reindex import ensure_index
 from session_memory.live.store import SessionStore
 from session_memory.retain.native_files import restore_native
 from session_memory.store.live_order import FOLD, MESSAGE, MOVE, USAGE, LiveItem, in_order
+from session_memory.store.live_rows import LiveHead
+from session_memory.store.sources import SourceRow
 from session_memory.store.store import open_store
 from session_memory.testing.collecting import (
     check_same,
@@ -100,6 +103,33 @@ def test_what_was_appended_is_collected_and_nothing_twice(home: Home) -> None:
         ("tool_result", "bash", "c1"),
         ("assistant_msg", None, None),
     ]
+    check_sound(home.store)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["new", "grown"])
+def test_only_one_of_two_syncs_takes_the_same_rows(
+    home: Home, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """The other sync reads them after this one looked, and before it reads."""
+    session = home.live.create_session(model="mock")
+    home.live.append_message(session, role="user", content="one")
+    if not first:
+        home.sync()
+        home.live.append_message(session, role="user", content="two")
+    read, calls = LiveSync._read_rows, 0
+
+    def overtaken(self: LiveSync, row: SourceRow, head: LiveHead) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            home.sync_alone()
+        read(self, row, head)
+
+    monkeypatch.setattr(LiveSync, "_read_rows", overtaken)
+    assert home.sync().events == 0
+    assert calls == 2
+    lines = [row.lines for row in home.store.sources.every() if row.role == TABLE]
+    assert lines == [1 if first else 2]
     check_sound(home.store)
 
 

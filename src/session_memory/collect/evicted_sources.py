@@ -11,8 +11,9 @@ import msgspec
 
 from session_memory.adapters.base import SourceRef
 from session_memory.collect.batches import ReadTask
+from session_memory.collect.database_copies import dump_of
 from session_memory.collect.masking import as_kept
-from session_memory.collect.native import Stat, change_of, dump_of, opened, tail_hash, unpacked
+from session_memory.collect.native import Stat, change_of, opened, tail_hash, unpacked
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.derive.evicted import archive_of, bring_back, family

@@ -14,7 +14,8 @@ from session_memory.adapters import jsonl
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import SourceRef
 from session_memory.adapters.registry import agent_or_substitute, agents
-from session_memory.collect.native import copied_database, opened
+from session_memory.collect.database_copies import copied_database
+from session_memory.collect.native import opened
 from session_memory.core.errors import SourceUnreadable, UnknownSession
 from session_memory.core.history import History
 from session_memory.core.ids import split_uid

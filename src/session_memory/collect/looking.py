@@ -10,8 +10,9 @@ import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.collect.batches import ReadTask
+from session_memory.collect.database_copies import database_stat, dump_of
 from session_memory.collect.discover import Discovered, Root, discover, is_wanted
-from session_memory.collect.native import Stat, database_stat, dump_of
+from session_memory.collect.native import Stat
 from session_memory.collect.run_context import RunContext
 from session_memory.core.roles import LOG, TIMELINE
 from session_memory.core.text import escaped

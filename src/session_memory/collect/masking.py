@@ -14,7 +14,7 @@ from typing import IO, BinaryIO
 
 import msgspec
 
-from session_memory.collect.native import SEGMENT, FilePiece, bytes_between, pieces
+from session_memory.collect.file_pieces import SEGMENT, FilePiece, bytes_between, pieces
 from session_memory.core.roles import LOGS, SPILL
 from session_memory.store.sources import SourceRow
 

@@ -1,35 +1,26 @@
-"""Native files: how one changed since it was read, and its bytes in pieces of bounded size."""
+"""Native files: opening them, and how one changed since it was read."""
 
-import io
 import os
-import shutil
 import stat as modes
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
 
-from session_memory.adapters.agent import Dump
 from session_memory.adapters.base import SourceRef
-from session_memory.adapters.registry import agent_or_substitute
+from session_memory.collect.file_pieces import SEGMENT, bytes_between
 from session_memory.derive.forgotten import blanked
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
-SEGMENT = 4 * 1024 * 1024
 TAIL = 4096
-MANY_LINES = 4000
-WINDOW = 64 * 1024
-# A line this long is not parsed. jsonl.MAX_LINE must be the same.
-LONGEST_LINE = 64 * 1024 * 1024
 # A log compresses by a factor of five to thirty. A larger factor than this is an attack.
 MOST_RATIO = 1000
-TRIES = 10
 UNPACKING: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 25}
 MOST_UNPACKED = 8 * 1024**3
 
@@ -57,30 +48,6 @@ class Stat(msgspec.Struct, frozen=True):
         )
 
 
-class FilePiece(msgspec.Struct):
-    """Bytes of a file from ``offset`` on. The first ``whole`` of them are whole lines.
-
-    ``giant`` is the length of a line that is too long to hold, in the piece with its end.
-    """
-
-    offset: int
-    data: bytes
-    whole: int
-    giant: int = 0
-
-
-class MemorySource:
-    """A piece of a file, as an adapter reads it."""
-
-    def __init__(self, ref: SourceRef, piece: FilePiece) -> None:
-        self.ref = ref
-        self._piece = piece
-
-    def open(self, offset: int) -> BinaryIO:
-        piece = self._piece
-        return io.BytesIO(piece.data[max(offset - piece.offset, 0) : piece.whole])
-
-
 class FileSource:
     """A native file itself."""
 
@@ -91,34 +58,6 @@ class FileSource:
         file = opened(self.ref.path)
         file.seek(offset)
         return file
-
-
-class GiantLine:
-    """A line that is too long to hold, filled with zeros: an adapter needs only its length.
-
-    It is not read again from the file, which may have changed meanwhile.
-    """
-
-    def __init__(self, ref: SourceRef, length: int) -> None:
-        self.ref = ref
-        self._length = length
-
-    def open(self, offset: int) -> BinaryIO:
-        return io.BufferedReader(_Filler(self._length), SEGMENT)
-
-
-class _Filler(io.RawIOBase):
-    def __init__(self, length: int) -> None:
-        self._left = length
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = min(len(buffer), self._left)
-        self._left -= count
-        buffer[:count] = bytes(count) if self._left or not count else bytes(count - 1) + b"\n"
-        return count
 
 
 def opened(path: Path) -> BinaryIO:
@@ -149,128 +88,6 @@ def unpacked(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
         plain.flush()
         plain.seek(0)
         yield plain
-
-
-def dump_of(flavor: str) -> Dump | None:
-    """The function that turns a flavor's databases into lines; None when its sources are files."""
-    return agent_or_substitute(flavor).dump
-
-
-def database_stat(path: Path) -> Stat:
-    """The stat of a database together with its write-ahead log."""
-    stat = Stat.of(path.stat())
-    try:
-        log = Stat.of(Path(f"{path}-wal").stat())
-    except FileNotFoundError:
-        return stat
-    return Stat(
-        stat.size + log.size,
-        max(stat.mtime_ns, log.mtime_ns),
-        max(stat.ctime_ns, log.ctime_ns),
-        stat.inode,
-    )
-
-
-@contextmanager
-def dumped(ref: SourceRef, dump: Dump) -> Iterator[BinaryIO]:
-    """The rows of a database as lines, in a temporary file."""
-    with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
-        copy = copied_database(ref.place, Path(directory))
-        with tempfile.TemporaryFile() as plain:
-            for line in dump(copy, ref):
-                plain.write(line)
-            plain.flush()
-            plain.seek(0)
-            yield plain
-
-
-def copied_database(path: Path, directory: Path) -> Path:
-    """Copy a database, so that the agent's own is neither locked nor written to.
-
-    The copy is good when the file did not change meanwhile. What is appended to the write-ahead
-    log does no harm: a transaction that is cut off in the copy is ignored.
-    """
-    copy = directory / "copy.db"
-    for _ in range(TRIES):
-        before, first = Stat.of(path.stat()), _log_head(path)
-        shutil.copyfile(path, copy)
-        if first:
-            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
-        if (Stat.of(path.stat()), _log_head(path)) == (before, first):
-            return copy
-        Path(f"{copy}-wal").unlink(missing_ok=True)
-    raise OSError(f"{path.name} is being written to all the time")
-
-
-def _log_head(path: Path) -> bytes:
-    try:
-        with Path(f"{path}-wal").open("rb") as log:
-            return log.read(32)
-    except FileNotFoundError:
-        return b""
-
-
-def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
-    """The file from ``offset`` to ``size``, cut at line ends; the last line may be torn.
-
-    A line that is too long to hold comes in pieces without a whole line. The piece with its end
-    has its length (``giant``).
-    """
-    file.seek(offset)
-    rest = b""
-    begun = offset
-    while offset + len(rest) < size:
-        data = file.read(min(SEGMENT, size - offset - len(rest)))
-        if not data:
-            break
-        data = rest + data
-        whole = data.rfind(b"\n") + 1
-        if whole and offset > begun:
-            # This is the end of a giant line, up to its newline.
-            end = data.find(b"\n") + 1
-            yield FilePiece(offset, data[:end], end, giant=offset + end - begun)
-            offset += end
-            begun, rest = offset, data[end:]
-            if not rest.rfind(b"\n") + 1:
-                continue
-            data, whole, rest = rest, rest.rfind(b"\n") + 1, b""
-        if whole:
-            # Memory must hold the lines once, not twice: they may be very long.
-            data, rest = data[:whole], data[whole:]
-            yield from _of_few_lines(offset, data)
-            offset += whole
-            begun = offset
-        elif len(data) >= LONGEST_LINE or offset > begun:
-            rest = b""
-            for start in range(0, len(data), SEGMENT):
-                yield FilePiece(offset + start, data[start : start + SEGMENT], 0)
-            offset += len(data)
-        else:
-            rest = data
-    if rest:
-        yield FilePiece(offset, rest, 0)
-
-
-def _of_few_lines(offset: int, data: bytes) -> Iterator[FilePiece]:
-    """Whole lines, in several pieces when they are many: memory holds all records of a piece."""
-    if data.count(b"\n") <= MANY_LINES:
-        yield FilePiece(offset, data, len(data))
-        return
-    start = end = lines = 0
-    while end < len(data):
-        begin, end = end, data.find(b"\n", min(end + WINDOW, len(data) - 1)) + 1
-        lines += data.count(b"\n", begin, end)
-        if lines >= MANY_LINES or end == len(data):
-            yield FilePiece(offset + start, data[start:end], end - start)
-            start, lines = end, 0
-
-
-def bytes_between(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The bytes of a file from ``start`` to ``end`` in pieces, each with its offset."""
-    file.seek(start)
-    while start < end and (data := file.read(min(SEGMENT, end - start))):
-        yield start, data
-        start += len(data)
 
 
 def tail_hash(data: bytes) -> str:

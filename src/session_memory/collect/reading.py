@@ -15,7 +15,16 @@ from session_memory.adapters.agent import Dump
 from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.registry import agent
 from session_memory.collect.batches import Chunk, ReadTask
+from session_memory.collect.database_copies import database_stat, dump_of, dumped
 from session_memory.collect.evicted_sources import EvictedSources
+from session_memory.collect.file_pieces import (
+    SEGMENT,
+    FilePiece,
+    GiantLine,
+    MemorySource,
+    bytes_between,
+    pieces,
+)
 from session_memory.collect.masking import (
     as_kept,
     begin_masking,
@@ -23,23 +32,7 @@ from session_memory.collect.masking import (
     masked_piece,
     masked_spill,
 )
-from session_memory.collect.native import (
-    SEGMENT,
-    TAIL,
-    FilePiece,
-    GiantLine,
-    MemorySource,
-    Stat,
-    bytes_between,
-    change_of,
-    database_stat,
-    dump_of,
-    dumped,
-    opened,
-    pieces,
-    tail_hash,
-    unpacked,
-)
+from session_memory.collect.native import TAIL, Stat, change_of, opened, tail_hash, unpacked
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import AdapterFailed, SessionMemoryError
 from session_memory.core.roles import LOGS, SPILL

@@ -8,7 +8,7 @@ import select
 
 
 class StopFlag:
-    """Is set once, and wakes up whoever waits for it."""
+    """Is set once. A thread that waits for it wakes up."""
 
     def __init__(self) -> None:
         self._is_set = False

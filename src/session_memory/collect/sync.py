@@ -130,7 +130,7 @@ class Sync:
         self.outcome.report.ingested = counted + len(self._live_changed)
 
     def read(self) -> None:
-        """Read every changed source and write what it says, batch by batch."""
+        """Read every changed source and store its records, batch by batch."""
         store, outcome, tasks = self._store, self.outcome, self.context.tasks
         size = sum(max(task.stat.size - task.row.read_to, 0) for task in tasks)
         self.context.progress.begin(len(tasks), size)

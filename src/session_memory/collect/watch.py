@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.collect.directory_changes import POLL_S, DirectoryChanges, identity
+from session_memory.collect.directory_changes import POLL_S, DirectoryChanges
 from session_memory.collect.discover import Root
+from session_memory.collect.kept_store import KeptStore
 from session_memory.collect.live_sessions import has_news
 from session_memory.collect.stop_flag import StopFlag
 from session_memory.collect.sync import sync, sync_paths
@@ -80,7 +81,7 @@ class Watch:
         self._interval = interval
         self._host = host or this_host(config)
         self._progress = _StoppableProgress(progress or ReadProgress(), stop)
-        self._store = _KeptOpen(opening)
+        self._store = KeptStore(opening)
         places = [root.path for root in where]
         polling = "as asked" if poll else reason_without_events(places)
         self._changes = DirectoryChanges(places, stop, polling=polling)
@@ -212,45 +213,6 @@ class Watch:
         )
         self._stop.wait(self._retry_s)
         self._retry_s = min(self._retry_s * 2, LONGEST_RETRY_S)
-
-
-class _KeptOpen:
-    """A store that stays open, and is opened again after it was lost or replaced.
-
-    ``own_files`` is how the paths of the store's own files begin.
-    """
-
-    def __init__(self, opening: Callable[[], Store]) -> None:
-        self._opening = opening
-        self._store: Store | None = None
-        self._identity: tuple[int, int] | None = None
-        self.own_files = os.devnull
-
-    def get(self) -> Store:
-        if self._store is None:
-            self._store = self._opening()
-            place = Path(self._store.db.name)
-            self._identity = identity(place)
-            # A server's address is used as it is: no path begins like that.
-            self.own_files = str(place.absolute()) if self._identity else self._store.db.name
-        return self._store
-
-    def was_lost(self) -> bool:
-        """Whether the store must be opened: it is closed, or its file was deleted or replaced."""
-        if self._store is not None and identity(Path(self.own_files)) != self._identity:
-            self.close()
-        return self._store is None
-
-    def close(self) -> None:
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
-
-    def __enter__(self) -> "_KeptOpen":
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 class _Stopped(Exception):

@@ -166,8 +166,8 @@ class Derivation:
             flavor = self._rows[0].flavor
             logged = self._store.usage.held(usage_key(flavor, usage_id), usage_id)
             if not logged or any(usage[1] in self._evicted for usage in logged):
-                # It counts for an evicted session; or no session stored it, because it stands
-                # only in records that repeat the id of another record.
+                # It counts for an evicted session. Or no session stored it, because all its
+                # records repeat the id of another record.
                 continue
             logged.sort(key=lambda usage: uids[usage[1]])
             # The largest output is the whole answer; among equals the owner's own record.

@@ -18,7 +18,7 @@ LOG_WRITER = "a log"
 def facts_of(row: CollectedSession) -> dict[str, Any]:
     """All facts about a session. A document's fact wins over the log's.
 
-    Where two documents differ, always the same one wins, in whatever order they were read.
+    Where two documents differ, the same one always wins, whichever was read first.
     """
     if row.facts == "{}":
         return {}

@@ -188,7 +188,7 @@ def _inherited(rows: list[EventRow]) -> list[CopyRow]:
 
 
 def _repeated(record: Record, source_id: int) -> list[CopyRow]:
-    """Where a record stands again that this session has stored already."""
+    """The place of a record that this session has stored already from another place."""
     return [
         CopyRow(
             seq=None,

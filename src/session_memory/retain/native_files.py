@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from session_memory.collect.native import dump_of
+from session_memory.collect.database_copies import dump_of
 from session_memory.core.errors import SessionEvicted, UnknownSession, UnsafePath
 from session_memory.derive.facts import base_of
 from session_memory.derive.live_sources import LIVE

@@ -60,7 +60,7 @@ class EventRow(msgspec.Struct, gc=False, kw_only=True):
 
 
 class CopyRow(msgspec.Struct, gc=False, kw_only=True):
-    """Where a record that is stored already stands again.
+    """Another place of a record that is stored already.
 
     ``seq`` is its place in the order of a session that inherits it. It is None for a record that
     a session's own logs repeat.

@@ -94,7 +94,7 @@ class EventWriting:
         )
 
     def add_copies(self, session_id: int, rows: list[CopyRow]) -> None:
-        """Note where records that are stored already stand again."""
+        """Store other places of records that are stored already."""
         self._db.insert(
             "copies",
             ("session_id", *COPY_COLUMNS),

@@ -86,15 +86,18 @@ class Events(EventWriting, EventLookups):
         return None if row is None else self._event(uid, row)
 
     def inherited(self, session_id: int) -> list[tuple[int, SessionEvent]]:
-        """``(seq here, the event as its owner holds it)`` for what the session has of others."""
+        """The events that the session inherits: each with its seq here, as its owner has it."""
         rows = self._db.all(_INHERITED, {"session": session_id})
         return [(row[25], self._event(row[24], row)) for row in rows]
 
     def each_of(
         self, session_id: int, uid: str, most: int = 500, *, calls_only: bool = False
     ) -> Iterator[SessionEvent]:
-        """The same as `of`, a page at a time: memory stays flat, and whoever reads slowly holds
-        no transaction open. ``calls_only``: calls and their results."""
+        """The session's own events in order, loaded a page at a time.
+
+        So memory stays small, and a slow reader holds no transaction open. ``calls_only``: only
+        calls and their results.
+        """
         where = {"session": session_id, "after": -1}
         page = (_CALLS_PAGE if calls_only else _PAGE).format(most=int(most))
         while rows := self._db.all(page, where):
@@ -104,18 +107,18 @@ class Events(EventWriting, EventLookups):
     def each_inherited(
         self, session_id: int, most: int = 500
     ) -> Iterator[tuple[int, SessionEvent]]:
-        """The same as `inherited`, a page at a time."""
+        """The same as `inherited`, loaded a page at a time."""
         where = {"session": session_id, "after": -1}
         while rows := self._db.all(_INHERITED_PAGE.format(most=int(most)), where):
             yield from ((row[25], self._event(row[24], row)) for row in rows)
             where["after"] = rows[-1][25]
 
     def inherits(self, session_id: int) -> dict[str, int]:
-        """How many events the session holds of which others."""
+        """How many events the session inherits from which other sessions."""
         return {row[0]: int(row[1]) for row in self._db.all(_INHERITS, {"session": session_id})}
 
     def calls(self, session_id: int) -> list[CallRow]:
-        """The session's own calls and results, with no more than a list of files needs."""
+        """The session's own calls and results, with the columns that a list of files needs."""
         word = self._names.word
         return [
             CallRow(seq, ts, (word(kind) or "", *(word(marks) or "").split(",")), *rest)
@@ -126,7 +129,7 @@ class Events(EventWriting, EventLookups):
         ]
 
     def branches(self, session_id: int) -> list[tuple[str, int, int, int]]:
-        """``(branch, events, first seq, tokens)`` of what was abandoned."""
+        """``(branch, events, first seq, tokens)`` of each abandoned branch."""
         rows = self._db.all(_BRANCHES, {"session": session_id})
         return [(row[0], int(row[1]), int(row[2]), int(row[3])) for row in rows]
 

@@ -19,7 +19,8 @@ from typing import BinaryIO, ClassVar
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
-from session_memory.collect.native import dump_of, dumped, opened, unpacked
+from session_memory.collect.database_copies import dump_of, dumped
+from session_memory.collect.native import opened, unpacked
 from session_memory.core.ids import FLAVOR, NATIVE_ID
 from session_memory.core.roles import DOCUMENT, LOG, LOGS, SPILL
 from session_memory.core.schema import ROLES
