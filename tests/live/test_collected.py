@@ -128,8 +128,13 @@ def test_only_one_of_two_syncs_takes_the_same_rows(
     monkeypatch.setattr(LiveSync, "_read_rows", overtaken)
     assert home.sync().events == 0
     assert calls == 2
-    lines = [row.lines for row in home.store.sources.every() if row.role == TABLE]
-    assert lines == [1 if first else 2]
+    (table,) = [row for row in home.store.sources.every() if row.role == TABLE]
+    account = home.store.sources.account()[table.id]
+    rows = 1 if first else 2
+    assert (account.lines, account.events, account.copies) == (rows, rows, 0)
+    # A sync that writes nothing new leaves the revision, and so the analysis, as it is.
+    collected = home.store.sessions.row(f"live:{session}")
+    assert collected is not None and collected.revision == rows
     check_sound(home.store)
 
 

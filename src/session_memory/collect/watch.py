@@ -185,7 +185,6 @@ class Watch:
             whole=is_whole,
             sources=report.ingested,
             sessions=len(outcome.touched),
-            # A look at some paths does not count all events.
             events=report.events or sum(session.new_events for session in changed),
             bytes=report.bytes,
             problems=outcome.new_problems,

@@ -62,10 +62,16 @@ class Completion(msgspec.Struct, array_like=True, gc=False):
 class SettleState(msgspec.Struct, array_like=True):
     """All that the next record of a session needs to know about the records before it.
 
-    ``head`` is the seq of the event that the next one follows. ``failed`` holds, for each tool,
-    the keys of calls that failed and whether each was a test run. ``completions`` and ``modes``
-    are explained in `turns`; ``hidden`` holds records without events that others hang on.
-    ``head_is_logged`` says that the log itself names the head.
+    - ``head``: the seq of the event that the next one hangs on
+    - ``head_is_logged``: the log itself names the head
+    - ``failed``: for each tool, the keys of calls that failed, and whether each was a test run
+    - ``completions``: the answer that ends the turn for now; True: in a sidechain
+    - ``modes``: the last mode of the agent, by native kind
+    - ``hidden``: records without events that other records hang on, each with its own parent
+    - ``summaries``: summaries whose leaf was not read yet
+    - ``answers``: seqs of answers whose usage is not known yet
+    - ``outcomes``: outcomes whose result was not read yet, by call id
+    - ``prompts_forgotten``: how many earlier prompts on the path are no longer in ``prompts``
     """
 
     next_seq: int = 0
