@@ -53,7 +53,7 @@ def test_rebuild_keeps_the_fingerprint(demo, run, fingerprint) -> None:
     before = fingerprint()
     result = run("rebuild")
     assert result.exit_code == 0
-    assert "Derived 8 sessions with 146 events anew from 10 sources." in result.stdout
+    assert "Derived 8 sessions with 146 events again from 10 sources." in result.stdout
     assert fingerprint() == before
     assert json.loads(run("rebuild", "--json").stdout) == {
         "sources": 10,

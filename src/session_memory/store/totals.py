@@ -9,13 +9,16 @@ _TOTALS = """
         sum(case when relation = 'subagent' then 1 else 0 end),
         sum(case when coalesce(ended_at, started_at, 0) >= :since then 1 else 0 end),
         sum(case when analyzed_at is null and evicted_at is null then 1 else 0 end),
-        max(ingested_at)
+        max(ingested_at), max(coalesce(ended_at, started_at))
     from sessions group by flavor order by count(*) desc, flavor
 """
 
 
 class FlavorTotals(msgspec.Struct, frozen=True):
-    """The sessions of one agent. ``recent`` ones were active at or after the given moment."""
+    """The sessions of one agent. ``recent`` ones were active at or after the given moment.
+
+    ``active_at`` is the end of the latest session.
+    """
 
     flavor: str
     sessions: int
@@ -23,6 +26,7 @@ class FlavorTotals(msgspec.Struct, frozen=True):
     recent: int
     never_analyzed: int
     collected_at: int | None
+    active_at: int | None
 
 
 def totals_by_flavor(db: Database, since: int) -> list[FlavorTotals]:

@@ -14,7 +14,10 @@ from session_memory.pricing import Amount
 from session_memory.store import Store
 from session_memory.store.totals import FlavorTotals, totals_by_flavor
 from session_memory.views.budget import budget
+from session_memory.views.learning import unread
 from session_memory.views.retention import Expiry, expiry
+
+WEEK_MS = 7 * 86_400_000
 
 
 class NextStep(msgspec.Struct, frozen=True):
@@ -25,7 +28,10 @@ class NextStep(msgspec.Struct, frozen=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here."""
+    """``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here.
+
+    ``to_analyze`` counts sessions that are new or changed since they were analyzed.
+    """
 
     exists: bool
     log_flavors: list[str]
@@ -33,6 +39,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     cost_today: Amount = Amount()
     cost_month: Amount = Amount()
     expiring: list[Expiry] = []
+    to_analyze: int = 0
+    now: int = 0
 
     @property
     def sessions(self) -> int:
@@ -54,6 +62,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     def collected_at(self) -> int | None:
         """When a sync last brought something new."""
         return max((one.collected_at for one in self.totals if one.collected_at), default=None)
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a session was active in the last seven days, so that a retro has something."""
+        last = max((one.active_at for one in self.totals if one.active_at), default=0)
+        return self.now - last < WEEK_MS
 
     @property
     def logs_at_risk(self) -> int:
@@ -78,6 +92,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
             },
             "collected_at": None if at is None else format_time(at),
             "never_analyzed": self.never_analyzed,
+            "to_analyze": self.to_analyze,
             "expiring": msgspec.to_builtins(self.expiring),
             "next": msgspec.to_builtins(self.next_steps()),
         }
@@ -88,7 +103,8 @@ def overview(store: Store | None, config: Config, now: datetime | None = None) -
     flavors = list(dict.fromkeys(root.flavor for root in roots(config) if root.exists))
     if store is None:
         return Overview(exists=False, log_flavors=flavors)
-    today, month = budget(store, Limits(), now=now or datetime.now(UTC)).periods
+    now = now or datetime.now(UTC)
+    today, month = budget(store, Limits(), now=now).periods
     return Overview(
         exists=True,
         log_flavors=flavors,
@@ -96,6 +112,8 @@ def overview(store: Store | None, config: Config, now: datetime | None = None) -
         cost_today=today.tally.amount,
         cost_month=month.tally.amount,
         expiring=expiry(store, config),
+        to_analyze=unread(store),
+        now=int(now.timestamp() * 1000),
     )
 
 
@@ -113,8 +131,10 @@ def _go_on(found: Overview) -> Iterator[NextStep]:
         yield NextStep("sync", "keep these logs before the agent deletes them")
     else:
         yield NextStep("sync", "collect what is new")
-    if found.never_analyzed:
+    if found.to_analyze:
         yield NextStep("analyze", "find out how these sessions ended, and what went wrong")
-    else:
+    elif found.is_in_use:
         yield NextStep("retro", "what was done in the last days, and what went wrong")
+    else:
+        yield NextStep("patterns", "what went wrong again and again")
     yield NextStep("sessions", "list the newest sessions")

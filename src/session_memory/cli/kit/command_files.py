@@ -10,6 +10,8 @@ from types import ModuleType
 from session_memory.cli.commands import HEADINGS, OLD_NAMES
 
 PACKAGE = "session_memory.cli.commands"
+# How alike a name must be to be suggested; 1 is the same.
+CLOSE = 0.75
 DIRECTORY = Path(__file__).parents[1] / "commands"
 
 
@@ -110,7 +112,7 @@ def similar_commands(words: tuple[str, ...]) -> list[str]:
         for name in {file.typed, file.name}:
             names.setdefault(name, []).append(file.typed)
     close = [
-        *get_close_matches(" ".join(words), names, n=3),
-        *get_close_matches(words[-1], names, n=3),
+        *get_close_matches(" ".join(words), names, n=3, cutoff=CLOSE),
+        *get_close_matches(words[-1], names, n=3, cutoff=CLOSE),
     ]
     return list(dict.fromkeys(typed for name in close for typed in names[name]))[:3]

@@ -81,7 +81,9 @@ def _usage(error: click.UsageError) -> Failure:
     if near:
         # click puts near names into the message; we put them into the hint.
         message = error.message
-        hint = f"Did you mean {' or '.join(near)}? {hint}"
+        *others, last = near
+        names = f"{', '.join(others)} or {last}" if others else last
+        hint = f"Did you mean {names}? {hint}"
     return Failure("usage", message.rstrip("."), hint, USAGE)
 
 

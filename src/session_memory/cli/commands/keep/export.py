@@ -86,7 +86,7 @@ def command(
 ) -> None:
     if kind == "portable":
         if not words and output is None:
-            raise click.UsageError("give the FILE to write")
+            raise click.UsageError("give the file to write, as in: session-memory export all.smx")
         file, sessions = (output, words) if output else (words[0], words[1:])
         if file == STDOUT:
             _portable_to_stdout(settings, sessions, redacted=redact)

@@ -79,7 +79,7 @@ def _head(digest: "Digest") -> Iterator[str]:
     proof = f" ({', '.join(outcome.evidence)})" if outcome.evidence else ""
     yield f"  outcome   {outcome.outcome}, by {outcome.reason}{proof}"
     amount = shown(Amount(cost.microdollars, cost.unpriced_tokens))
-    yield f"  cost      {amount}, {count(cost.tokens)} tokens, {cost.turns} turns"
+    yield f"  cost      {amount}, {count(cost.tokens)} tokens, {plural(cost.turns, 'turn')}"
     ms = {"person": time.person_ms, "model": time.model_ms, "tools": time.tools_ms}
     split = ", ".join(f"{who} {duration(spent / 1000)}" for who, spent in ms.items())
     yield f"  time      {split}"

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     ),
     json_shape='{"store": PLACE, "exists", "sessions", "subagents", "sessions_today", "agents":'
     ' {FLAVOR: N, …}, "log_flavors": [FLAVOR, …], "cost": {"today": {"microdollars",'
-    ' "unpriced_tokens"}, "month": {…}}, "collected_at", "never_analyzed", "expiring": [{"flavor",'
-    ' "files", "at_risk", "bytes_at_risk", "days_left"}, …], "next": [{"command", "why"}, …]}',
+    ' "unpriced_tokens"}, "month": {…}}, "collected_at", "never_analyzed", "to_analyze",'
+    ' "expiring": [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …], "next": [{"command",'
+    ' "why"}, …]}',
 )
 @click.pass_obj
 def command(settings: Settings) -> None:
@@ -80,8 +81,11 @@ def _lines(found: "Overview", place: str) -> Iterator[str]:
         ("Cost", f"{today} today, {month} this month"),
         ("Last new data", age(found.collected_at, now_ms())),
     ]
-    if found.never_analyzed:
-        rows.append(("Never analyzed", plural(found.never_analyzed, "session")))
+    if found.to_analyze:
+        never = f" ({found.never_analyzed:,} never analyzed)" if found.never_analyzed else ""
+        rows.append(
+            ("Not analyzed", f"{plural(found.to_analyze, 'session')} new or changed{never}")
+        )
     rows += [("Deleted soon", line) for line in expiry_lines(found.expiring)]
     for title, text in rows:
         yield f"{click.style(f'{title:<14}', bold=True)}  {safe(text)}"

@@ -57,6 +57,6 @@ def command(ctx: click.Context) -> None:
         print_json({**figures, "skipped": done.skipped})
     else:
         made = f"{plural(figures['sessions'], 'session')} with {plural(figures['events'], 'event')}"
-        click.echo(f"Derived {made} anew from {plural(done.sources, 'source')}.")
+        click.echo(f"Derived {made} again from {plural(done.sources, 'source')}.")
     if done.skipped:
         ctx.exit(PROBLEMS)

@@ -45,7 +45,7 @@ def command(ctx: click.Context, sample: int) -> None:
     else:
         read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
         verdict = "everything is as it was written" if not found.findings else "something is wrong"
-        click.echo(f"{read}, derived {plural(found.sessions, 'session')} anew: {verdict}.")
+        click.echo(f"{read}, derived {plural(found.sessions, 'session')} again: {verdict}.")
         if found.evicted:
             count = plural(found.evicted, "session")
             click.echo(f"{count} evicted. Check them with: session-memory archive verify")

@@ -39,6 +39,9 @@ def command(ctx: click.Context) -> None:
             }
         )
     else:
+        if not (found.files or found.sources):
+            click.echo("The archive is empty: no session was evicted.")
+            return
         verdict = "everything is as it was written" if not found.findings else "something is wrong"
         read = f"Read {plural(found.files, 'file')} back for {plural(found.sources, 'source')}"
         click.echo(f"{read} evicted: {verdict}.")

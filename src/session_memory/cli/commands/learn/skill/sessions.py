@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json, print_lines
+from session_memory.cli.kit.output import print_json, print_lines, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.skill_log_directory import directory_option, opened_log
 
@@ -21,4 +21,9 @@ from session_memory.cli.kit.skill_log_directory import directory_option, opened_
 @click.pass_obj
 def command(settings: Settings, directory: Path | None) -> None:
     found = opened_log(settings, directory).sessions()
-    print_json({"sessions": found}) if settings.as_json else print_lines(found)
+    if settings.as_json:
+        print_json({"sessions": found})
+        return
+    print_lines(found)
+    if not found:
+        remark(settings, "No skill logs. Write one with: session-memory skill append")
