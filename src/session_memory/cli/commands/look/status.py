@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     json_shape='{"store": PLACE, "exists", "sessions", "subagents", "sessions_today", "agents":'
     ' {FLAVOR: N, …}, "log_flavors": [FLAVOR, …], "cost": {"today": {"microdollars",'
     ' "unpriced_tokens"}, "month": {…}}, "collected_at", "never_analyzed", "to_analyze",'
-    ' "expiring": [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …], "next": [{"command",'
-    ' "why"}, …]}',
+    ' "expiring": [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …], "next":'
+    ' [{"command", "why"}, …]}',
 )
 @click.pass_obj
 def command(settings: Settings) -> None:
