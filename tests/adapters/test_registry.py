@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from session_memory import adapters
 from session_memory.adapters import registry
 from session_memory.adapters.claude import AGENT as claude
 from session_memory.core.errors import AdapterFailed, UnknownFlavor
@@ -14,8 +16,10 @@ from session_memory.testing.agents import installed
 
 
 def test_every_package_below_adapters_is_an_agent() -> None:
-    ours = ("claude", "codex", "grok", "live", "mycode", "power_loop", "skill")
-    assert registry.flavors()[: len(ours)] == ours
+    places = Path(adapters.__file__).parent.glob("*/__init__.py")
+    ours = sorted({place.parent.name for place in places} - registry.SHARED)
+    assert {"claude", "codex", "grok", "live", "mycode", "power_loop", "skill"} <= set(ours)
+    assert registry.flavors()[: len(ours)] == tuple(ours)
     for flavor in ours:
         assert registry.agent(flavor).flavor == flavor
         assert registry.agent(flavor).version > 0
