@@ -1,7 +1,7 @@
-"""What an adapter is, and the values that travel from it to ``collect``.
+"""The values that an adapter gives to ``collect``.
 
-``read`` is a pure function of a source's bytes: stopped anywhere and started again at the last
-cursor it yields what an undisturbed run would have yielded.
+Reading is a pure function of a source's bytes. Stopped anywhere and started again at the last
+cursor, it yields what it would have yielded anyway.
 """
 
 from pathlib import Path
@@ -31,10 +31,10 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class SourceRef(msgspec.Struct, frozen=True):
-    """A native file as discovery found it. ``home_path`` is its place below the user's home.
+    """A native file that discovery found. ``home_path`` is its place below the user's home.
 
-    ``at`` is where its bytes lie now when that is not ``path``: an agent may move a finished log
-    to its archive, or compress it (a name that ends in ``.zst``). It stays the same source.
+    ``at`` is where the file is now, if not at ``path``. An agent may move a finished log to its
+    archive, or compress it (then the name ends in ``.zst``). It stays the same source.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class SourceRef(msgspec.Struct, frozen=True):
 
 
 class Readable(Protocol):
-    """The bytes of a source, wherever they are: the agent's file or our own raw."""
+    """The bytes of a source: the agent's file, a piece of it, or the raw of a store."""
 
     ref: SourceRef
 
@@ -59,11 +59,11 @@ class Readable(Protocol):
 
 
 class NativeEvent(msgspec.Struct, gc=False):
-    """One block of a native record, before the session around it is known.
+    """One block of a native record, before its session is known.
 
     ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt``,
-    ``has_words`` and ``mode`` serve ``settle`` and are not stored. ``body`` is all that was said,
-    thought or printed, where ``text`` and ``arguments`` are not that already.
+    ``has_words`` and ``mode`` are for ``derive.settle`` and are not stored. ``body`` is the whole
+    text of the block, where ``text`` and ``arguments`` are not.
     """
 
     kind: str
@@ -141,7 +141,7 @@ class NativeUsage(msgspec.Struct, gc=False):
 
 
 class CallOutcome(msgspec.Struct, gc=False):
-    """What another record than its result says about a call; ``None`` says nothing."""
+    """What a record other than the result says about a call. None means that it says nothing."""
 
     call_id: str
     is_error: bool | None = None
@@ -151,7 +151,7 @@ class CallOutcome(msgspec.Struct, gc=False):
 
 
 class Base(msgspec.Struct, gc=False):
-    """The history a session begins with and does not repeat: what ``session`` holds before
+    """The history that a session begins with and does not repeat: the records of ``session`` before
     ``ordinal``."""
 
     session: str
@@ -159,37 +159,36 @@ class Base(msgspec.Struct, gc=False):
 
 
 class ChildLink(msgspec.Struct, gc=False):
-    """A record of a parent session that names the subagent one of its calls started."""
+    """Names the subagent that a call of the parent session started."""
 
     child: str
     call_id: str
 
 
 class Record(msgspec.Struct, gc=False):
-    """One native record: its place in the source and everything it says.
+    """One native record: its place in the source and its contents.
 
-    Exactly one holds: it gives events, it is ``bookkeeping`` (a kind the adapter lists), it is a
-    ``problem``, or it only carries ``facts`` of a document. ``unfit_name`` is the session's own id
-    where that is none we can use and ``session`` a substitute; ``check`` tells records without a
-    ``native_id`` apart; ``key`` is filled in by ``collect``.
+    A record gives events, or is ``bookkeeping`` (of a kind the agent lists), or is a ``problem``,
+    or only carries the ``facts`` of a document.
 
-    A ``native_id`` is the same for every copy of a record and for nothing else, whatever session
-    or agent it stands in.
+    - ``session``: the native id of the session. Where the session's own id cannot be used, this is
+      a substitute, and ``unfit_name`` is the session's own id.
+    - ``native_id``: the same for every copy of the record, and for no other record of any session
+      or agent. ``check`` distinguishes records without one. ``derive`` sets ``key``.
+    - ``parent_session``: the session that this one came from, as a subagent unless ``relation``
+      says otherwise. The first record that names one counts.
+    - ``follows``: for a log without links between its records. The record comes after the one
+      before it on the session's path.
+    - ``turns_undone``, ``back_to_prompt``: a person went back by so many prompts, or to before the
+      prompt of this index on the path, counted from 0.
+    - ``stands_at``: for a log with links that says where it goes on. The session continues at this
+      record, "" for its beginning; records that do not lead there are abandoned.
+    - ``more_usage``: one for each further model that answered in the turn.
+    - ``continues``: the record continues the last event of the record before it with ``text``, as
+      a message in chunks does. Such a record is bookkeeping.
 
-    ``parent_session`` says that the session came from another one: as a subagent, unless
-    ``relation`` says otherwise. Whichever record says it first counts.
-
-    Where a log has no links between its records, ``follows`` puts a record below the one before
-    it on the session's path; a person's going back is ``turns_undone`` (that many prompts) or
-    ``back_to_prompt`` (before the prompt of that index, counted from 0 on the path). Where it has
-    links and says itself where it goes on, ``stands_at`` is the record it stands at from here (""
-    for its beginning), and whatever does not lead there is left behind.
-
-    A turn that several models answered has ``more_usage``, one for each of the others.
-
-    Bookkeeping may carry ``usage`` of the answers before it, ``outcomes`` of calls, facts, links;
-    or it ``continues`` the last event of the record right before it, a message in chunks, with
-    its ``text``.
+    Bookkeeping may carry ``usage`` of the answers before it, ``outcomes`` of calls, facts and
+    links.
     """
 
     offset: int
@@ -230,7 +229,7 @@ class Record(msgspec.Struct, gc=False):
 
 
 class Unlisted(msgspec.Struct, frozen=True):
-    """Something that should have been a source and is not: why, for a problem."""
+    """A path that should be a source and cannot be one. ``reason`` becomes a problem."""
 
     path: Path
     reason: str

@@ -1,7 +1,7 @@
-"""A message as agent runtimes keep it, in blocks or in the flat shape of a chat, as events.
+"""Messages of agent runtimes as events: a list of blocks, or the flat shape of a chat message.
 
-One block is one event. Nothing here knows which runtime wrote a message: what differs between them
-(where usage stands, what a note is) is their adapter's business.
+One block is one event. This module does not know which runtime wrote a message. Adapters handle
+what differs between runtimes, such as where usage is logged.
 """
 
 import re
@@ -12,9 +12,9 @@ import msgspec
 
 from session_memory.adapters.base import NativeEvent, NativeUsage
 from session_memory.adapters.detectors import (
+    best_argument,
     is_edit_tool,
     is_test_run,
-    most_telling,
     shell_edit,
     shell_text,
 )
@@ -30,11 +30,11 @@ LONGEST_TEXT = 256 * 1024
 LONGEST_ID = 500
 _EXIT = re.compile(r"\[?exit (?:code|status):? (-?\d{1,9})\]?\s*\Z", re.IGNORECASE)
 _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
-_TELLING = ("description", "pattern", "query", "url", "prompt", "command", "name")
+_DESCRIPTIVE = ("description", "pattern", "query", "url", "prompt", "command", "name")
 
 
 class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
-    """``is_injected``: put into somebody's mouth by the runtime."""
+    """One message of a conversation. ``is_injected``: the runtime wrote it, not its role."""
 
     role: str
     content: Any = None
@@ -48,7 +48,8 @@ class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
 
 
 def events_of(message: ConversationMessage) -> list[NativeEvent]:
-    """Every block of a message, in order; one that says nothing is still one event."""
+    """One event for each block of a message, in order. A message without blocks is one event
+    too."""
     events = list(_events(message))
     if not events:
         events = [_plain(message, "", f"{word(message.role)}/empty")]
@@ -66,7 +67,7 @@ def _events(message: ConversationMessage) -> Iterator[NativeEvent]:
     asked = False
     for block in blocks:
         event = _block(message, block)
-        # What a person sends at once is one prompt.
+        # All blocks that a person sends at once are one prompt.
         event.is_prompt = event.is_prompt and not asked
         asked = asked or event.is_prompt
         yield event
@@ -93,8 +94,8 @@ def _block(message: ConversationMessage, block: Any) -> NativeEvent:
         said = _str(block.get("thinking") or block.get("text"))
         return NativeEvent("thinking", "assistant", one_line(said), label, body=said)
     if kind in SPOKEN:
-        told = block.get("meta")
-        if isinstance(told, Mapping) and told.get("attachment"):
+        meta = block.get("meta")
+        if isinstance(meta, Mapping) and meta.get("attachment"):
             said = _str(block.get("text"))
             return NativeEvent("lifecycle", "user", one_line(said), label, body=said)
         return _plain(message, _str(block.get("text")), label)
@@ -103,7 +104,7 @@ def _block(message: ConversationMessage, block: Any) -> NativeEvent:
 
 
 def _plain(message: ConversationMessage, text: str, label: str) -> NativeEvent:
-    """What was said, by whoever said it."""
+    """The event of a text, by the role of its message."""
     text = escaped(text)
     event = NativeEvent("lifecycle", "system", one_line(text), label, body=text)
     if message.role == "user":
@@ -132,16 +133,16 @@ def _finish_answer(events: list[NativeEvent], message: ConversationMessage) -> N
 
 
 def _flat_call(call: Any) -> NativeEvent:
-    told = call if isinstance(call, Mapping) else {}
-    function = told.get("function")
-    inner = function if isinstance(function, Mapping) else told
+    native = call if isinstance(call, Mapping) else {}
+    function = native.get("function")
+    inner = function if isinstance(function, Mapping) else native
     arguments = inner.get("arguments")
     if isinstance(arguments, str):
         try:
             arguments = decode_anything(arguments.encode("utf-8", "surrogatepass"))
         except ValueError:
             arguments = {"arguments": arguments}
-    call_id = _id(told.get("id")) or _id(told.get("call_id"))
+    call_id = _id(native.get("id")) or _id(native.get("call_id"))
     return call_event(call_id, inner.get("name"), arguments, "assistant/tool_call")
 
 
@@ -151,7 +152,7 @@ def call_event(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEve
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, Mapping):
         path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
-        summary = "" if path else most_telling(arguments, _TELLING)
+        summary = "" if path else best_argument(arguments, _DESCRIPTIVE)
     if command is not None:
         summary, edited = command, shell_edit(command)
         if edited is not None:
@@ -187,7 +188,7 @@ def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:
 
 
 def result_text(block: Mapping[str, Any]) -> str:
-    """What a result says to the model, else to the person, else its parts."""
+    """The text of a result: the one for the model, else the one for people, else its parts."""
     for name in ("output", "model_text", "display_text"):
         if isinstance(value := block.get(name), str) and value:
             return value
@@ -195,7 +196,7 @@ def result_text(block: Mapping[str, Any]) -> str:
 
 
 def text_of(content: Any) -> str:
-    """The words in a content of either shape."""
+    """The text of a content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -207,28 +208,28 @@ def text_of(content: Any) -> str:
     )
 
 
-def usage_of(usage_id: str, model: str | None, told: Mapping[str, Any]) -> NativeUsage:
-    """What a response used, from a provider's own account or a runtime's tidied one.
+def usage_of(usage_id: str, model: str | None, logged: Mapping[str, Any]) -> NativeUsage:
+    """What a response used, in the names of a provider or of a runtime.
 
-    Only Anthropic's own account (``…_input_tokens``) leaves cached tokens out of the input.
+    Only Anthropic's names (``…_input_tokens``) mean an input without the cached tokens.
     """
-    details = _first(told, "prompt_tokens_details", "input_tokens_details")
+    details = _first(logged, "prompt_tokens_details", "input_tokens_details")
     inner = details if isinstance(details, Mapping) else {}
-    apart = "cache_read_input_tokens" in told or "cache_creation_input_tokens" in told
+    apart = "cache_read_input_tokens" in logged or "cache_creation_input_tokens" in logged
     read = tokens(
         _first(
-            told,
+            logged,
             "cache_read_tokens",
             "cache_read_input_tokens",
             "cached_tokens",
             "cached_content_token_count",
         )
     ) or tokens(inner.get("cached_tokens"))
-    write = tokens(_first(told, "cache_write_tokens", "cache_creation_input_tokens"))
-    sent = tokens(_first(told, "input_tokens", "prompt_tokens", "prompt_token_count"))
-    given = tokens(_first(told, "output_tokens", "completion_tokens", "candidates_token_count"))
-    thought = tokens(told.get("reasoning_tokens"))
-    beside = tokens(told.get("thoughts_token_count"))
+    write = tokens(_first(logged, "cache_write_tokens", "cache_creation_input_tokens"))
+    sent = tokens(_first(logged, "input_tokens", "prompt_tokens", "prompt_token_count"))
+    given = tokens(_first(logged, "output_tokens", "completion_tokens", "candidates_token_count"))
+    thought = tokens(logged.get("reasoning_tokens"))
+    beside = tokens(logged.get("thoughts_token_count"))
     return NativeUsage(
         usage_id,
         model or "unknown",
@@ -240,8 +241,8 @@ def usage_of(usage_id: str, model: str | None, told: Mapping[str, Any]) -> Nativ
     )
 
 
-def _first(told: Mapping[str, Any], *names: str) -> Any:
-    return next((told[name] for name in names if told.get(name) is not None), None)
+def _first(logged: Mapping[str, Any], *names: str) -> Any:
+    return next((logged[name] for name in names if logged.get(name) is not None), None)
 
 
 def tokens(value: Any) -> int:
@@ -249,7 +250,7 @@ def tokens(value: Any) -> int:
 
 
 def word(value: Any) -> str:
-    """A name that somebody gave to a kind of thing, short and printable."""
+    """A name from a log, short and printable."""
     return one_line(escaped(value), 40) if isinstance(value, str) and value.strip() else "untyped"
 
 

@@ -30,7 +30,7 @@ def is_an_agents(root: Path) -> bool:
 
 
 def files_below(directory: str) -> Iterator[tuple[str, str]]:
-    """``(path, problem)`` of everything below; linked directories once, loops never."""
+    """``(path, problem)`` of every file below a directory. A linked directory is entered once."""
     seen: set[tuple[int, int]] = set()
     waiting = [directory]
     while waiting:

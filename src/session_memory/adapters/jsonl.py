@@ -1,7 +1,7 @@
 """The shared reader of append-only JSON lines.
 
-A line that ends in a newline is whole, for better or worse; one without is still being written
-and waits. Blank lines are nothing at all.
+A line is whole when it ends in a newline. One without is still being written and is left out.
+Blank lines are skipped.
 """
 
 import json
@@ -15,8 +15,7 @@ _PIECE = 1024 * 1024
 def lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes | None]]:
     """Yield ``(offset, length, line)`` for every whole line from ``offset`` on.
 
-    A line over ``MAX_LINE`` comes as ``None``: its length is known and its bytes were never held
-    in memory together.
+    A line over ``MAX_LINE`` comes as None with its length: it is never held in memory as a whole.
     """
     while True:
         line = stream.readline(MAX_LINE)
@@ -36,7 +35,7 @@ def lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes | Non
 
 
 def _skip_to_newline(stream: BinaryIO) -> int:
-    """Bytes up to and with the next newline; hugely negative when the file ends first."""
+    """The number of bytes up to the end of the line; hugely negative when the file ends first."""
     skipped = 0
     while piece := stream.readline(_PIECE):
         skipped += len(piece)
@@ -48,10 +47,10 @@ def _skip_to_newline(stream: BinaryIO) -> int:
 def decode_anything(line: bytes) -> Any:
     """Decode what a strict decoder refuses: lone surrogates, NaN, huge integers.
 
-    Raises ``ValueError`` for what is no JSON at all, hostile nesting included.
+    Raises ``ValueError`` for what is no JSON, and for JSON that is nested too deeply.
     """
     try:
-        # A power cut may leave zeros where a line should be; the next line then follows them.
+        # A power cut may leave zero bytes in front of the next line.
         return json.loads(line.lstrip(b"\0"))
     except RecursionError:
         raise ValueError("nested too deeply") from None

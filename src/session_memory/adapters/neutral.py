@@ -52,7 +52,7 @@ def _nothing(head: bytes) -> bool:
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
-    """One record for each line, with one event for each block that can be told apart."""
+    """One record for each line, with one event for each of its blocks."""
     with source.open(cursor.offset) as stream:
         for offset, length, line in jsonl.lines(stream, cursor.offset):
             record = Record(offset, length, source.ref.session)

@@ -10,9 +10,9 @@ from session_memory.adapters.claude.lines import (
     TokenUsage,
 )
 from session_memory.adapters.detectors import (
+    best_argument,
     is_edit_tool,
     is_test_run,
-    most_telling,
     shell_edit,
     shell_text,
 )
@@ -82,7 +82,7 @@ def _call(block: Block) -> NativeEvent:
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, dict):
         path = text_or_none(arguments.get("file_path") or arguments.get("notebook_path"))
-        summary = "" if path else most_telling(arguments, _TELLING)
+        summary = "" if path else best_argument(arguments, _DESCRIPTIVE)
     if command is not None:
         summary = command
         edited = shell_edit(command)
@@ -107,7 +107,7 @@ def _call(block: Block) -> NativeEvent:
     )
 
 
-_TELLING = ("description", "pattern", "query", "url", "prompt", "skill", "command", "name")
+_DESCRIPTIVE = ("description", "pattern", "query", "url", "prompt", "skill", "command", "name")
 
 
 def _server_result(block: Block) -> NativeEvent:

@@ -109,7 +109,7 @@ def _journal_of(parts: list[str]) -> str:
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody gathered in a directory of their own, told by their first bytes."""
+    """Logs that somebody gathered in a directory of their own, recognized by their first bytes."""
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
     listed: Iterable[tuple[str, str]] = files_below(str(root)) if root.is_dir() else alone
@@ -140,15 +140,15 @@ _KNOWN_TYPES = (
 )
 
 
-# Agents that write lines much like these, and the field that gives each away.
+# Agents with very similar lines, and the field that only they have.
 _OTHERS = (b'"projectHash":', b'"provenance":', b'"sessionUpdate":', b'"producer":"copilot')
-_TELLING_LINES = 3
+_EXAMINED_LINES = 3
 
 
 def recognizes(head: bytes) -> bool:
-    """Claude lines name their session and their place in the chain; few other agents' do."""
+    """Claude Code's lines name their session and the line before; few other agents' lines do."""
     compact = head.replace(b'": "', b'":"')
-    first = compact.split(b"\n", _TELLING_LINES)[:_TELLING_LINES]
+    first = compact.split(b"\n", _EXAMINED_LINES)[:_EXAMINED_LINES]
     return (
         any(field in compact for field in _KNOWN_FIELDS)
         and any(kind in compact for kind in _KNOWN_TYPES)

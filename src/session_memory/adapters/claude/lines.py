@@ -35,7 +35,7 @@ class TokenUsage(msgspec.Struct, gc=False):
 
 
 class ServerFailure(msgspec.Struct, gc=False):
-    """What a server's tool gives: a failure when it has an ``error_code``, else one result."""
+    """A result of a server's tool. It is a failure when it has an ``error_code``."""
 
     type: str | None = None
     error_code: str | None = None
@@ -81,7 +81,7 @@ class PermissionDecision(msgspec.Struct, gc=False):
 
 
 class ToolUseResult(msgspec.Struct, gc=False):
-    """The agent's own second account of a tool's result, beside what the model was given."""
+    """The agent's own details of a tool's result, beside what the model got."""
 
     agentId: str | None = None
     status: str | None = None

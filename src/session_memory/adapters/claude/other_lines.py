@@ -40,8 +40,8 @@ def attachment_line(native: ClaudeLine, record: Record) -> None:
     attachment = native.attachment or Attachment()
     native_kind = f"attachment/{attachment.type}"
     if attachment.type == "queued_command" and (words := _queued_words(attachment)):
-        # Typed while the agent worked and taken up in the middle of a turn: this attachment is
-        # the only record of the prompt.
+        # A person typed it while the agent worked. The agent took it into the running turn, and
+        # this attachment is the only record of the prompt.
         event = NativeEvent(
             "human_intervention",
             "user",
@@ -119,8 +119,8 @@ def queue_line(native: ClaudeLine, record: Record) -> None:
 
 
 def unknown_line(native: ClaudeLine, record: Record) -> None:
-    # Claude Code gains line types faster than we learn them. Kept whole, an unknown one can be
-    # read properly by a later release, when the file itself may be long gone.
+    # New types of lines appear often. An unknown one is kept whole, so that a later release can
+    # read it even after the file is deleted.
     summary = one_line(native.summary or native.prUrl or "")
     kind = one_line(native.type) or "untyped"
     record.events.append(NativeEvent("lifecycle", "system", summary, kind))

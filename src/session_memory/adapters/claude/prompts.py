@@ -1,4 +1,4 @@
-"""What a line with the role of the user really is: a person's words, or something injected.
+"""Tells what a person typed from what was injected, in lines with the role of the user.
 
 Evidence: docs/formats/claude.md, "Prompts".
 """
@@ -27,7 +27,7 @@ _INJECTED = {
     "This session is being continued from a previous conversation": "compact_summary",
 }
 _INJECTED_START = re.compile("|".join(map(re.escape, _INJECTED)))
-# Context that the agent glues in front of (or behind) what a person typed.
+# Context that the agent adds in front of or behind the typed text.
 _GLUED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics)>.*?(?:</\1>|\Z)\s*",
     re.DOTALL,
@@ -36,7 +36,7 @@ _SHELL = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
 
 
 def persons_words(text: str) -> tuple[str | None, str]:
-    """``(words, "")`` of a person, or ``(None, what it is instead)``."""
+    """``(text, "")`` for a text that a person typed, or ``(None, kind)`` for an injected one."""
     text = text.strip()
     if "<system-reminder>" in text or "<ide_" in text:
         text = _GLUED.sub("", text).strip()

@@ -1,4 +1,4 @@
-"""The calls a model made, whatever shape they have, and what each one does."""
+"""Events of the calls that a model made, in all the shapes that Codex has logged."""
 
 import re
 from typing import Any
@@ -11,8 +11,8 @@ from session_memory.adapters.detectors import is_edit_tool, is_test_run, shell_e
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
-# What their results look like when all went well: with a header that says how the command ended,
-# or JSON. Anything else is why nothing came of the call.
+# How the result of a tool begins when the call worked: with a header about the command, or as
+# JSON. Any other text is the reason why the call failed.
 COMMAND, JSON = "command", "json"
 _ANSWERS = {
     **dict.fromkeys(("shell", "shell_command", "exec_command", "local_shell"), COMMAND),
@@ -21,7 +21,7 @@ _ANSWERS = {
     **dict.fromkeys(("send_input", "resume_agent", "request_user_input"), JSON),
 }
 CODE_MODE = "exec"
-# The provider runs these itself; the item that names the call is also the end of it.
+# The provider runs these calls itself. The item of the call is also its result.
 _ANSWERED = frozenset({"web_search_call", "image_generation_call"})
 _TOOLS = {
     "local_shell_call": "local_shell",
@@ -29,8 +29,18 @@ _TOOLS = {
     "tool_search_call": "tool_search",
     "image_generation_call": "image_generation",
 }
-_TELLING = ("query", "path", "pattern", "url", "message", "prompt", "explanation", "name", "chars")
-# In code mode a patch is a text inside a script, its line ends written as \n.
+_DESCRIPTIVE = (
+    "query",
+    "path",
+    "pattern",
+    "url",
+    "message",
+    "prompt",
+    "explanation",
+    "name",
+    "chars",
+)
+# In code mode a patch is a string in a script, with \n for its line ends.
 _PATCHED_FILE = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\n\\\"'`]{1,500})")
 
 
@@ -39,7 +49,7 @@ def to_call(native: Call, kind: str, call_id: str) -> NativeEvent:
     tool = _TOOLS.get(kind) or _tool_name(native)
     arguments = _arguments(native)
     command = shell_text(tool, arguments)
-    kinds, path, summary = ["tool_call"], None, command or _most_telling(arguments)
+    kinds, path, summary = ["tool_call"], None, command or _best_argument(arguments)
     edited = _edited(tool, arguments, command)
     if edited is not None:
         kinds.insert(0, "edit")
@@ -96,7 +106,7 @@ def _arguments(native: Call) -> Any:
 
 
 def _edited(tool: str, arguments: Any, command: str | None) -> str | None:
-    """The file a call edits: "" when that is out of sight, None when it edits nothing."""
+    """The file that a call edits: "" when it is unknown, None when the call edits nothing."""
     if is_edit_tool(tool):
         match arguments:
             case str(patch) | {"input": str(patch)} | {"patch": str(patch)}:
@@ -114,17 +124,17 @@ def _patched(patch: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _most_telling(arguments: Any) -> str:
-    """The argument a person would quote to say which call it was."""
+def _best_argument(arguments: Any) -> str:
+    """The argument that describes the call best."""
     match arguments:
         case str(text):
             return text
         case {"action": dict(action)}:
-            return _most_telling(action)
+            return _best_argument(action)
         case {"plan": [*_]}:
             return str(arguments.get("explanation") or "plan")
         case dict():
-            for name in _TELLING:
+            for name in _DESCRIPTIVE:
                 if isinstance(value := arguments.get(name), str) and value:
                     return value
             return next((v for v in arguments.values() if isinstance(v, str) and v), "")

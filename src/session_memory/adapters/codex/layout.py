@@ -2,10 +2,10 @@
 
 sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl               a session
 sessions/YYYY/MM/DD/rollout-<time>-<thread>_<rollout>.jsonl     the same, after a revert
-archived_sessions/rollout-<time>-<thread>.jsonl                 a session that was put away
-any of them with .zst                                           compressed where it lies
+archived_sessions/rollout-<time>-<thread>.jsonl                 an archived session
+any of them with .zst                                           a compressed session
 
-A session stays the same source when it is put away or compressed: its path is the one it had.
+A session that is archived or compressed stays the same source, under the path it had before.
 """
 
 import os
@@ -52,7 +52,7 @@ def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _has_rollouts(base: Path) -> bool:
-    """A directory called ``sessions`` may be anybody's."""
+    """Whether a directory holds rollouts: another program may have one called ``sessions``."""
     return base.name == ".codex" or any(
         _NAME.fullmatch(path.rpartition(os.sep)[2])
         for part in (_SESSIONS, _ARCHIVE)
@@ -61,8 +61,8 @@ def _has_rollouts(base: Path) -> bool:
 
 
 def _rollouts(base: Path, within: Path) -> Iterator[SourceRef | Unlisted]:
-    """Rollouts by the path they had first. The plain file counts before a compressed one, and one
-    in ``sessions`` before one in the archive."""
+    """Rollouts by their first path. A plain file is preferred to a compressed one, and a file in
+    ``sessions`` to one in the archive."""
     found: dict[Path, SourceRef] = {}
     for part in (_SESSIONS, _ARCHIVE):
         plain_first = sorted(
@@ -98,7 +98,7 @@ def _rollout(base: Path, place: Path) -> SourceRef:
 
 
 def _thread(name: str) -> str:
-    """The thread a file's name says it is; all of the name where it says none."""
+    """The thread that a file is named after; the whole name where it names none."""
     if named := _NAME.fullmatch(name):
         return named["thread"]
     stem = name.partition(".jsonl")[0]
@@ -107,9 +107,9 @@ def _thread(name: str) -> str:
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody gathered in a directory of their own, told by their first bytes.
+    """Logs that somebody gathered in a directory of their own, recognized by their first bytes.
 
-    Of a compressed one only the name can be told.
+    A compressed log is recognized by its name alone.
     """
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
@@ -168,8 +168,8 @@ _head_of = msgspec.json.Decoder(_Head).decode
 
 
 def recognizes(head: bytes) -> bool:
-    """Codex puts time, type and payload on each line; its first versions began with a header that
-    has no type."""
+    """Codex writes time, type and payload on each line. Its first versions began a log with a
+    header that has no type."""
     lines = head.split(b"\n")
     if any(map(_is_ours, lines[:-1][:8])):
         return True

@@ -27,7 +27,7 @@ class KindOfPayload(msgspec.Struct, gc=False):
 
 
 class LineKind(msgspec.Struct, gc=False):
-    """What a line is. Without a payload it is a bare one, as the first generation wrote them."""
+    """The kind of a line. A line without a payload is a bare one, of the first generation."""
 
     type: str = ""
     record_type: str = ""
@@ -37,7 +37,7 @@ class LineKind(msgspec.Struct, gc=False):
 
     @property
     def is_header(self) -> bool:
-        """The first line of a log of bare lines has no type at all."""
+        """Whether it is the first line of a log of bare lines, which has no type."""
         bare = not self.type and not self.record_type and self.payload is None
         return bare and bool(self.id and self.timestamp)
 
@@ -86,7 +86,7 @@ class SessionMeta(msgspec.Struct, gc=False):
 
 
 class ThreadSettings(msgspec.Struct, gc=False):
-    """What holds for a turn, in ``turn_context`` and in ``thread_settings_applied``."""
+    """The settings of a turn, in ``turn_context`` and in ``thread_settings_applied``."""
 
     turn_id: str | None = None
     cwd: str | None = None
@@ -117,7 +117,7 @@ class Reasoning(msgspec.Struct, gc=False):
 
 
 class Call(msgspec.Struct, gc=False):
-    """A call of any kind: each kind says what was asked in a field of its own."""
+    """A call of any kind. Each kind has its arguments in another field."""
 
     id: str | None = None
     call_id: str | None = None
@@ -163,7 +163,7 @@ class UsageRecord(msgspec.Struct, gc=False):
 
 
 class EventText(msgspec.Struct, gc=False):
-    """An event that says something: a twin of a message, an error, a name, a goal."""
+    """An event with a text: a second copy of a message, an error, a name, a goal."""
 
     message: Any = None
     text: Any = None
@@ -189,7 +189,7 @@ class Applied(msgspec.Struct, gc=False):
 
 
 class Ended(msgspec.Struct, gc=False):
-    """The agent's own account of a call, beside what the model was given."""
+    """How a call ended, as the agent logs it beside the result for the model."""
 
     call_id: str | None = None
     exit_code: int | None = None
@@ -201,7 +201,7 @@ class Ended(msgspec.Struct, gc=False):
 
 
 class TurnItem(msgspec.Struct, gc=False):
-    """A finished item of a turn; of the tools among them ``id`` is the id of the call."""
+    """A finished item of a turn. For a tool, ``id`` is the id of the call."""
 
     type: str = ""
     id: str | None = None
@@ -229,7 +229,7 @@ _kind = msgspec.json.Decoder(LineKind).decode
 
 
 def decode_kind(line: bytes) -> tuple[LineKind, bool]:
-    """What the line is, and whether that had to be read leniently."""
+    """The kind of a line, and whether it had to be read leniently."""
     return decode_line(line, _kind)
 
 

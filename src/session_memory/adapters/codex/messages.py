@@ -1,8 +1,7 @@
-"""What people and models said.
+"""Messages of people and models.
 
-All of it stands in a log twice, as an item for the model and as an event for people to see.
-Whichever comes first gives the event and the other one is bookkeeping, so that nothing is told
-twice and nothing is lost where one of them is missing.
+Codex logs each message twice: as an item for the model and as an event for people. The first of the
+two gives an event and the second is bookkeeping. Where one of them is missing, nothing is lost.
 """
 
 from session_memory.adapters.base import NativeEvent, Record
@@ -33,7 +32,7 @@ def message(reading: LogReading, native: CodexMessage, record: Record) -> None:
 
 
 def between_agents(reading: LogReading, native: CodexMessage, record: Record) -> None:
-    """What another agent sent: the task of a subagent, or a subagent's answer."""
+    """A message of another agent: the task of a subagent, or its answer."""
     text = text_of(native.content)
     record.events.append(NativeEvent("lifecycle", "user", one_line(text), body=text))
 
@@ -45,14 +44,15 @@ def _user_item(reading: LogReading, native: CodexMessage, record: Record) -> Non
     parts = texts(native.content)
     if instead := _injected(native, parts):
         _inject(reading, record, "\n".join(parts), instead)
-    elif reading.is_twin(ITEM, PROMPT, "".join(parts)):
+    elif reading.is_second_copy(ITEM, PROMPT, "".join(parts)):
         record.bookkeeping = TWIN
     else:
         _prompt(reading, record, "\n".join(part for part in parts if not injected_as(part)))
 
 
 def _injected(native: CodexMessage, parts: list[str]) -> str:
-    """What the message is when it is no person's: newer versions say so, older ones show it."""
+    """What a message is if no person wrote it. Newer versions log it; in older ones the text shows
+    it."""
     kinds = native.provenance.content_item_kinds if native.provenance else None
     known = [kind for kind in kinds or () if kind != "unknown"]
     if known and not any(kind.startswith("user.") for kind in known):
@@ -83,9 +83,9 @@ def user_message_item(reading: LogReading, native: Completed, record: Record) ->
 
 
 def _shown(reading: LogReading, record: Record, words: str, text: str) -> None:
-    # A review shows what it was asked for to those who asked, and that twice in 0.128.0.
-    again = reading.state.in_review and reading.has_told(EVENT, PROMPT, words)
-    if again or reading.is_twin(EVENT, PROMPT, words):
+    # A review repeats its request to the person who asked; version 0.128.0 does so twice.
+    again = reading.state.in_review and reading.has_logged(EVENT, PROMPT, words)
+    if again or reading.is_second_copy(EVENT, PROMPT, words):
         record.bookkeeping = TWIN
     else:
         _prompt(reading, record, text)
@@ -118,7 +118,7 @@ def agent_message_item(reading: LogReading, native: Completed, record: Record) -
 
 
 def _answer(reading: LogReading, record: Record, text: str, side: int, item_id: str | None) -> None:
-    if reading.is_twin(side, ANSWER, text, item_id):
+    if reading.is_second_copy(side, ANSWER, text, item_id):
         reading.answered()
         record.bookkeeping = TWIN
         return
@@ -156,14 +156,14 @@ def _thought(
     item_id: str | None,
     sealed: str | bytes,
 ) -> None:
-    """Thoughts are shown part by part and kept as a whole; many are sealed and show nothing."""
+    """A thought. Events have it in parts, items as a whole; many are encrypted and have no text."""
     parts = [part for part in parts if part]
     if item_id and reading.state.is_paginated:
-        is_twin = reading.is_twin(side, THOUGHT, "", item_id)
+        is_second_copy = reading.is_second_copy(side, THOUGHT, "", item_id)
     else:
-        fresh = [part for part in parts if not reading.is_twin(side, THOUGHT, part)]
-        is_twin, parts = bool(parts) and not fresh, fresh
-    if is_twin:
+        fresh = [part for part in parts if not reading.is_second_copy(side, THOUGHT, part)]
+        is_second_copy, parts = bool(parts) and not fresh, fresh
+    if is_second_copy:
         reading.answered()
         record.bookkeeping = TWIN
         return

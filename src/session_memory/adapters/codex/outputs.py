@@ -1,7 +1,7 @@
-"""What the output of a tool says: its text, the exit status, whether the call failed.
+"""The output of a tool: its text, its exit status, and whether the call failed.
 
-Evidence: docs/formats/codex.md, "Results". Outputs carry no flag; a command that ran says so in a
-header, and the output of a shell tool without one is why it did not run.
+Evidence: docs/formats/codex.md, "Results". Outputs have no flag. A command that ran has a header in
+its output; without a header, the output of a shell tool is the reason why it did not run.
 """
 
 import re
@@ -18,7 +18,7 @@ _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds", re.MULTI
 _BY_PERSON = re.compile(
     r"(?:Wall time: [\d.]{1,20} seconds\s+)?"
     r"(?:(?:command |request )?aborted by user|(?:\w+ ){0,2}rejected by user"
-    # 0.166.0 shows its own error, with as many backslashes as it was wrapped in others.
+    # Version 0.166.0 prints its own error, with a backslash for each text that it is quoted in.
     r"|exec_command failed[^\n]{0,2000}?Rejected\(\\*\"rejected by user)"
 )
 _FAILED = re.compile(
@@ -49,17 +49,17 @@ class Outcome(msgspec.Struct, gc=False):
 
     @property
     def shown(self) -> str:
-        """What the tool printed, without the header of how it went."""
+        """What the tool printed, without the header about the command."""
         end = self.text.find(_PRINTED, 0, _HEADER) if _HEADED.match(self.text) else -1
         return self.text[end + len(_PRINTED) :] if end >= 0 else self.text
 
 
 def read_output(output: object, answers: str = "") -> Outcome:
-    """``answers``: what the results of the tool look like when all went well, if that is known."""
+    """The outcome of a call. ``answers`` is how results of this tool begin when the call worked."""
     text, flag = _text_of(output)
-    told = _told(text) if text.startswith("{") else None
-    if told is not None:
-        return _from_json(text, told, flag)
+    value = _json_object(text) if text.startswith("{") else None
+    if value is not None:
+        return _from_json(text, value, flag)
     by_person = bool(_BY_PERSON.match(text))
     exit_code, is_running, duration = _header_of(text)
     outcome = Outcome(text, exit_code=exit_code, duration_ms=duration, by_person=by_person)
@@ -77,7 +77,7 @@ def read_output(output: object, answers: str = "") -> Outcome:
 
 
 def _text_of(output: object) -> tuple[str, bool | None]:
-    """The text, and the flag that some versions put beside it."""
+    """The text of an output, and the success flag that some versions log beside it."""
     match output:
         case str(text):
             return text, None
@@ -103,15 +103,15 @@ def _part(part: object) -> str:
     return ""
 
 
-def _told(text: str) -> dict[str, Any] | None:
+def _json_object(text: str) -> dict[str, Any] | None:
     try:
         return _json(text)
     except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
         return None
 
 
-def _from_json(text: str, told: dict[str, Any], flag: bool | None) -> Outcome:
-    match told:
+def _from_json(text: str, value: dict[str, Any], flag: bool | None) -> Outcome:
+    match value:
         case {"output": str(shown), "metadata": {"exit_code": int(code), **rest}}:
             failed = code != 0
             outcome = Outcome(
@@ -121,7 +121,7 @@ def _from_json(text: str, told: dict[str, Any], flag: bool | None) -> Outcome:
             return outcome
         case {"agent_id": str(child)}:
             return Outcome(text, child=child)
-    return Outcome(text, is_error=flag is False or told.get("isError") is True)
+    return Outcome(text, is_error=flag is False or value.get("isError") is True)
 
 
 def _header_of(text: str) -> tuple[int | None, bool, int | None]:
@@ -135,7 +135,7 @@ def _header_of(text: str) -> tuple[int | None, bool, int | None]:
         return int(exited[1]), False, duration
     inner = text[end + len(_PRINTED) : end + _HEADER] if end >= 0 else ""
     if inner.startswith(_PATCH_HEADER):
-        # A patch given to a shell: how it went stands below the header of the shell.
+        # For a patch that was given to a shell, its result follows the header of the shell.
         return _header_of(inner)
     return None, bool(_RUNNING.search(header)), duration
 
@@ -145,7 +145,7 @@ def _fitting(code: int) -> int | None:
 
 
 def milliseconds(spent: object) -> int | None:
-    """A duration as versions have written it: seconds, ``{secs, nanos}``, ``"1.2s"``."""
+    """A duration in any form that Codex has logged: seconds, ``{secs, nanos}``, ``"1.2s"``."""
     match spent:
         case {"secs": int(secs), "nanos": int(nanos)}:
             value = secs * 1000 + nanos / 1e6

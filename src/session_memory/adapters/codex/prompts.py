@@ -1,4 +1,4 @@
-"""What a message with the role of the user really is: a person's words, or something injected.
+"""Tells what a person typed from what was injected, in messages with the role of the user.
 
 Evidence: docs/formats/codex.md, "Prompts".
 """
@@ -11,7 +11,7 @@ _TAGS = (
     *("codex_internal_context", "goal_context", "codex_delegation", "image_resize_notice"),
 )
 _TAGGED = re.compile(rf"<({'|'.join(_TAGS)}|external_\w+)[\s>]")
-# Whatever else stands whole in a tag with an underscore; nobody types that.
+# Any other text that is wrapped in a tag with an underscore; nobody types that.
 _WRAPPED = re.compile(r"<([a-z]\w*_\w+)(?: [^>]*)?>")
 _OPENINGS = {
     "# AGENTS.md instructions": "agents_md",
@@ -21,14 +21,14 @@ _OPENINGS = {
     "Warning: Your account was flagged": "warning",
 }
 _OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
-# Editors put what is open or selected in front of what was typed.
+# Editors put the open file or the selection in front of the typed text.
 _EDITOR = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
 _INJECTED_KINDS = ("user_instructions", "environment_context")
 
 
 def injected_as(text: str) -> str:
-    """What a text is when no person wrote it; empty when one may have."""
+    """The kind of an injected text; empty when a person may have written it."""
     text = text.strip()
     if text.startswith("<"):
         if tagged := _TAGGED.match(text):
@@ -43,12 +43,12 @@ def injected_as(text: str) -> str:
 
 
 def is_injected_kind(kind: str | None) -> bool:
-    """Early versions say of an event of the user what it is."""
+    """Whether an early version of Codex marks a user event as injected."""
     return kind in _INJECTED_KINDS
 
 
 def persons_words(text: str) -> str:
-    """What was typed, without what an editor put in front of it."""
+    """The typed text, without the context that an editor put in front of it."""
     if text.lstrip().startswith(_EDITOR) and (request := _REQUEST.search(text)):
         return text[request.end() :].strip() or text
     return text

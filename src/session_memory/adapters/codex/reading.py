@@ -1,4 +1,5 @@
-"""What translating a line has at hand: the log, the state, and what all events have in common."""
+"""What the translation of a line needs: the log, the state, and the fields that all events
+share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +14,9 @@ PROMPT, ANSWER, THOUGHT = "u", "a", "r"
 
 
 class LogReading:
-    """One log, read in its order; ``state`` is all that is remembered from line to line.
+    """One log, read in its order. ``state`` is what is remembered from line to line.
 
-    ``after`` is what the line right before told, as long as its twin may follow.
+    ``after`` is the kind and side of the line before, while its second copy may still follow.
     """
 
     def __init__(self, ref: SourceRef, state: ThreadState) -> None:
@@ -32,7 +33,7 @@ class LogReading:
 
     @property
     def content(self) -> bytes:
-        """What of the line a copy has too: all but the time at which it was written."""
+        """The part of the line that a copy repeats: everything but the time of writing."""
         start = self.line.find(b'"payload"')
         return self.line[start:] if start >= 0 else self.line
 
@@ -52,12 +53,12 @@ class LogReading:
         if record.native_id is None:
             record.native_id = self.state.name_of_call(kind, call_id)
 
-    def is_twin(self, side: int, kind: str, text: str, item_id: str | None = None) -> bool:
-        """Whether this was told before: under the same id, in the same words, or in nearly the
-        same right before. An event leaves out what only the model reads (where an image was put,
-        what an answer refers to)."""
+    def is_second_copy(self, side: int, kind: str, text: str, item_id: str | None = None) -> bool:
+        """Whether this is the second copy of a message: with the same id, with the same text, or
+        with nearly the same text right after the first. An event leaves out what only the model
+        reads, such as the place of an image."""
         state = self.state
-        if state.is_twin(side, self._key(kind, item_id, text)):
+        if state.is_second_copy(side, self._key(kind, item_id, text)):
             return True
         if kind == THOUGHT or (item_id and state.is_paginated):
             return False
@@ -67,8 +68,9 @@ class LogReading:
         state.lone = f"{kind}{side}"
         return False
 
-    def has_told(self, side: int, kind: str, text: str) -> bool:
-        """Whether the same side has told this before, and still waits for its twin."""
+    def has_logged(self, side: int, kind: str, text: str) -> bool:
+        """Whether the same side has logged this message before and its second copy is still
+        missing."""
         return self.state.twins.get(self._key(kind, None, text), 0) * side > 0
 
     def _key(self, kind: str, item_id: str | None, text: str) -> str:
@@ -81,7 +83,7 @@ Translate = Callable[[LogReading, Any, Record], None]
 
 
 def texts(content: Content) -> list[str]:
-    """The texts of a message; what stands for an image is no text of its own."""
+    """The texts of a message. The placeholder of an image does not count as text."""
     if isinstance(content, str):
         return [content]
     parts = content or ()
@@ -97,7 +99,7 @@ def text_of(content: Content) -> str:
 
 
 def message_of(value: object) -> str:
-    """The words of an error, whatever else it consists of."""
+    """The message of an error, which may be a text or an object."""
     match value:
         case str(text) | {"message": str(text)}:
             return text

@@ -1,8 +1,8 @@
-"""What the lines of a log need to know about those before them, and how records get their names.
+"""What is remembered from line to line, and how records get their native ids.
 
-The state travels in the cursor, so it is small whatever the log holds. Names never depend on
-where a line stands: a fork of the second generation copies lines into another file, and a copy
-must have the name of what it copies, while a line of the fork's own must not.
+The state is part of the cursor, so its size is bounded. An id never depends on the place of a line.
+A fork of the second generation copies lines into another file: a copied line must get the same id
+as the original, and a line of the fork's own must not.
 """
 
 import re
@@ -17,16 +17,17 @@ OPEN_CALLS = 64
 TURNS_LEFT = 16
 THREADS = 16
 LONGEST_NAME = 80
-# The two sides that tell the same: an event for people to see, an item for the model to read.
+# Each message is logged twice: as an event for people, and as an item for the model.
 EVENT = 1
 ITEM = -1
-# Copied lines are written in one go; between them and a person's next words lies a pause.
+# Copied lines are written without a pause. A person's next prompt comes after one.
 PAUSE_MS = 1000
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 class ThreadState(msgspec.Struct, array_like=True):
-    """``origin`` is the thread whose lines are being copied, empty among a session's own."""
+    """The state of a log. ``origin`` is the thread whose lines are being copied, empty in own
+    lines."""
 
     thread: str = ""
     rollout: str = ""
@@ -62,17 +63,18 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     @property
     def scope(self) -> str:
-        """What names are unique within: the turn, whose id no other has. Before turns had ids, the
-        thread and everything said so far in the user's name; a fork that goes on in other words,
-        or is told its surroundings again, leaves it there."""
+        """The scope in which an id is unique: the turn, by its id. Before turns had ids, it is the
+        thread with everything said so far in the role of the user. A fork leaves this scope when
+        it continues with another prompt or gets its context again."""
         if self.turn and not (self.is_origin_person if self.origin else self.is_person):
-            # A review works in the very turn in which it was asked for.
+            # A review runs in the turn in which it was requested.
             return f"{self.origin or self.thread}/{self._turn}"
         return self._turn or self.chain
 
     @property
     def _turn(self) -> str:
-        """One that was left and goes on is another: what was said in it is forgotten by then."""
+        """A turn that was left and continues later is another turn: its texts are forgotten by
+        then."""
         times = self.turns_left.get(self.turn)
         return f"{self.turn}+{times}" if times else self.turn
 
@@ -83,7 +85,8 @@ class ThreadState(msgspec.Struct, array_like=True):
         self.begin(thread)
 
     def begin_fork(self, origin: str) -> None:
-        """A migrated log holds its parent's lines without the meta that said so."""
+        """Begin a fork in a migrated log, which has its parent's lines without the parent's meta
+        line."""
         if self.chain == self.thread and not self.turn:
             self.begin(origin)
 
@@ -92,7 +95,7 @@ class ThreadState(msgspec.Struct, array_like=True):
         self.begin(origin)
 
     def begin(self, thread: str) -> None:
-        """Lines of a thread from its first one on; should they begin twice, under other names."""
+        """Begin the lines of a thread. If a thread begins twice, the second time gets other ids."""
         if self.chain == thread and not self.turn:
             return
         times = self.begun.pop(thread, 0)
@@ -100,7 +103,7 @@ class ThreadState(msgspec.Struct, array_like=True):
         self._enter("", f"{thread}+{times}" if times else thread)
 
     def begin_turn(self, turn: str | None) -> None:
-        """Only an id that can be nobody else's: where turns had none, a migration counts them."""
+        """Begin a turn, by an id that is unique. Ids that a migration counted are not."""
         if turn and turn != self.turn and _UUID.fullmatch(turn):
             if self.origin and time_of(turn) >= self.began > 0:
                 self.origin = ""
@@ -111,7 +114,7 @@ class ThreadState(msgspec.Struct, array_like=True):
         return bool(self.turn) and time_of(self.turn) >= self.began > 0
 
     def see_time(self, ts: int | None) -> None:
-        """A pause ends a copy."""
+        """End the copied part of a log at the first pause."""
         if self.origin and ts is not None:
             if ts - self.copied_at > PAUSE_MS and ts >= self.began:
                 self.end_copy()
@@ -119,7 +122,8 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     def end_copy(self) -> None:
         self.origin = ""
-        # A fork of a fork copies this without the pause, so without turns nothing may change here.
+        # A fork of a fork copies these lines without the pause, so logs without turns stay
+        # unchanged.
         self._enter("", digest(self.thread + self.chain) if self.turn else self.chain)
 
     def see_user(self, text: str) -> None:
@@ -137,8 +141,8 @@ class ThreadState(msgspec.Struct, array_like=True):
     # ------------------------------------------------------------ names
 
     def name_by_ordinal(self, ordinal: int) -> str | None:
-        """The place in the thread's history, for what stands before its first turn; none where
-        that is given out twice."""
+        """An id from the place in the thread's history, for records before the first turn; None
+        where two records have the same place."""
         is_new, self.ordinal = ordinal > self.ordinal, max(self.ordinal, ordinal)
         if self.has_turns or not is_new:
             return None
@@ -151,11 +155,11 @@ class ThreadState(msgspec.Struct, array_like=True):
         return f"{self.scope}/{key}.{times}" if times else f"{self.scope}/{key}"
 
     def name_of_text(self, kind: str, text: str | bytes) -> str:
-        """The same text said twice in a turn is two records: the second one is the second."""
+        """The id of a text. A text that is repeated in a turn is two records with a number each."""
         whole = digest(text)
         key = kind + whole[:12]
         times = self.said.pop(key, 0)
-        # Once texts were forgotten, only counting all of them is sure to tell two apart.
+        # Once texts were forgotten, only a count of all texts distinguishes two of them.
         forgot = f"~{self.said_in_all}" if self.said_in_all > SAID else ""
         bounded(self.said, SAID)[key] = times + 1
         self.said_in_all += 1
@@ -163,10 +167,10 @@ class ThreadState(msgspec.Struct, array_like=True):
 
     # ------------------------------------------------------------ twins
 
-    def is_twin(self, side: int, key: str) -> bool:
-        """Whether the other side (of opposite sign) has told this before and waits for its twin.
+    def is_second_copy(self, side: int, key: str) -> bool:
+        """Whether the other side, of opposite sign, has logged this message before.
 
-        Else this side has told it first, and waits.
+        Otherwise this side has logged it first and waits for the second copy.
         """
         waiting = self.twins.pop(key, 0)
         if waiting + side:
@@ -200,7 +204,7 @@ def restored(text: str) -> ThreadState:
 
 
 def bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
-    """Room for one more: the oldest entry goes when there are too many."""
+    """The entries, with room for one more: the oldest entry is dropped when there are too many."""
     if len(entries) >= most:
         del entries[next(iter(entries))]
     return entries
@@ -212,7 +216,7 @@ def digest(text: str | bytes) -> str:
 
 
 def short(name: str) -> str:
-    """A name as it is, unless it is too long to be remembered."""
+    """The name, or its digest when the name is too long to be remembered."""
     return name if len(name) <= LONGEST_NAME else digest(name)
 
 

@@ -1,4 +1,4 @@
-"""Whose lines these are: the session of a log, and the one it was forked from or started by."""
+"""The session that lines belong to, and the one that it was forked from or started by."""
 
 from session_memory.adapters.base import Base, NativeEvent, Record, SourceRef
 from session_memory.adapters.codex.lines import HistoryBase, SessionMeta
@@ -20,14 +20,14 @@ def session_meta(reading: LogReading, native: SessionMeta, record: Record) -> No
 
 
 def place(reading: LogReading, meta: SessionMeta, record: Record, has_ordinals: bool) -> None:
-    """The first meta names the session, and is said again whenever that is resumed. One with
-    another id begins a copy of that thread's lines."""
+    """Set the session. The first meta line names it and is repeated at each resume. A meta line
+    with another id begins a copy of that thread's lines."""
     state, thread = reading.state, short(meta.id or reading.ref.session) or "unnamed"
     if not state.thread:
         began = time_of(thread) or time_or_none(meta.timestamp) or 0
         state.begin_thread(thread, began, _rollout(reading.ref))
         state.is_paginated = has_ordinals or meta.history_mode == "paginated"
-        # Whoever says how it keeps its history also says per response what that used.
+        # A version that logs how it keeps its history also logs the usage of each response.
         state.knows_records = meta.history_mode is not None
         state.inherited_until = max(meta.subagent_history_start_ordinal or 0, 0)
         _place_own(reading, meta, record)
@@ -60,8 +60,8 @@ def _place_own(reading: LogReading, meta: SessionMeta, record: Record) -> None:
 
 
 def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
-    """The base names the file that holds the history; that may be called otherwise than the
-    thread, which the fork names too."""
+    """The history that a fork begins with. It names the file, whose name may differ from the
+    thread's, and the thread."""
     if base is None or not base.thread_id or base.end_ordinal_exclusive is None:
         return None
     if not 0 <= base.end_ordinal_exclusive < MOST_ORDINAL:
@@ -70,7 +70,7 @@ def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
 
 
 def _rollout(ref: SourceRef) -> str:
-    """After a revert a thread goes on in another file, whose name ends in an id of its own."""
+    """The id at the end of a file's name: after a revert a thread continues in another file."""
     name = ref.path.name.partition(".")[0]
     return short(name.rpartition("_")[2]) if name.startswith("rollout-") and "_" in name else ""
 
@@ -83,7 +83,7 @@ def _is_subagent(meta: SessionMeta) -> bool:
 
 
 def _kind_of(meta: SessionMeta) -> str:
-    """What a subagent is for, when it has no name of its own."""
+    """The purpose of a subagent that has no name."""
     match meta.source:
         case {"subagent": str(kind) | {"other": str(kind)}} | {"internal": str(kind)}:
             return kind

@@ -1,7 +1,7 @@
-"""What model responses used, out of the two ways in which Codex writes it down.
+"""What model responses used, from the two forms in which Codex logs it.
 
-Newer logs say it per response (``token_usage_record``). Older ones repeat a running total of the
-thread; there a response is the difference to the total before. Evidence and traps:
+Newer logs have the usage of each response (``token_usage_record``). Older logs repeat a running
+total of the thread, and a response is the difference to the total before. Evidence and traps:
 docs/formats/codex.md, "Usage".
 """
 
@@ -30,7 +30,7 @@ def counts(tokens: TokenTotals | None) -> Counts:
 
 
 def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) -> NativeUsage:
-    """Disjoint buckets: input holds what was read from the cache, and what was written to it."""
+    """Disjoint buckets. Codex' input contains the tokens read from the cache and written to it."""
     given, read, written, output, reasoning = used
     apart = bool(written) and total == given + written + output
     return NativeUsage(
@@ -45,11 +45,12 @@ def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) 
 
 
 def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
-    """The response a running total stands for; nothing when it only repeats what was known.
+    """The usage of the response behind a running total; None when the total only repeats the last
+    one.
 
-    Totals are said again at the end of a turn, on a new limit and on resuming. A fork goes on
-    from its parent's total or starts anew; a full context sets it to zero; what stands beside it
-    as the last response is an estimate after a compaction.
+    Codex repeats a total at the end of a turn, on a new limit and on resuming. A fork continues
+    its parent's total or starts at zero. A full context sets the total to zero. After a compaction,
+    the figure of the last response is an estimate.
     """
     if native.info is None or state.has_usage_records:
         return None
@@ -57,7 +58,7 @@ def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
     last = counts(native.info.last_token_usage)
     before, state.total = state.total, _possible(total, state.total)
     if state.origin and state.knows_records:
-        # A copy of the parent's totals, whose own log says it per response.
+        # A copy of the parent's totals; the parent's own log has the usage of each response.
         return None
     if before is None:
         used = last if total == last or state.has_answered else None

@@ -1,4 +1,4 @@
-"""Calls, their results, and what else a log says about how they ended."""
+"""Calls, their results, and other records about how they ended."""
 
 from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
 from session_memory.adapters.codex.calls import (
@@ -54,7 +54,7 @@ def output(reading: LogReading, native: Output, record: Record) -> None:
 
 
 def ended_of(kind: str) -> Translate:
-    """The agent's own account of a call, as the second generation wrote it."""
+    """A translator for records of how a call ended, as the second generation logs it."""
 
     def ended(reading: LogReading, native: Ended, record: Record) -> None:
         record.bookkeeping = kind
@@ -70,14 +70,14 @@ def ended_of(kind: str) -> Translate:
 
 
 def tool_item(reading: LogReading, native: Completed, record: Record) -> None:
-    """The same, as the third one writes it."""
+    """A record of how a call ended, as the third generation logs it."""
     item, script = native.item, reading.state.script
     record.bookkeeping = item.type
     if not item.id:
         return
     failed = item.success is False or _is_failure(item.status) or bool(item.exit_code)
     if script and not reading.state.is_open(item.id):
-        # A command that a script ran: the script is the call, and it failed where that did.
+        # A command inside a script. The script is the call, and it failed if the command failed.
         if failed:
             _outcome(record, script, failed, item.exit_code, None)
     else:
@@ -108,5 +108,5 @@ def _outcome(
     record: Record, call_id: str, failed: bool, exit_code: int | None, spent: object
 ) -> None:
     code = exit_code if exit_code is not None and abs(exit_code) < 1 << 31 else None
-    # That it did not fail is for its result to say, which may know better.
+    # Only a failure is taken over: the result itself decides about success.
     record.outcomes = [CallOutcome(call_id, failed or None, code, milliseconds(spent))]

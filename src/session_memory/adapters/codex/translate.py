@@ -1,4 +1,4 @@
-"""One line of a Codex log into one record. The tables below *are* the format."""
+"""Translates one line of a Codex log into one record. The tables list all kinds of lines."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -82,8 +82,8 @@ _LINES: dict[str, Entry] = {
     "turn_context": (turns.turn_context, ThreadSettings),
     "token_usage_record": (turns.usage_record, UsageRecord),
 }
-# What is to be known of a parent's history: whose turn it is, and what had been used.
-_TELLING_WHERE = (TurnRecord, ThreadSettings, TokenCount)
+# Kinds of a parent's copied history that still matter: the turn, and the usage so far.
+_STILL_READ = (TurnRecord, ThreadSettings, TokenCount)
 _UNKNOWN: Entry = (turns.unknown, EventText)
 _STATE: Entry = (turns.bookkeeping_of("state"), EventText)
 _OTHER_ITEM: Entry = (turns.other_item, Completed)
@@ -127,7 +127,7 @@ def _fill(
     if ordinal is not None and not 0 <= ordinal < threads.MOST_ORDINAL:
         ordinal = None
     before_own = ordinal is not None and ordinal < state.inherited_until
-    if before_own and not state.is_in_own_turn and not isinstance(payload, _TELLING_WHERE):
+    if before_own and not state.is_in_own_turn and not isinstance(payload, _STILL_READ):
         record.bookkeeping = "inherited"
         return
     state.see_time(record.ts)
@@ -145,7 +145,7 @@ def _fill(
 
 
 def _inherit(record: Record) -> None:
-    """A parent's history, copied for the model of a subagent; the parent's own log tells it."""
+    """Skip a parent's history that was copied for the model of a subagent."""
     record.events, record.usage, record.native_id = [], None, None
     record.bookkeeping = "inherited"
 
@@ -154,7 +154,7 @@ Found = tuple[str, Translate, Callable[[bytes], Any], bool]
 
 
 def _entry_of(kind: LineKind) -> Found:
-    """The native kind of a line, who translates it, how it is decoded, and whether it is bare."""
+    """The native kind of a line, its translator, its decoder, and whether it is a bare line."""
     payload = kind.payload
     if payload is None:
         return _bare(kind.type, kind.is_header, bool(kind.record_type))
@@ -178,7 +178,7 @@ def _enveloped(type: str, within: str, item: str) -> Found:
 
 @lru_cache(maxsize=1024)
 def _bare(type: str, is_header: bool, is_state: bool) -> Found:
-    """A line of the first generation: an item of the model without an envelope."""
+    """A line of the first generation: a model item without an envelope."""
     native_kind, entry = type, _RESPONSE_ITEMS.get(type, _UNKNOWN)
     if is_header:
         native_kind, entry = "header", _LINES["session_meta"]

@@ -1,4 +1,4 @@
-"""Turns, what holds for them, what they used, and everything else that is no message or call."""
+"""Turns, their settings and usage, and all other records that are no message or call."""
 
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.codex.lines import (
@@ -75,37 +75,37 @@ def settings_applied(reading: LogReading, native: Applied, record: Record) -> No
 
 
 def _settings(reading: LogReading, native: ThreadSettings, record: Record, kind: str) -> None:
-    """What holds from now on; an event when it is new, a decision when a person changed it."""
+    """New settings: an event when they are new, a decision when a person changed them."""
     state = reading.state
     if not state.origin:
         record.cwd = native.cwd
     if native.model:
         state.model = one_line(native.model)
-    told = _modes(native)
-    changed = [name for name in told if name in state.modes and state.modes[name] != told[name]]
-    if not changed and told.keys() <= state.modes.keys():
+    modes = _modes(native)
+    changed = [name for name in modes if name in state.modes and state.modes[name] != modes[name]]
+    if not changed and modes.keys() <= state.modes.keys():
         record.bookkeeping = kind
         return
-    state.modes = {**state.modes, **told}
-    # A review runs with a model of its own.
+    state.modes = {**state.modes, **modes}
+    # A review uses another model.
     by_person = state.is_person and bool(changed) and not (state.in_review and changed == ["model"])
-    summary = ", ".join(f"{name} {told[name]}" for name in changed or told)
+    summary = ", ".join(f"{name} {modes[name]}" for name in changed or modes)
     event = NativeEvent("decision" if by_person else "lifecycle", "user", one_line(summary))
     record.events.append(event)
 
 
 def _modes(native: ThreadSettings) -> dict[str, str]:
-    told = {
+    modes = {
         "model": native.model,
         "approval": _word(native.approval_policy),
         "sandbox": _word(native.sandbox_policy),
         "mode": _word(native.collaboration_mode),
     }
-    return {name: one_line(word) for name, word in told.items() if word}
+    return {name: one_line(word) for name, word in modes.items() if word}
 
 
 def _word(value: object) -> str | None:
-    """A setting as one word: itself, or the type of what it consists of."""
+    """A setting as one word: the text itself, or the type of an object."""
     match value:
         case str(word) | {"type": str(word)} | {"mode": str(word)}:
             return word
@@ -179,8 +179,8 @@ def other_item(reading: LogReading, native: Completed, record: Record) -> None:
 
 
 def unknown(reading: LogReading, native: EventText, record: Record) -> None:
-    # Codex gains kinds of lines faster than we learn them. Kept whole, an unknown one can be
-    # read properly by a later release, when the file itself may be long gone.
+    # New kinds of lines appear often. An unknown one is kept whole, so that a later release can
+    # read it even after the file is deleted.
     words = (native.message, native.text, native.summary)
     said = next((word for word in words if isinstance(word, str)), "")
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), body=said))

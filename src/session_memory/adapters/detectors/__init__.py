@@ -1,6 +1,6 @@
-"""Detectors that all adapters share: pure functions over commands, calls, results and words."""
+"""Detectors that all adapters share: pure functions over commands, calls, results and prompts."""
 
-from .calls import call_key, is_edit_tool, most_telling, shell_text
+from .calls import best_argument, call_key, is_edit_tool, shell_text
 from .commands import is_test_run, shell_edit
 from .corrections import is_soft_correction
 from .results import TestResult, test_result
@@ -11,7 +11,7 @@ __all__ = [
     "is_edit_tool",
     "is_soft_correction",
     "is_test_run",
-    "most_telling",
+    "best_argument",
     "shell_edit",
     "shell_text",
     "test_result",

@@ -1,4 +1,4 @@
-"""Tool calls, whatever agent made them: which are edits, which run a shell, which are the same."""
+"""Tool calls of any agent: which of them edit files, which run a shell, which are repeated."""
 
 import json
 import re
@@ -35,7 +35,7 @@ _SHELL_TOOLS = frozenset(
         "developer__shell",  # Goose
     )
 )
-# Tools that also only look at a file say so in their command.
+# Tools that can also view a file without changing it; their command shows which.
 _LOOKING = frozenset({"view", "undo_edit"})
 
 
@@ -47,7 +47,7 @@ def is_edit_tool(tool: str, arguments: object = None) -> bool:
 
 
 def shell_text(tool: str, arguments: object) -> str | None:
-    """The text a call gives to a shell, None when it gives none."""
+    """The text that a call gives to a shell; None for other calls."""
     if tool.lower() not in _SHELL_TOOLS:
         return None
     match arguments:
@@ -71,22 +71,22 @@ def _argv_text(words: list[object]) -> str | None:
 
 
 def _code_mode_commands(code: str) -> Iterator[str]:
-    """Every ``tools.exec_command({"cmd": …})`` of a script Codex wrote."""
+    """The command of every ``tools.exec_command({"cmd": …})`` in a script of Codex."""
     if "exec_command" not in code:
         return
     for found in _CMD_STRING.finditer(code, 0, _LONGEST_SCRIPT):
         quoted = found[1]
         try:
             yield str(json.loads(quoted)) if quoted[0] == '"' else quoted[1:-1]
-        except ValueError:  # JavaScript knows escapes that JSON does not.
+        except ValueError:  # JavaScript has escapes that JSON has not.
             yield quoted[1:-1]
 
 
 def call_key(tool: str, arguments: object) -> int:
     """A number that two calls share when one repeats the other, the same on every machine.
 
-    It leaves out what does not change what is asked: spacing, description, limits, line numbers,
-    a trailing ``2>&1 | tail -n 5``. Never negative, and within a signed 63-bit integer.
+    It ignores what does not change the request: spaces, descriptions, limits, line numbers, and a
+    trailing ``2>&1 | tail -n 5``. It is never negative and fits into 63 bits.
     """
     text = "\x1f".join(_parts(tool, arguments))
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -94,7 +94,7 @@ def call_key(tool: str, arguments: object) -> int:
 
 
 def _parts(tool: str, arguments: object) -> list[str]:
-    """The call as a flat list, made without recursion: nesting is the writer's to choose."""
+    """The call as a flat list. It is made without recursion, because logs may be nested deeply."""
     parts = [tool]
     pending = [arguments]
     while pending and len(parts) < _MOST_PARTS:
@@ -156,9 +156,8 @@ _IMMATERIAL = frozenset(
 )
 
 
-def most_telling(arguments: Mapping[str, object], names: Sequence[str]) -> str:
-    """The argument a person would quote to say which call it was: the first of ``names``, or any
-    text at all."""
+def best_argument(arguments: Mapping[str, object], names: Sequence[str]) -> str:
+    """The argument that describes a call best: the first of ``names``, or else any text."""
     for name in names:
         if isinstance(value := arguments.get(name), str) and value:
             return value

@@ -1,7 +1,7 @@
-"""What a shell text does: does it run tests, does it edit a file?
+"""Whether a shell text runs tests, and which file it edits.
 
-Both questions are asked of every command of an import, so each first looks whether a telling
-word occurs at all; only then is the text split into commands.
+Both are asked about every command, so the text is first searched for words that matter. Only then
+is it split into commands.
 """
 
 import re
@@ -18,7 +18,7 @@ def is_test_run(command: str) -> bool:
 
 
 def shell_edit(command: str) -> str | None:
-    """The path a shell text edits: "" when it edits something out of sight, None when nothing."""
+    """The path that a shell text edits: "" when the file is unknown, None when it edits nothing."""
     if not _may_edit(command):
         return None
     if command.lstrip().startswith("*** Begin Patch"):
@@ -84,7 +84,7 @@ def _edited_by_cat(program: Program) -> str | None:
 def _edited_by_tee(program: Program) -> str | None:
     files = [word for word in program.arguments if not word.startswith("-")]
     if program.command.heredoc is None:
-        # What a program printed, kept aside, is no edit of the project.
+        # A file that only captures output is no edit of the project.
         files = [file for file in files if not file.endswith(".log") and file[:5] != "/tmp/"]
     return _visible(files[0]) if files else None
 
@@ -95,7 +95,7 @@ def _edited_by_sed(program: Program) -> str | None:
         return None
     valued = frozenset(filter(_SED_SCRIPT.fullmatch, arguments))
     words = without_values(arguments, valued)
-    # BSD's `-i ''` gives its suffix apart.
+    # BSD's `-i ''` has its suffix as a separate word.
     plain = [word for word in words if word and not word.startswith("-")]
     return _visible_first(plain if valued else plain[1:])
 
@@ -143,7 +143,7 @@ def _visible_first(words: list[str]) -> str | None:
 
 
 def _visible(path: str) -> str | None:
-    """A path as it can be shown: not one hidden in a variable, and no device."""
+    """A path that can be shown: not one in a variable, and no device."""
     if path.startswith("/dev/"):
         return None
     return "" if "$" in path or path == "{}" or "\n" in path else path.strip()

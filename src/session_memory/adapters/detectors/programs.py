@@ -22,7 +22,7 @@ _MAX_SHELLS = 3
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"})
 _SCRIPT_FLAG = re.compile(r"-\w*c|-(?i:command)")
-# A variable in front of a command is nearly always the interpreter.
+# A variable as the first word of a command is nearly always an interpreter.
 _PYTHON = re.compile(r"(?:python|pypy|py)[\d.]*w?|\$.*")
 _PYTHON_VALUED = frozenset({"-W", "-X", "--source", "--rcfile", "--omit", "--include"})
 _MODULE_FLAG = re.compile(r"-[A-Za-z]*m")
@@ -30,7 +30,7 @@ _NODE_VALUED = frozenset({"--import", "-r", "--require", "--loader", "--env-file
 
 
 class Program(NamedTuple):
-    """A program with its arguments, and the simple command (with its files) it stands in."""
+    """A program with its arguments, and the simple command that it is part of."""
 
     name: str
     arguments: list[str]
@@ -38,7 +38,7 @@ class Program(NamedTuple):
 
 
 def programs(text: str, depth: int = 0) -> Iterator[Program]:
-    """Every program of ``text``, a wrapper before what it starts."""
+    """Every program in ``text``. A wrapper comes before the program it starts."""
     for command in simple_commands(text):
         for name, arguments in _unwrapped(command.words):
             yield Program(name, arguments, command)
@@ -47,7 +47,7 @@ def programs(text: str, depth: int = 0) -> Iterator[Program]:
 
 
 def _unwrapped(words: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The command as it is written, then without its first wrapper, and so on."""
+    """The command as written, then without its first wrapper, then without the next one."""
     wrapper_may_be_unknown = True
     for _ in range(_MAX_WRAPPERS):
         words = list(dropwhile(_ASSIGNMENT.match, words))
@@ -68,7 +68,7 @@ def _unwrapped(words: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _started_by(name: str, arguments: list[str]) -> list[str] | None:
-    """What the wrapper ``name`` starts; None when it is no known wrapper."""
+    """The command that the wrapper ``name`` starts; None when it is no known wrapper."""
     if _PYTHON.fullmatch(name):
         return _started_by_python(arguments)
     if name in ("coverage", "python -m coverage") and arguments[:1] == ["run"]:

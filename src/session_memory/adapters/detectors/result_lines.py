@@ -1,8 +1,8 @@
 """What one line of a test run's output says about the result.
 
-Each reader knows one way of speaking; ``READERS`` lists them, the most particular first. A line
-counts only when every other word in it belongs to the language of test summaries, so that
-"2 errors in your config" or the name of a test is nobody's result.
+Each reader knows one style of summaries; ``READERS`` lists them, the most specific first. A line
+counts only when all its other words are usual in test summaries. So "2 errors in your config" or
+the name of a test is no result.
 """
 
 import re
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 
 class Level(Enum):
-    """What the numbers of a line count, and so how they add up."""
+    """What the numbers of a line count. This decides how they are added."""
 
     RUN = auto()  # the tests of a whole run: counts add up
-    NESTED = auto()  # of a suite inside others: the largest holds the rest
+    NESTED = auto()  # a suite inside others: the largest contains the rest
     TEST = auto()  # one test, counted when no summary is there
-    SUITE = auto()  # files, packages, classes: tells pass from fail, not how many tests
-    STATUS = auto()  # the end of the program, an exit status in words
+    SUITE = auto()  # files, packages, classes: whether it passed, not how many tests
+    STATUS = auto()  # the end of the program: an exit status in words
     RAN = auto()  # unittest's "Ran 3 tests", which waits for its verdict
     VERDICT = auto()  # and the verdict
 
@@ -31,7 +31,7 @@ class RunLine(NamedTuple):
 
 
 def said(line: str) -> RunLine | None:
-    """What ``line`` says, None when it is no part of a summary."""
+    """The result in ``line``; None when it is no part of a summary."""
     line = _PREFIX.sub("", line)
     return next((answer for reader in READERS if (answer := reader(line))), None)
 
@@ -64,7 +64,7 @@ def _labelled(line: str) -> RunLine | None:
     skipped = numbers.get("skipped", 0)
     if not passes and totals:
         passes = [max(0, totals[0] - (failed or 0) - skipped)]
-    # Maven gives each class its line with a time, and all of them together one without.
+    # Maven prints a line with a time for each class, and one without a time for all of them.
     level = Level.SUITE if "Time elapsed" in line else Level.RUN
     return RunLine(level, failed, passes[0] if passes else None, skipped)
 
@@ -109,7 +109,7 @@ READERS: tuple[Callable[[str], RunLine | None], ...] = (
     _marked,
 )
 
-# What task runners and containers put in front of every line they pass on.
+# What task runners and containers print in front of every line.
 _PREFIX = re.compile(
     r"^(?:\[[^\]]{1,60}\]"  # mise, Maven
     r"|[\w@./-]{1,60}[:#][\w@./:#-]{0,60}:(?=\s)"  # Turbo
@@ -182,7 +182,7 @@ _MARKS: tuple[tuple[Level, str, str], ...] = (
     # vstest, ctest, nox
     (Level.SUITE, r"Test Run Failed\.", r"Test Run Successful\."),
     (Level.STATUS, r"(?:nox > )?Session \S+ failed\b", r"(?:nox > )?Session \S+ was successful\b"),
-    # The program around the tests gave up.
+    # The program that runs the tests failed.
     (Level.STATUS, r"g?make(?:\[\d+\])?: \*\*\* |npm (?:ERR!|error) |task: Failed to run", ""),
     (Level.STATUS, r"error: (?:could not compile|test failed|Recipe .* failed)", ""),
     (Level.STATUS, r"error Command failed with exit", ""),

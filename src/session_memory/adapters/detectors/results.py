@@ -1,7 +1,7 @@
-"""How a test run went, from what it printed and how it ended.
+"""The result of a test run, from its output and its exit status.
 
-The text is asked first, the exit status second: a piped or chained command hides the status of
-its test program, and a later command may fail after tests that passed.
+The output comes first. A piped or chained command hides the status of its test program, and a later
+command may fail after tests that passed.
 """
 
 import re
@@ -19,9 +19,10 @@ _SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """``passed`` is None when no test ran; ``line`` is "" when only the status tells."""
+    """The result of a test run. ``passed`` is None when no test ran. ``line`` is the line with the
+    result, "" when only the exit status shows it."""
 
-    __test__: ClassVar[bool] = False  # Nothing for pytest to collect.
+    __test__: ClassVar[bool] = False  # pytest must not collect this class as a test.
 
     passed: bool | None
     failed_count: int | None = None
@@ -37,7 +38,7 @@ class _Heard(NamedTuple):
 def test_result(
     text: str, *, is_error: bool | None = None, exit_code: int | None = None
 ) -> TestResult | None:
-    """The result of a test run; None when neither its text nor its status tells."""
+    """The result of a test run; None when neither its output nor its exit status shows it."""
     heard = list(_heard(text))
     failed = is_error if exit_code is None else exit_code != 0
     if result := _of_counts(heard, failed):
@@ -49,13 +50,13 @@ def test_result(
     return TestResult(not failed)
 
 
-# Its name looks like a test to pytest, wherever it is imported.
+# pytest would collect it as a test, because of its name.
 test_result.__dict__["__test__"] = False
 
 
 def _heard(text: str) -> Iterator[_Heard]:
     ran: int | None = None
-    for line in _telling_lines(_examined(text)):
+    for line in _summary_lines(_examined(text)):
         answer = said(line)
         if answer and answer.level is Level.RAN:
             ran = answer.passed
@@ -68,17 +69,17 @@ def _heard(text: str) -> Iterator[_Heard]:
 
 def _examined(text: str) -> str:
     if len(text) > _HEAD + _TAIL:
-        # Without the lines that are cut: "12 passed" must not become "2 passed".
+        # A line that is cut is left out: "12 passed" must not become "2 passed".
         text = text[:_HEAD].rpartition("\n")[0] + "\n" + text[-_TAIL:].partition("\n")[2]
     if "\r" in text:
         text = text.replace("\r", "\n")
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
-def _telling_lines(text: str) -> Iterator[str]:
-    """The lines with a telling word, in order. Most lines have none and are never touched."""
+def _summary_lines(text: str) -> Iterator[str]:
+    """The lines with a word of test summaries, in order. Most lines have none."""
     places = set()
-    for word in _TELLING_WORDS:
+    for word in _SUMMARY_WORDS:
         found = text.find(word)
         while found >= 0:
             start, end = text.rfind("\n", 0, found) + 1, text.find("\n", found)
@@ -91,7 +92,7 @@ def _telling_lines(text: str) -> Iterator[str]:
 
 
 def _verdict(answer: RunLine, ran: int | None) -> RunLine | None:
-    """unittest's OK or FAILED. A lone OK may be anybody's; after "Ran 3 tests" it is not."""
+    """unittest's OK or FAILED. An OK counts only after "Ran 3 tests"."""
     if ran is None:
         return RunLine(Level.RUN, answer.failed) if answer.failed else None
     passed = max(0, ran - (answer.failed or 0) - answer.skipped)
@@ -108,7 +109,7 @@ def _of_counts(heard: Sequence[_Heard], is_error: bool | None) -> TestResult | N
         return TestResult(False, failed or None, passed, line)
     if line := _line([item for item in reversed(counted) if item.said.passed], _PASSED_BY):
         return TestResult(True, failed if passed is None else 0, passed, line)
-    # Nothing failed and nothing is known to have passed: "0 errors", or no test at all.
+    # Nothing failed and no test is known to have passed: "0 errors", or no test at all.
     nothing_ran = passed == 0
     verdict = (False if is_error else None) if nothing_ran else True
     return TestResult(verdict, failed, passed, _shown(counted[-1]))
@@ -131,7 +132,7 @@ def _total(numbers: Sequence[tuple[Level, int | None]]) -> int | None:
 
 
 def _line(candidates: Sequence[_Heard], levels: Sequence[Level]) -> str:
-    """The first line of the level that says most."""
+    """The first line of the most specific level."""
     for item in sorted(candidates, key=lambda item: levels.index(item.said.level)):
         return _shown(item)
     return ""
@@ -144,10 +145,10 @@ def _shown(item: _Heard) -> str:
 _FAILED_BY = (Level.RUN, Level.NESTED, Level.TEST, Level.SUITE)
 _PASSED_BY = (Level.RUN, Level.NESTED, Level.SUITE, Level.TEST)
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_TELLING_WORDS = (
+_SUMMARY_WORDS = (
     *("pass", "PASS", "Pass", "fail", "FAIL", "Fail", "rror", "ERR", "ucce", "SUCCE"),
     *("ok ", "OK", "Ran ", "ests", "TESTS ", "LIFECYC", "panic", "***", "not found", "No module"),
     "congrat",
 )
-# Still going: Claude Code's background shells, Codex's unified exec.
+# Commands that still run: Claude Code's background shells, Codex' unified exec.
 _UNFINISHED = re.compile(r"running in (?:the )?background|Process running with session ID")

@@ -1,7 +1,7 @@
-"""The programs that run tests, and the programs that merely start another one.
+"""Programs that run tests, and programs that only start another program.
 
-The tables are the documentation: a name, and what must follow it. Names are those that
-``program_name`` gives: no directory, no version, no ``.exe``.
+The tables have the name of a program and what must follow it. Names are as ``program_name`` returns
+them: without directory, version and ``.exe``.
 """
 
 import re
@@ -32,7 +32,7 @@ class Runner(NamedTuple):
 
 
 class Wrapper(NamedTuple):
-    """A program that starts what follows its flags and operands, as if by ``becomes``."""
+    """A program that starts another one: the words after its flags and operands."""
 
     valued: frozenset[str] = NO_FLAGS
     operands: int = 0
@@ -77,7 +77,7 @@ def _is_plain(word: str) -> bool:
 
 
 _EXTENSION = re.compile(r"\.(?:exe|cmd|bat|[cm]?js)$")
-# It lists, compiles or explains: a test program that runs no test.
+# Options with which a test program only lists, compiles or explains, and runs no test.
 _NO_RUN = re.compile(
     r"--(?:list(?:$|[-=A-Z])|(?:listenvs|collect-?only|co|no-run|dry-run|show-only|fixtures"
     r"|markers|setup-plan|showConfig|clearCache|init|version|help)$)|-h$"
@@ -113,7 +113,7 @@ _GRADLE = _runner(
     True,
 )
 _MAKE = _runner(r"(?:[\w.]+-)*(?:test|check)s?|tests?[-_:/.].*", "-C -f -I -o -W", "-n", True)
-# Any recipe with "test" in its name, though not as the end of "latest".
+# Any recipe with "test" in its name, but not as the end of "latest".
 _RECIPE = r"(?:.*(?<!la))?[tT]est.*"
 _MONOREPO = _runner(r"(?:[\w@/-]+:)?test[:\w-]*|--targets?=.*\btest\b.*", "--filter -F", "", True)
 _XCODE = "-scheme -project -workspace -destination -configuration -sdk -target -testPlan"
@@ -166,7 +166,7 @@ _UV = (
 )
 _PLAIN = Wrapper()
 
-# Stand in front of any command, even of a wrapper nobody knows.
+# These can start any command, even an unknown wrapper.
 PREFIXES: dict[str, Wrapper] = {
     **dict.fromkeys(("if", "then", "elif", "else", "while", "until", "do", "!", "{"), _PLAIN),
     **dict.fromkeys(("nohup", "exec", "caffeinate"), _PLAIN),
@@ -180,7 +180,7 @@ PREFIXES: dict[str, Wrapper] = {
     "xargs": Wrapper(_flags("-n -P -I -L -d -a -s")),
 }
 
-# Stand in front of a program or script. With two words, the second is their first plain word.
+# These start a program or script. With two words, the second one is their first plain word.
 WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(("npx", "bunx", "pnpx", "uvx"), Wrapper(_flags("-p --package -w --from"))),
     **dict.fromkeys(("npm exec", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx"), _PLAIN),
@@ -218,7 +218,7 @@ LEADING_FLAGS: dict[str, frozenset[str]] = {
     "kubectl": _flags("-n --namespace --context"),
 }
 
-# Their first word is a name or a path: `which pytest` runs nothing.
+# These take a name or a path and run nothing: `which pytest`.
 _TAKES_NAMES = """
     [ . ag alias apt apt-get awk basename bat brew cat cd chmod chown code command cp curl cut
     declare dirname du echo egrep export false fd fgrep file find for gem gh git grep hash head

@@ -1,7 +1,7 @@
 """A shell text, split into its simple commands.
 
-Not a shell: it knows only enough of quoting, heredocs and substitutions that what stands in a
-quoted string or in a heredoc is never taken for a command. Every character is looked at once.
+It knows just enough about quotes, heredocs and substitutions that text inside a string or a heredoc
+is never taken for a command. Every character is read once.
 """
 
 import re
@@ -23,7 +23,7 @@ class SimpleCommand:
 
 @dataclass(slots=True)
 class _Frame:
-    """The text itself, or the inside of one ``$(…)``; ``word`` is None between words."""
+    """The whole text, or the inside of one ``$(…)``. ``word`` is None between words."""
 
     command: SimpleCommand = field(default_factory=SimpleCommand)
     word: str | None = None
@@ -55,7 +55,7 @@ _QUOTED = re.compile(
 
 
 def simple_commands(text: str) -> list[SimpleCommand]:
-    """The simple commands of ``text``, those of a ``$(…)`` before the one that holds it."""
+    """The simple commands of ``text``. Those inside a ``$(…)`` come before the one around it."""
     return _Splitter(text[:EXAMINED]).run()
 
 
@@ -182,7 +182,7 @@ class _Splitter:
         self.heredocs.clear()
 
     def _after_heredoc(self, tag: str) -> int:
-        """Move behind the body that ``tag`` ends, or to the end; gives the end of the body."""
+        """Move behind the heredoc that ``tag`` ends, or to the end of the text; returns its end."""
         while self.position < len(self.text):
             start = self.position
             line_end = self.text.find("\n", start)

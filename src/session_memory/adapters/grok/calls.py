@@ -5,9 +5,9 @@ from typing import Any
 
 from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
 from session_memory.adapters.detectors import (
+    best_argument,
     is_edit_tool,
     is_test_run,
-    most_telling,
     shell_edit,
     shell_text,
 )
@@ -27,11 +27,11 @@ from session_memory.adapters.grok.state import LogState
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
-# Beginning and end of an output, enough for a summary and for a test's last words.
+# Only the beginning and the end of an output are kept: enough for a summary and a test result.
 LONGEST_TEXT = 256 * 1024
 LONGEST_ACCOUNT = 64 * 1024
 ASKING_TOOLS = frozenset({"ask_user_question", "exit_plan_mode"})
-# Calls that the model did not make: a person typed the command.
+# Calls that a person made by typing the command.
 TYPED = "bash-mode-"
 SPAWNING_TOOLS = frozenset({"spawn_subagent", "task"})
 REFUSED = "User rejected the execution"
@@ -43,7 +43,7 @@ REFUSED_BY_A_PERSON = (
 )
 _EDITING = frozenset({"edit", "write"})
 _PATHS = ("file_path", "target_file", "path", "filePath", "notebook_path", "target_directory")
-_TELLING = ("description", "pattern", "query", "url", "prompt", "command", "name")
+_DESCRIPTIVE = ("description", "pattern", "query", "url", "prompt", "command", "name")
 _OUTPUTS = frozenset({"output", "content", "text", "message", "summary", "error"})
 _STARTED = re.compile(r"Subagent started in background\.\s+subagent_id: (\S{1,200})\s")
 _EXIT = re.compile(r"\Aexit: -?\d+\n?")
@@ -57,17 +57,17 @@ def call(update: Update, record: Record, state: LogState, saying: str) -> None:
     if call_id.startswith(TYPED):
         lifecycle(update, record, update.title)
         return
-    told = (update.meta or UpdateMeta()).tool
-    tool = (told and told.name) or update.title or update.tool_kind or "unknown"
+    meta = (update.meta or UpdateMeta()).tool
+    tool = (meta and meta.name) or update.title or update.tool_kind or "unknown"
     arguments = decode_value(update.raw_input)
-    event = _call_event(call_id, tool, told.kind if told else None, arguments)
+    event = _call_event(call_id, tool, meta.kind if meta else None, arguments)
     event.model = state.model
     about = arguments.get("description") if isinstance(arguments, dict) else None
     state.opens(call_id, tool, about if isinstance(about, str) else "")
     state.is_answering = True
     record.events.append(event)
     if update.status in ("completed", "failed"):
-        # A call of the provider's own tools may be told only when it is over.
+        # A call of the provider's own tools may be logged only when it is over.
         record.events.append(_result_event(update, record, state, call_id))
 
 
@@ -76,7 +76,7 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
     kinds, path, summary = ["tool_call"], None, ""
     if isinstance(arguments, dict):
         path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
-        summary = "" if path else most_telling(arguments, _TELLING)
+        summary = "" if path else best_argument(arguments, _DESCRIPTIVE)
     if command is not None:
         summary, edited = command, shell_edit(command)
         if edited is not None:
@@ -101,7 +101,8 @@ def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) 
 
 
 def call_update(update: Update, record: Record, state: LogState, saying: str) -> None:
-    """Only the last word on a call is its result; what comes before dresses it up."""
+    """The result of a call, in its last update. Earlier updates only change how the call is
+    shown."""
     call_id = update.call_id
     record.bookkeeping = "tool_call_update"
     if not call_id:
@@ -148,8 +149,8 @@ def _result_event(
     if tool in ASKING_TOOLS and not failed:
         marks.append("decision")
     child = output.subagent_id
-    if child is None and tool in SPAWNING_TOOLS and (told := _STARTED.match(text)):
-        child = told[1]
+    if child is None and tool in SPAWNING_TOOLS and (started := _STARTED.match(text)):
+        child = started[1]
     if child:
         record.link = ChildLink(fit(child), call_id)
     summary = one_line(text)
@@ -164,7 +165,7 @@ def _exit_code(code: int | None) -> int | None:
 
 
 def _result_text(update: Update, output: RawOutput) -> str:
-    """What is shown first, else what the model was given, else the bytes themselves."""
+    """The text of a result: what was shown, else what the model got, else the bytes."""
     shown = ""
     if isinstance(update.content, list):
         shown = "\n".join(filter(None, map(_item_text, update.content[:1000])))
@@ -183,7 +184,7 @@ def _item_text(item: ContentItem) -> str:
 
 
 def _account(update: Update) -> str:
-    """The most telling text in a tool's own account, where nothing else says what came of it."""
+    """The best text in a tool's own report, for a result without any other text."""
     if len(memoryview(update.raw_output)) > LONGEST_ACCOUNT:
         return ""
     waiting, others = [("", decode_value(update.raw_output))], []
@@ -230,14 +231,14 @@ def backgrounded(update: Update, record: Record, state: LogState, saying: str) -
 
 
 def task_completed(update: Update, record: Record, state: LogState, saying: str) -> None:
-    """A command in the background has ended; its call was answered when it began."""
+    """The end of a background command. Its call got a result when the command started."""
     task = update.task or BackgroundTask()
     lifecycle(update, record, task.display_command or task.command)
     code = record.events[0].exit_code = _exit_code(task.exit_code)
     call_id = state.tasks.pop(task.task_id or "", None)
     failed = bool(code) and not task.explicitly_killed
     if call_id in state.calls:
-        # The turn was broken off meanwhile, so nobody was told that it went into the background.
+        # The turn was aborted before the agent logged that the call runs in the background.
         state.answers(call_id)
         record.events.append(_ended(call_id, code, failed))
     elif call_id and code is not None:

@@ -1,5 +1,5 @@
-"""The small files that the agent rewrites as a whole: what a session is called, where it came
-from, and what a parent knows of its subagents."""
+"""The small files that Grok rewrites as a whole: a session's title and origin, and a parent's facts
+about its subagents."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from session_memory.adapters.jsonl import decode_anything
 from session_memory.core.text import escaped
 
 SUBAGENT = "subagent"
-# A resumed subagent begins with a copy of an earlier one, which is not who started it.
+# A resumed subagent begins with a copy of an earlier subagent, which is not its parent.
 RESUMED = "subagent_resume"
 
 
@@ -17,37 +17,37 @@ def from_document(ref: SourceRef, body: bytes) -> Record:
     """The facts in a ``summary.json``, or in a parent's ``subagents/<child>/meta.json``."""
     record = Record(0, len(body), fit(ref.agent or ref.session))
     try:
-        told = decode_anything(body)
+        document = decode_anything(body)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        document = None
+    if not isinstance(document, dict):
         record.problem = "malformed document"
         return record
     if ref.agent:
-        _of_a_child(told, record, ref)
+        _of_a_child(document, record, ref)
     else:
-        _of_a_session(told, record)
+        _of_a_session(document, record)
     return record
 
 
-def _of_a_child(told: dict[str, Any], record: Record, ref: SourceRef) -> None:
-    record.session = fit(_text(told, "child_session_id") or ref.agent)
-    record.parent_session = fit(_text(told, "parent_session_id") or ref.session)
-    record.facts = {"agent_name": _text(told, "description")}
+def _of_a_child(document: dict[str, Any], record: Record, ref: SourceRef) -> None:
+    record.session = fit(_text(document, "child_session_id") or ref.agent)
+    record.parent_session = fit(_text(document, "parent_session_id") or ref.session)
+    record.facts = {"agent_name": _text(document, "description")}
 
 
-def _of_a_session(told: dict[str, Any], record: Record) -> None:
-    info = told.get("info")
-    is_manual = told.get("title_is_manual") is True
-    title = _text(told, "generated_title") or _text(told, "session_summary")
+def _of_a_session(document: dict[str, Any], record: Record) -> None:
+    info = document.get("info")
+    is_manual = document.get("title_is_manual") is True
+    title = _text(document, "generated_title") or _text(document, "session_summary")
     record.facts = {
         "title": None if is_manual else title,
         "custom_title": title if is_manual else None,
         "cwd": _text(info, "cwd") if isinstance(info, dict) else None,
-        "git_branch": _text(told, "head_branch"),
-        "model": _text(told, "current_model_id"),
+        "git_branch": _text(document, "head_branch"),
+        "model": _text(document, "current_model_id"),
     }
-    kind, parent = _text(told, "session_kind") or "", _text(told, "parent_session_id")
+    kind, parent = _text(document, "session_kind") or "", _text(document, "parent_session_id")
     if kind.startswith(SUBAGENT):
         record.facts["relation"] = SUBAGENT
         if kind == RESUMED:
@@ -58,6 +58,6 @@ def _of_a_session(told: dict[str, Any], record: Record) -> None:
         record.facts["parent"] = fit(parent)
 
 
-def _text(told: dict[str, Any], name: str) -> str | None:
-    value = told.get(name)
+def _text(document: dict[str, Any], name: str) -> str | None:
+    value = document.get(name)
     return escaped(value) if isinstance(value, str) and value else None

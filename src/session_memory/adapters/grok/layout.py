@@ -22,7 +22,7 @@ PREFIX = ".grok/sessions"
 _SNIFFED = 65536
 _DEEPEST = 6
 _MOST_FILES = 10_000
-# Locks, sockets and half-written files say nothing; databases are derived from the rest.
+# Locks, sockets and temporary files hold no history. Databases are derived from the other files.
 _NOT_KEPT = (".lock", ".sock", ".pid", ".tmp", ".sqlite", ".db", "-wal", "-shm", "-journal")
 
 
@@ -83,7 +83,7 @@ def _below(directory: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _session(directory: Path, home_path: str) -> Iterator[SourceRef | Unlisted]:
-    """A session is its log with all that lies beside it; before there is a log, there is none."""
+    """A session: its log with all files beside it. A directory without a log is no session yet."""
     log = directory / LOG_NAME
     try:
         if not log.is_file():
@@ -144,7 +144,7 @@ def _companion(path: str, parts: tuple[str, ...], session: str, home_path: str) 
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody gathered in a directory of their own, told by their first bytes."""
+    """Logs that somebody gathered in a directory of their own, recognized by their first bytes."""
     if not root.is_dir():
         if root.suffix == ".jsonl" and root.is_file():
             yield from _loose_log(root, root.parent)
@@ -194,7 +194,7 @@ _METHODS = (b'"session/update"', b'"_x.ai/session/update"')
 
 
 def recognizes(head: bytes) -> bool:
-    """Every line is a notification of a session's update, in an envelope or, long ago, bare."""
+    """Every line is a notification about a session. Early versions had no envelope around it."""
     if b'"sessionUpdate"' not in head:
         return False
     return any(method in head for method in _METHODS) or b'"sessionId"' in head

@@ -51,7 +51,7 @@ class ToolMeta(msgspec.Struct, gc=False):
 
 
 class UpdateMeta(msgspec.Struct, gc=False):
-    """What the agent adds to an update itself."""
+    """Fields that Grok adds to an update."""
 
     prompt_index: int | None = msgspec.field(default=None, name="promptIndex")
     model: str | None = msgspec.field(default=None, name="modelId")
@@ -70,7 +70,7 @@ class TurnTokens(msgspec.Struct, gc=False):
 
 
 class TurnUsage(TurnTokens, gc=False):
-    """What a turn used, all its model calls and its subagents together."""
+    """What a turn used, with all its model calls and subagents."""
 
     by_model: dict[str, TurnTokens] | None = msgspec.field(default=None, name="modelUsage")
 
@@ -84,8 +84,8 @@ class BackgroundTask(msgspec.Struct, gc=False):
 
 
 class Update(msgspec.Struct, gc=False):
-    """Every kind of update has its own fields; those of different kinds do not get in each
-    other's way."""
+    """An update of any kind, with the fields of all kinds. No two kinds use one name
+    differently."""
 
     kind: str = msgspec.field(default="", name="sessionUpdate")
     content: Text | list[ContentItem] | str | None = None
@@ -141,7 +141,7 @@ class Params(msgspec.Struct, gc=False):
 
 
 class GrokLine(Params, gc=False):
-    """One line; before there was an envelope, the parameters stood in the line itself."""
+    """One line. Early versions have no envelope: there the parameters are the line itself."""
 
     timestamp: float | None = None
     method: str | None = None
@@ -149,7 +149,7 @@ class GrokLine(Params, gc=False):
 
 
 class RawOutput(msgspec.Struct, gc=False):
-    """A tool's own account of its result, beside the content that is shown."""
+    """A tool's own report of its result, beside the content that is shown."""
 
     type: str | None = None
     output: Raw = NOTHING
@@ -203,7 +203,7 @@ def decode_moment(line: bytes) -> tuple[Moment, bool]:
 
 
 def decode_output(raw: Raw) -> RawOutput:
-    """What can be known of a tool's own account; an odd one says nothing."""
+    """A tool's own report; an empty one when it cannot be decoded."""
     if bytes(memoryview(raw)[:1]) != b"{":
         return RawOutput()
     try:
@@ -217,7 +217,7 @@ def decode_output(raw: Raw) -> RawOutput:
 
 
 def decode_value(raw: Raw) -> Any:
-    """Any JSON value, ``None`` when it is none that can be held."""
+    """Any JSON value; None when it is invalid or too large to hold."""
     body = bytes(raw)
     if not body or (len(body) > LONG_LINE and has_many_parts(body)):
         return None
@@ -227,7 +227,7 @@ def decode_value(raw: Raw) -> Any:
         return None
 
 
-# A plain run of characters: repeating a group would remember every turn of it.
+# A character class without a group: a repeated group would use memory for every repetition.
 _BYTE_VALUES = re.compile(rb"\[[\d,\s]{64,}+\]")
 
 
@@ -236,7 +236,7 @@ def _without_byte_values(line: bytes) -> bytes:
 
 
 def text_of_bytes(raw: Raw, most: int) -> str:
-    """The text that an array of byte values spells; of a long one the beginning and the end."""
+    """The text of an array of byte values; only the beginning and the end of a long one."""
     view = memoryview(raw)
     if bytes(view[:1]) != b"[":
         return ""

@@ -1,4 +1,4 @@
-"""What people and models say: messages in chunks, and what kind of prompt a prompt is."""
+"""Messages of people and models, which come in chunks, and the kinds of prompts."""
 
 import re
 
@@ -43,8 +43,8 @@ def user_chunk(update: Update, record: Record, state: LogState, saying: str) -> 
 
 
 def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
-    """Only a turn's first message has an index, once any has; the agent's own wake-ups are
-    hidden, its local commands are marked."""
+    """The kind of an injected prompt; empty for a person's. If prompts have an index, only a turn's
+    first message has one. Grok hides its own wake-ups and marks its local commands."""
     if meta.is_host_turn:
         return "local_command"
     if meta.is_interjection:
@@ -57,13 +57,13 @@ def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
 
 
 def _typed_command(update: Update) -> str | None:
-    """A command that a person had the shell run, without the model."""
+    """A shell command that a person typed, which the model did not see."""
     meta = update.content.meta if isinstance(update.content, Text) else None
     return meta.bash_command if meta else None
 
 
 def _words(update: Update, text: str) -> str:
-    """What a person typed, out of the frame in which it reached a working model."""
+    """The typed text, without the frame in which it is sent to a model that is working."""
     meta = update.content.meta if isinstance(update.content, Text) else None
     if meta and meta.display_text:
         return meta.display_text

@@ -1,4 +1,4 @@
-"""Names, times and limits that every file of a session shares."""
+"""Ids, times and limits that all files of a session share."""
 
 import re
 from functools import lru_cache
@@ -7,21 +7,21 @@ from session_memory.adapters.grok.lines import GrokLine, LineMeta
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
-# What no turn and no call can come to: sums over such figures would fit no column.
+# No turn or call takes longer. Sums over such figures would fit no column.
 MOST_MS = 1e12
 LAST_MS = 253_402_300_799_999
 
 
 @lru_cache(maxsize=4096)
 def fit(native_id: str) -> str:
-    # Escaped, as the store keeps the names of files: read again from there, it is the same id.
+    # The store escapes the names of files. An id that is read back from there must be the same.
     return fit_native_id(escaped(native_id))[0]
 
 
 def record_id(meta: LineMeta) -> str | None:
-    """A fork copies lines with their ``eventId`` and the agent's time; only the session's name
-    and the time of writing are new. The time is needed too: versions that began to count anew
-    with every process gave an id twice."""
+    """The id of a record: its ``eventId`` and the agent's time. A fork copies both; only the name
+    of the session and the time of writing differ. The time is needed because some versions count
+    ``eventId`` from the start in every process."""
     if not meta.event_id:
         return None
     ms = int(meta.ms) if meta.ms is not None and 0 <= meta.ms <= LAST_MS else 0
@@ -36,7 +36,7 @@ def time_of(ms: float | None, native: GrokLine) -> int | None:
 
 @lru_cache(maxsize=4096)
 def directory_of(home_path: str) -> str | None:
-    """The directory a session worked in is the name of the directory that holds it, encoded."""
+    """The directory that a session worked in, decoded from the name of its directory of logs."""
     parts = home_path.split("/")
     encoded = parts[-3] if len(parts) > 2 else ""
     if not encoded.startswith("%2F") and not re.match(r"[A-Za-z]%3A", encoded):

@@ -1,5 +1,5 @@
-"""What the next line of a log must know of the ones before it, small enough to save with the
-cursor after every line."""
+"""What is remembered from line to line of a log. It is saved in the cursor after every line, so it
+is small."""
 
 import msgspec
 
@@ -8,19 +8,20 @@ ANSWERED_CALLS = 64
 CHILDREN = 256
 TASKS = 64
 DETOURS = 128
-# Real ids are a fifth of it; what is longer is not remembered, or a few lines would fill a state.
+# Real ids are a fifth as long. Longer ones are not remembered: a few would fill the state.
 LONGEST_ID = 200
 
 
 class LogState(msgspec.Struct, array_like=True):
-    """Where the reader of one ``updates.jsonl`` stands.
+    """The state of reading one ``updates.jsonl``.
 
-    ``saying`` is the kind of chunk that the last line was; ``calls`` the open calls with their
-    tools, ``tasks`` those that went into the background. A turn ``is_woken`` when no person began
-    it, ``is_refused`` when a person said no to one of its calls. ``children`` are the running
-    subagents with the turn that started them, ``counted_in`` those whose spend the running turn
-    has taken up. ``detours`` says from which turn on the number of prompts on the path differs
-    from the agent's own count, and by how much.
+    - ``saying``: the kind of message chunk that the last line was.
+    - ``calls``: the open calls with their tools; ``tasks``: the ones in the background.
+    - ``is_woken``: no person began the turn. ``is_refused``: a person refused one of its calls.
+    - ``children``: the running subagents with the turn that started them; ``counted_in``: the ones
+      whose usage the running turn contains.
+    - ``detours``: from which turn on the number of prompts on the path differs from the agent's
+      own count, and by how much.
     """
 
     saying: str = ""
@@ -55,14 +56,14 @@ class LogState(msgspec.Struct, array_like=True):
         self.answered = [*self.answered, call_id][-ANSWERED_CALLS:]
 
     def runs_on(self, task: str, call_id: str) -> None:
-        """A call goes on in the background, under a name of its own."""
+        """Note that a call continues in the background, under another id."""
         if max(len(task), len(call_id)) <= LONGEST_ID:
             _bounded(self.tasks, TASKS)[task] = call_id
 
     # ------------------------------------------------------------ prompts
 
     def begins(self, turn: int | None, *, is_prompt: bool) -> None:
-        """A turn of the agent's own count; not every one begins with a person's prompt."""
+        """Begin a turn of the agent's own count. Not every turn begins with a person's prompt."""
         self.turn = turn
         place = self.asked if turn is None else turn
         shift = self.asked - place
@@ -73,7 +74,7 @@ class LogState(msgspec.Struct, array_like=True):
         self.is_answering = self.is_refused = False
 
     def goes_back(self, turn: int) -> int:
-        """Which prompt on the path, counted from 0, the agent's turn ``turn`` began with."""
+        """The prompt on the path, counted from 0, that began the agent's turn ``turn``."""
         place = max(turn + self._shift_at(turn), 0)
         self.asked = min(self.asked, place)
         self.detours = [detour for detour in self.detours if detour[0] <= turn]
@@ -90,13 +91,14 @@ class LogState(msgspec.Struct, array_like=True):
             _bounded(self.children, CHILDREN)[child] = turn
 
     def ends_child(self, child: str) -> None:
-        """Only the turn that started it takes up what it spent, and only while it runs."""
+        """End a subagent. Its usage counts for the turn that started it, if that turn still
+        runs."""
         turn = self.children.pop(child, None)
         if turn and turn != self.closed:
             self.counted_in = [*self.counted_in, (turn, child)][-CHILDREN:]
 
     def closes(self, turn: str) -> tuple[str, ...]:
-        """The subagents that the figures of a turn contain."""
+        """End a turn; returns the subagents whose usage its figures contain."""
         if turn != self.closed:
             self.closed_with = [child for owner, child in self.counted_in if owner == turn]
             self.counted_in = [pair for pair in self.counted_in if pair[0] != turn]

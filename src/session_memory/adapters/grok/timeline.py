@@ -1,7 +1,7 @@
 """One line of ``events.jsonl``: how calls ended and who allowed them.
 
-Nearly everything here is the same turn that ``updates.jsonl`` tells in words, so it gives no
-events of its own, only what that one leaves out.
+The timeline is about the same turns as ``updates.jsonl``. So it gives hardly any events, only
+details that the log leaves out.
 """
 
 from zlib import crc32
@@ -15,7 +15,7 @@ from session_memory.adapters.grok.names import MOST_MS, fit
 from session_memory.core.text import one_line
 from session_memory.core.time import time_or_none
 
-# Rules answer at once; nobody reads a question and answers it faster than this.
+# A rule answers at once. No person reads a question and answers it faster than this.
 PERSONS_WAIT_MS = 500
 MOST_GRANTS = 64
 FAILED = frozenset(
@@ -29,7 +29,7 @@ _DETAIL = 120
 
 
 class TimelineState(msgspec.Struct, array_like=True):
-    """Answers to permission questions that no finished call has taken up yet, by tool."""
+    """Answers to permission questions that belong to no finished call yet, by tool."""
 
     is_yolo: bool = False
     answers: list[tuple[str, bool]] = []
@@ -50,7 +50,7 @@ def restored(text: str) -> TimelineState:
 def from_moment(
     ref: SourceRef, state: TimelineState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line; ``state`` moves on with it."""
+    """The record of one line. Changes ``state``."""
     record = Record(offset, length, fit(ref.session))
     if line is None:
         record.problem = "line too long"
@@ -85,7 +85,8 @@ def _answered(moment: Moment, state: TimelineState) -> None:
 
 
 def _outcome(moment: Moment, call_id: str, state: TimelineState) -> CallOutcome:
-    """Questions name the tool and not the call; calls of one tool are answered in their order."""
+    """The outcome of a call. Questions name the tool, not the call, so answers are taken in
+    order."""
     granted = False
     for place, (tool, by_person) in enumerate(state.answers):
         if tool == (moment.tool or "")[:100]:

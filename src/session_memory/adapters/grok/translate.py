@@ -1,4 +1,4 @@
-"""One line of ``updates.jsonl`` into one record. The table at the end *is* the format."""
+"""Translates one line of ``updates.jsonl`` into one record. The table lists all kinds of lines."""
 
 from zlib import crc32
 
@@ -26,7 +26,7 @@ _DETAIL = 120
 def from_line(
     ref: SourceRef, state: LogState, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line; ``state`` moves on with it."""
+    """The record of one line. Changes ``state``."""
     if line is None:
         return Record(offset, length, fit(ref.session), problem="line too long")
     try:
@@ -52,7 +52,7 @@ def from_line(
     if record.session != named:
         record.unfit_name = named
     if record.native_id is None:
-        # The first versions gave no ids; a copy of such a line is a record of its own.
+        # The first versions have no ids, so a copy of such a line is another record.
         record.native_id = f"grok@{record.session}@{offset}-{crc32(line):08x}"
     update = params.update or Update()
     saying, state.saying = state.saying, ""
@@ -66,7 +66,7 @@ def from_line(
 def _model_changed(update: Update, record: Record, state: LogState, saying: str) -> None:
     model = update.model_id or update.new_model_id
     lifecycle(update, record, model)
-    # A model that the agent fell back to by itself is no decision of anybody.
+    # A model that the agent switched to by itself is no decision of a person.
     if model and state.model and model != state.model and update.kind == "model_changed":
         record.events[0].kind, record.events[0].role = "decision", "user"
     state.model = model or state.model
@@ -76,7 +76,8 @@ def _mode(update: Update, record: Record, state: LogState, saying: str) -> None:
     lifecycle(update, record, update.mode)
     if update.mode and update.mode != state.mode:
         state.mode = update.mode[:100]
-        # The agent may change it by a call; where a person has a say, the result tells it.
+        # The agent may change the mode with a call. If a person decided, the result has the
+        # decision.
         if not any(tool in PLANNING_TOOLS for tool, _ in state.calls.values()):
             record.events[0].kind, record.events[0].role = "decision", "user"
 
@@ -88,13 +89,13 @@ def _titled(update: Update, record: Record, state: LogState, saying: str) -> Non
 
 def _bookkeeping(update: Update, record: Record, state: LogState, saying: str) -> None:
     record.bookkeeping = update.kind
-    # Such a line may come between two chunks of a message; it does not end it.
+    # Such a line may come between two chunks of a message and does not end the message.
     state.saying = saying if saying.startswith("user") else ""
 
 
 def _unknown(update: Update, record: Record, state: LogState, saying: str) -> None:
-    # The agent gains kinds faster than we learn them. Kept whole, an unknown one can be read
-    # properly by a later release, when the file itself may be long gone.
+    # New kinds of lines appear often. An unknown one is kept whole, so that a later release can
+    # read it even after the file is deleted.
     said = update.summary or update.message or update.reason or update.error or update.title
     more = update.summary_preview or update.event_text or update.objective or update.prompt
     lifecycle(update, record, said or more or update.name or update.event_name or said_in(update))

@@ -1,4 +1,4 @@
-"""Ends of turns: what they used, who ended them, and going back behind them."""
+"""Ends of turns: their usage, who ended them, and rewinds."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from session_memory.adapters.token_counts import part_of, without
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
-# What no turn can come to: sums over such figures would fit no column.
+# No turn takes longer. Sums over such figures would fit no column.
 MOST_MODELS = 64
 ENDED_BY_A_PERSON = frozenset({"cancelled", "interrupted"})
 CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permissionrejected"})
@@ -46,8 +46,8 @@ def turn_completed(
 
 
 def _ended_by_a_person(reason: str, cancelled_by: str | None, state: LogState) -> bool:
-    """What a person did counts once: a refusal was told by its call. A turn that the agent began
-    by itself just ends with the program, and limits and hooks are no persons."""
+    """Whether a person ended the turn. A refusal is already an event of its call. A turn that the
+    agent began by itself just ends with the program. Limits and hooks are no persons."""
     if reason == "interrupted":
         return not state.is_woken
     if reason != "cancelled" or state.is_refused:
@@ -56,9 +56,9 @@ def _ended_by_a_person(reason: str, cancelled_by: str | None, state: LogState) -
 
 
 def _aborted(state: LogState, reason: str) -> list[NativeEvent]:
-    """Calls that were running when the turn was broken off: nothing else will tell their end.
+    """Failed results for the calls that were running when the turn was aborted: the log has none.
 
-    Those that run on in the background have an end of their own.
+    Calls in the background are left out; they end later.
     """
     running = set(state.tasks.values())
     over = [call_id for call_id in state.calls if call_id not in running]
@@ -74,7 +74,7 @@ def _aborted(state: LogState, reason: str) -> list[NativeEvent]:
 def _usages(
     turn: str, update: Update, record: Record, state: LogState, children: tuple[str, ...]
 ) -> list[NativeUsage]:
-    """One for each model that answered in the turn; its subagents are counted in."""
+    """One usage for each model that answered in the turn, with the turn's subagents."""
     used = update.usage
     if used is None:
         return []
@@ -89,7 +89,8 @@ def _usages(
 
 
 def _usage_id(turn: str, record: Record) -> str:
-    """A turn's id is the same in a copy. One that is no UUID may be given again elsewhere."""
+    """The id of a turn's usage. A copy has the same turn id. An id that is no UUID may not be
+    unique."""
     try:
         UUID(turn)
     except ValueError:
@@ -99,7 +100,7 @@ def _usage_id(turn: str, record: Record) -> str:
 
 
 def to_usage(usage_id: str, model: str, used: TurnTokens, children: tuple[str, ...]) -> NativeUsage:
-    """Disjoint buckets: the agent's input contains what was cached, its output the reasoning."""
+    """Disjoint buckets. Grok's input contains the cached tokens, its output the reasoning."""
     whole, output, read, written, reasoning = (
         count or 0
         for count in (used.input, used.output, used.cache_read, used.cache_write, used.reasoning)

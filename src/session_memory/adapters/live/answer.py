@@ -1,4 +1,5 @@
-"""Which answer a usage belongs to: some runtimes write it down before the message, some after."""
+"""Finds the answer that a usage belongs to. Some runtimes log usage before the message, some
+after."""
 
 import msgspec
 
@@ -6,8 +7,8 @@ from session_memory.adapters.base import NativeUsage
 
 
 class LastAnswer(msgspec.Struct, array_like=True):
-    """``is_waiting``: an answer was given and nothing says yet what it used; ``used``: the other
-    way round."""
+    """The last answer. ``is_waiting``: its usage is not logged yet. ``used``: a usage whose answer
+    is not logged yet."""
 
     is_waiting: bool = False
     used: NativeUsage | None = None

@@ -1,4 +1,4 @@
-"""One row of a live session into one record."""
+"""Translates one row of a live session into one record."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _TAKEN_BACK = frozenset({"rewind", "clear"})
 
 
 def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer) -> Record:
-    """The record of one row; ``answer`` moves on with it."""
+    """The record of one row. Changes ``answer``."""
     try:
         row = decode_anything(line or b"")
     except ValueError:
@@ -32,16 +32,16 @@ def _message(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
         record.native_id = _row_id((record.session, row["seq"]))
         record.ordinal = row["seq"]
     meta = row.get("meta")
-    told = meta if isinstance(meta, dict) else {}
+    facts = meta if isinstance(meta, dict) else {}
     message = ConversationMessage(
         role=row["role"],
         content=row.get("content"),
         tool_calls=row.get("tool_calls"),
         tool_call_id=row.get("tool_call_id"),
         name=row.get("name"),
-        model=_model(told) or row.get("model"),
-        is_injected=bool(told.get("synthetic")),
-        is_error=told.get("is_error") is True,
+        model=_model(facts) or row.get("model"),
+        is_injected=bool(facts.get("synthetic")),
+        is_error=facts.get("is_error") is True,
     )
     if message.role == "assistant" and not message.is_injected:
         record.usage, answer.used = answer.used, None
@@ -53,7 +53,7 @@ def _message(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
 
 
 def _fold(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
-    """A note in the place of messages, which stay where they are."""
+    """A note that replaces messages in the context. The messages stay in the session."""
     note = row.get("note") or {}
     said = text_of(note.get("content"))
     record.follows = True
@@ -71,7 +71,7 @@ def _move(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
 
 
 def _usage(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
-    """What is sent counts what was cached in; the buckets are disjoint."""
+    """Disjoint buckets. The logged input contains the cached tokens."""
     record.bookkeeping = "usage"
     sent = tokens(row.get("prompt_tokens"))
     read, write = tokens(row.get("cache_read_tokens")), tokens(row.get("cache_write_tokens"))
@@ -92,19 +92,19 @@ _TRANSLATE = {"message": _message, "fold": _fold, "move": _move, "usage": _usage
 
 
 def from_session(ref: SourceRef, body: bytes) -> Record:
-    """What is known of the session itself: its title, and where it came from."""
-    told = decode_anything(body)
-    facts = {name: told.get(name) for name in ("title", "cwd", "model")}
+    """The facts about a session: its title, and where it came from."""
+    session = decode_anything(body)
+    facts = {name: session.get(name) for name in ("title", "cwd", "model")}
     record = Record(0, len(body), ref.session, facts=facts)
-    origin, parent = told.get("forked_from"), told.get("parent_session_id")
+    origin, parent = session.get("forked_from"), session.get("parent_session_id")
     if origin:
         facts |= {"relation": "fork", "parent": origin}
-        facts["base"] = [origin, (told.get("forked_at") or 0) + 1]
+        facts["base"] = [origin, (session.get("forked_at") or 0) + 1]
     elif parent:
         record.parent_session = parent
         facts |= {"relation": "subagent", "parent": parent}
-        facts["spawn_call_id"] = told.get("spawn_tool_call_id")
-        facts["spawn_depth"] = told.get("spawn_depth")
+        facts["spawn_call_id"] = session.get("spawn_tool_call_id")
+        facts["spawn_depth"] = session.get("spawn_depth")
     return record
 
 

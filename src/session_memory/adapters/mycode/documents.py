@@ -13,21 +13,21 @@ UNNAMED = "New chat"
 def from_document(ref: SourceRef, body: bytes) -> Record:
     record = Record(0, len(body), fit_native_id(ref.session)[0])
     try:
-        told = decode_anything(body)
+        document = decode_anything(body)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        document = None
+    if not isinstance(document, dict):
         record.problem = "malformed document"
         return record
-    title = _text(told, "title")
+    title = _text(document, "title")
     record.facts = {
         "title": None if title == UNNAMED else title,
-        "cwd": _text(told, "cwd"),
-        "model": _text(told, "model"),
+        "cwd": _text(document, "cwd"),
+        "model": _text(document, "model"),
     }
     return record
 
 
-def _text(told: dict[str, Any], name: str) -> str | None:
-    value = told.get(name)
+def _text(document: dict[str, Any], name: str) -> str | None:
+    value = document.get(name)
     return escaped(value) if isinstance(value, str) and value else None

@@ -76,7 +76,7 @@ def _directories(base: Path) -> Iterator[Path | Unlisted]:
 
 
 def _session(directory: Path, home_path: str, *, is_ours: bool) -> Iterator[SourceRef | Unlisted]:
-    """A session is its log with what lies beside it; before there is a log, there is none."""
+    """A session: its log with the files beside it. A directory without a log is no session yet."""
     log = directory / LOG_NAME
     try:
         if not log.is_file():
@@ -109,7 +109,7 @@ def _beside(directory: Path, home_path: str) -> Iterator[SourceRef]:
 
 
 def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Sessions that somebody put into a directory of their own, told by their first bytes."""
+    """Sessions that somebody put into a directory of their own, recognized by their first bytes."""
     if root.is_file():
         if root.name == LOG_NAME:
             yield from _session(root.parent, f"{PREFIX}/{root.parent.name}", is_ours=False)

@@ -20,7 +20,7 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     with source.open(cursor.offset) as stream:
         if ref.role == DOCUMENT:
             body = stream.read(LONGEST_DOCUMENT)
-            # Nothing yet: the agent has created it and will write it in a moment.
+            # An empty document was created a moment ago and is not written yet.
             if body and not cursor.offset:
                 yield Cursor(len(body)), from_document(ref, body)
             return

@@ -35,26 +35,26 @@ def from_line(
         return record
     try:
         refuse_many_parts(line)
-        told = decode_anything(line)
+        native = decode_anything(line)
     except ValueError as error:
         record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
         return record
-    if not isinstance(told, dict):
+    if not isinstance(native, dict):
         # The program passes over it as well, so it has no place in the list.
         record.problem = "malformed line"
-        record.problem_detail = f"a JSON {type(told).__name__}, not an object"
+        record.problem_detail = f"a JSON {type(native).__name__}, not an object"
         return record
     record.check = crc32(line)
-    meta = told.get("meta")
-    _translate(told, meta if isinstance(meta, dict) else {}, record, visible)
+    meta = native.get("meta")
+    _translate(native, meta if isinstance(meta, dict) else {}, record, visible)
     return record
 
 
 def _translate(
-    told: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible
+    native: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible
 ) -> None:
     record.ts = time_or_none(meta.get("created_at"))
-    role = told.get("role")
+    role = native.get("role")
     if role == "rewind":
         _rewind(meta, record, visible)
         return
@@ -62,13 +62,13 @@ def _translate(
     record.native_id = _line_id(record.session, number)
     record.parent_id = None if before is None else _line_id(record.session, before)
     if role == "compact":
-        _compact(told, meta, record, visible, number)
+        _compact(native, meta, record, visible, number)
         return
     visible.add(number)
     record.usage = _usage(meta, record)
     message = ConversationMessage(
         role=role if isinstance(role, str) else "untyped",
-        content=told.get("content"),
+        content=native.get("content"),
         model=_text(meta, "model"),
         response_id=None if record.usage is None else record.usage.usage_id,
         is_injected=bool(meta.get("synthetic") or meta.get("skill_snapshot") or meta.get("job")),
@@ -77,7 +77,7 @@ def _translate(
 
 
 def _compact(
-    told: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible, number: int
+    native: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible, number: int
 ) -> None:
     """A summary. Which release wrote it decides what a later rewind counts from."""
     if "compacted_count" in meta:
@@ -85,7 +85,7 @@ def _compact(
     else:
         visible.add(number)
     record.usage = _usage(meta, record)
-    said = escaped(text_of(told.get("content")))
+    said = escaped(text_of(native.get("content")))
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compact", body=said))
 
 
@@ -115,6 +115,6 @@ def _line_id(session: str, number: int) -> str:
     return f"mycode@{session}@{number}"
 
 
-def _text(told: dict[str, Any], name: str) -> str | None:
-    value = told.get(name)
+def _text(native: dict[str, Any], name: str) -> str | None:
+    value = native.get(name)
     return word(value) if isinstance(value, str) and value else None

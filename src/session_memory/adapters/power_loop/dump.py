@@ -1,8 +1,8 @@
-"""A database as lines: one row is one line of JSON, in the order in which rows were inserted.
+"""A database as lines: one line of JSON for each row, in the order in which rows were inserted.
 
-Rows of several tables are merged by their time, which never goes back within a table, so a line
-that was dumped stays where it is while rows are added. What is changed in place (who is archived,
-what a compaction took out of sight) is a document of its own.
+Rows of several tables are merged by their time, which never decreases within a table. So a dumped
+line keeps its place when rows are added. Fields that change in place (archived sessions, messages
+that a compaction replaced) are in a separate document.
 """
 
 import json
@@ -23,7 +23,7 @@ _BIRTH = (
     *("session_id", "created_at", "kind", "parent_session_id", "spawn_tool_call_id"),
     *("spawn_depth", "lifecycle"),
 )
-# Settings may hold credentials, and states, leases and caches are no history.
+# Settings may contain credentials. States, leases and caches are no history.
 _ABOUT = (
     *("session_id", "created_at", "updated_at", "system_prompt", "model", "status", "kind"),
     *("parent_session_id", "spawn_tool_call_id", "spawn_depth", "lifecycle", "metadata_json"),
@@ -34,7 +34,7 @@ Line = tuple[int, int, dict[str, Any]]
 
 
 def dump(database: Path, ref: SourceRef) -> Iterator[bytes]:
-    """The lines of one of the sources that a database is, from a copy that nobody writes to."""
+    """The lines of one source of a database. ``database`` is a copy that nobody writes to."""
     try:
         db = apsw.Connection(str(database))
         try:
@@ -61,7 +61,7 @@ def _lines(db: apsw.Connection, part: str) -> Iterator[bytes]:
 
 
 def _replaces(db: apsw.Connection, prefix: str) -> bool:
-    """Release 0.2 counts rounds from the beginning at every send, and replaces what it had."""
+    """Whether rounds are replaced: release 0.2 counts them from the start at every send."""
     return "send_index" not in columns(db, f"{prefix}usage_rounds")
 
 
@@ -89,7 +89,7 @@ def _rows(
         yield clock, rank, {"table": table, **row}
 
 
-# Which model answered stands only with the session.
+# Only the session says which model answered.
 _MODEL = """,
     case when role = 'assistant' then
         (select model from "{prefix}sessions" s where s.session_id = t.session_id)
@@ -109,7 +109,7 @@ def _about(db: apsw.Connection, prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def _out(db: apsw.Connection, prefix: str, session: Any) -> dict[str, list[list[int]]]:
-    """Which messages the model is not sent any more, by the reason; runs of seqs."""
+    """The messages that the model does not get any more, by the reason, as runs of seqs."""
     found: dict[str, list[list[int]]] = {}
     sql = f'''select state, seq from "{prefix}messages"
         where session_id = ? and state <> 'active' order by state, seq'''

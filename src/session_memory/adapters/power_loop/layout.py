@@ -1,5 +1,7 @@
-"""Which databases are power-loop's. The program that uses it decides where one is; by default it
-is ``power_loop_sessions.db`` where the program runs, and no home directory has a place for it.
+"""Finds the databases of power-loop.
+
+The program that uses power-loop decides where its database is. By default it is
+``power_loop_sessions.db`` in the directory where the program runs.
 """
 
 import os
@@ -21,12 +23,12 @@ _MAGIC = b"SQLite format 3\0"
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """A program that was started at home; others are named in the configuration."""
+    """The database of a program that was started at home. The configuration can name others."""
     return [home / DEFAULT]
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """A database, the one in a home, or every one below a directory of one's own."""
+    """The named database, the one in a home, or every database below another directory."""
     if root.is_file():
         yield from _database(root, root.parent)
     elif is_an_agents(root):
@@ -66,7 +68,8 @@ def _database(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
 
 
 def _has_tables(path: Path) -> bool:
-    """Looked at as a file that never changes: no lock is taken and nothing is created."""
+    """Whether a database has power-loop's tables. It is opened without a lock, and nothing is
+    created."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         db = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
@@ -79,5 +82,5 @@ def _has_tables(path: Path) -> bool:
 
 
 def recognizes(head: bytes) -> bool:
-    """A database, of whichever program: only its tables tell whose."""
+    """Whether it is an SQLite database. Only its tables show whether it is power-loop's."""
     return head.startswith(_MAGIC)

@@ -6,19 +6,19 @@ import apsw
 
 _TABLES = "select name from sqlite_schema where type = 'table' order by name"
 _MESSAGES = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,23})?messages")
-_TELLING = {"session_id", "seq", "role", "tool_calls_json", "state", "created_at"}
+_OUR_COLUMNS = {"session_id", "seq", "role", "tool_calls_json", "state", "created_at"}
 
 
 def prefixes(db: apsw.Connection) -> list[str]:
-    """What the tables' names begin with; a database may hold several sets of them."""
+    """The prefixes of table names. A database may hold several sets of tables."""
     names = [row[0] for row in db.execute(_TABLES)]
     found = []
     for name in names:
-        told = _MESSAGES.fullmatch(name)
-        if told is None:
+        match = _MESSAGES.fullmatch(name)
+        if match is None:
             continue
-        prefix = told[1] or ""
-        if f"{prefix}sessions" in names and set(columns(db, name)) >= _TELLING:
+        prefix = match[1] or ""
+        if f"{prefix}sessions" in names and set(columns(db, name)) >= _OUR_COLUMNS:
             found.append(prefix)
     return found
 

@@ -1,4 +1,4 @@
-"""One dumped row into one record."""
+"""Translates one dumped row into one record."""
 
 from typing import Any
 
@@ -54,22 +54,23 @@ def _born(row: dict[str, Any], record: Record) -> None:
 def _message(row: dict[str, Any], record: Record) -> None:
     record.native_id = _row_id(record, row.get("seq"))
     meta = decoded(row.get("meta_json"))
-    told = meta if isinstance(meta, dict) else {}
+    facts = meta if isinstance(meta, dict) else {}
     message = ConversationMessage(
         role=str(row.get("role") or "untyped"),
-        content=_content(row.get("content"), told),
+        content=_content(row.get("content"), facts),
         tool_calls=decoded(row.get("tool_calls_json")),
         tool_call_id=_text(row, "tool_call_id"),
         name=_text(row, "name"),
         model=_text(row, "model"),
-        is_injected=bool(told.get("synthetic")),
-        is_error=told.get("is_error") is True or told.get("ok") is False,
+        is_injected=bool(facts.get("synthetic")),
+        is_error=facts.get("is_error") is True or facts.get("ok") is False,
     )
     record.events = events_of(message)
 
 
 def _content(text: Any, meta: dict[str, Any]) -> Any:
-    """Since 3.4 a list of parts is written as JSON, and the row says so."""
+    """The content of a message. Since release 3.4 a list of parts is stored as JSON and marked
+    so."""
     return decoded(text) if meta.get("content_encoding") == "json" else text
 
 
@@ -80,8 +81,8 @@ def _compaction(row: dict[str, Any], record: Record) -> None:
 
 
 def _used(row: dict[str, Any], record: Record) -> None:
-    """What a round used. Providers that count cached tokens into the prompt are the rule; where
-    more were cached than sent, they were counted apart."""
+    """What a round used. Most providers include cached tokens in the prompt. Where more tokens were
+    cached than sent, the provider counts them separately."""
     record.bookkeeping = "usage_rounds"
     sent, read = tokens(row.get("prompt_tokens")), tokens(row.get("cached_tokens"))
     place = f"{row.get('send_index', 0)}.{row.get('round_index')}.{row.get('created_at')}"
@@ -95,12 +96,12 @@ def _used(row: dict[str, Any], record: Record) -> None:
 
 
 def _other(row: dict[str, Any], record: Record) -> None:
-    """A table that a later release may understand; kept whole."""
+    """A row of an unknown table, kept whole for a later release."""
     kind = word(row.get("table"))
     record.native_id = _row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
     said = str(row.get("kind") or row.get("payload_json") or "")
-    told = "\n".join(strings_in(row))
-    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=told))
+    texts = "\n".join(strings_in(row))
+    record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=texts))
 
 
 _TRANSLATE = {
@@ -112,7 +113,7 @@ _TRANSLATE = {
 
 
 def from_session(offset: int, length: int, line: bytes | None) -> Record | None:
-    """What the database says about a session now; nothing for the other tables."""
+    """The facts about a session; None for rows of other tables."""
     try:
         row = decode_anything(line or b"")
     except ValueError:
@@ -123,17 +124,17 @@ def from_session(offset: int, length: int, line: bytes | None) -> Record | None:
     if not isinstance(native, str) or not native:
         return None
     metadata = decoded(row.get("metadata_json"))
-    told = metadata if isinstance(metadata, dict) else {}
+    metadata_facts = metadata if isinstance(metadata, dict) else {}
     facts = {
         "model": _text(row, "model"),
-        "cwd": _text(told, "cwd"),
-        "title": _text(told, "title"),
+        "cwd": _text(metadata_facts, "cwd"),
+        "title": _text(metadata_facts, "title"),
     }
     return Record(offset, length, fit_native_id(native)[0], facts=facts)
 
 
 def decoded(text: Any) -> Any:
-    """JSON in a column; what is none is as if it were not there."""
+    """The JSON in a column; None when it is invalid."""
     if not isinstance(text, str) or not text:
         return None
     try:
@@ -147,7 +148,7 @@ def _row_id(record: Record, seq: Any) -> str:
 
 
 def _time(value: Any) -> int | None:
-    """Milliseconds, or the seconds of somebody's own rows."""
+    """A time in milliseconds. Some programs store seconds in rows of their own."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         return None
     at = value * 1000 if value < _SECONDS else value

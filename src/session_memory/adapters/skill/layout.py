@@ -1,6 +1,7 @@
-"""Where skill logs are: ``~/.session-memory/skills/<session>.jsonl``, or a directory of one's own.
+"""Finds skill logs: ``~/.session-memory/skills/<session>.jsonl``, or a directory that the user
+names.
 
-In a directory that is not known to hold them, the first bytes of a file decide.
+In any other directory, the first bytes of a file decide whether it is a skill log.
 """
 
 import os
@@ -23,7 +24,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Every log below the usual directory, a home with one in it, or a directory of one's own."""
+    """Every log below the usual directory, a home, or a directory that the user names."""
     usual = _usual(root)
     if usual is not None:
         yield from _below(usual, usual, is_usual=True)
@@ -87,6 +88,6 @@ def _head(path: Path) -> bytes:
 
 
 def recognizes(head: bytes) -> bool:
-    """Whose call it was, when, of which skill, and something of what became of it."""
+    """A line of a skill log names the session, the time, the skill and the result."""
     is_told = all(field in head for field in _ALWAYS)
     return is_told and any(field in head for field in _MOSTLY)

@@ -1,6 +1,7 @@
-"""The line of a skill log as it is written. Whatever has another type costs itself alone.
+"""The fields of a line in a skill log, and how a line is decoded. A field of a wrong type is
+dropped.
 
-``input`` may be anything of any size, so it stays undecoded until somebody asks for it.
+``input`` may be any value of any size, so it is decoded only when it is needed.
 """
 
 from typing import Any, NamedTuple
@@ -53,13 +54,13 @@ class DecodedSkillLine(NamedTuple):
 
     @property
     def model(self) -> str | None:
-        """Who did it in the end: what the entry says, else the last of those who tried."""
+        """The model of the entry, else the model of the last attempt."""
         tried = (attempt.model for attempt in reversed(self.tries) if attempt.model)
         return self.line.model_used or next(tried, None)
 
     @property
     def took_ms(self) -> float | None:
-        """How long it took: what the entry says, else its attempts together."""
+        """The duration of the entry, else the sum of its attempts."""
         spans = [attempt.duration_ms for attempt in self.tries if attempt.duration_ms is not None]
         said = self.line.duration_ms
         return sum(spans) if said is None and spans else said
@@ -72,7 +73,7 @@ _items = msgspec.json.Decoder(list[Raw]).decode
 
 
 def decode(line: bytes) -> DecodedSkillLine:
-    """The line with its attempts. ``ValueError`` for what is no entry."""
+    """The line with its attempts. Raises ``ValueError`` for a line that is no entry."""
     try:
         native, lenient = _line(line), False
     except REFUSED:
@@ -89,7 +90,7 @@ def decode(line: bytes) -> DecodedSkillLine:
 
 
 def _leniently(attempts: Raw) -> list[LoggedAttempt]:
-    """Those that are attempts, each without the fields that are none."""
+    """The attempts that can be read, each without the fields of a wrong type."""
     found: list[LoggedAttempt] = []
     try:
         items = _items(attempts)
@@ -99,13 +100,13 @@ def _leniently(attempts: Raw) -> list[LoggedAttempt]:
         try:
             found.append(decode_leniently(bytes(item), _attempt))
         except ValueError:
-            # The raw keeps what is no attempt, and the line is counted as one with odd parts.
+            # The raw keeps it, and the line counts as read leniently.
             continue
     return found
 
 
 def value_of(raw: Raw) -> Any:
-    """What was given to the skill; as text where it is long, or no JSON that can be held."""
+    """The input of the skill; as text where it is long or invalid JSON."""
     if len(memoryview(raw)) <= LONGEST_VALUE:
         try:
             return msgspec.json.decode(raw)

@@ -1,4 +1,4 @@
-"""One entry into one record: the call, each attempt, and how it ended."""
+"""Translates one entry into one record: the call, each attempt, and the result."""
 
 from functools import lru_cache
 from hashlib import blake2b
@@ -18,13 +18,13 @@ from session_memory.core.text import SUMMARY, escaped, one_line
 from session_memory.core.time import time_or_none
 
 _DETAIL = 120
-# What no call can take: sums over such figures would fit no column.
+# No call takes longer. Sums over such figures would fit no column.
 _MOST_MS = 1e12
 _SHOWN_INPUT = 4 * SUMMARY
 
 
 def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
-    """The record of one line; a line that is no entry of its session is one with a problem."""
+    """The record of one line; with a problem for a line that is no entry of its session."""
     session = _fit(ref.session)
     record = Record(offset, length, session)
     record.unfit_name = ref.session if session != ref.session else None
@@ -38,7 +38,7 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
     if native.session_id is not None and _fit(native.session_id) != session:
         return _refused(record, "entry of another session", native.session_id)
     call_id = blake2b(line, digest_size=8).hexdigest()
-    # Two lines may be equal to the letter, and are two calls then: their places differ.
+    # Two equal lines are two calls; only their places differ.
     record.native_id, record.follows = f"skill@{session}@{offset}-{call_id}", True
     record.ts = time_or_none(native.timestamp)
     record.cwd = native.project_root or None
@@ -46,7 +46,7 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
         record.facts = {"agent_name": label(native.skill or "")} if not offset else None
         record.events = _events(decoded, call_id)
     else:
-        # Kept whole, what we do not know can be read properly by a later release.
+        # An unknown entry is kept whole, so that a later release can read it.
         record.events = [NativeEvent("lifecycle", "system", _shown(native.message), "untyped")]
     return record
 
@@ -58,7 +58,7 @@ def _refused(record: Record, reason: str, detail: str = "") -> Record:
 
 @lru_cache(maxsize=4096)
 def _fit(native_id: str) -> str:
-    # Escaped, as the store keeps the names of files: read again from there, it is the same id.
+    # The store escapes the names of files. An id that is read back from there must be the same.
     return fit_native_id(escaped(native_id))[0]
 
 
@@ -94,7 +94,7 @@ def _beginning(native: SkillLine) -> str:
 
 
 def _attempt(attempt: LoggedAttempt, place: int) -> NativeEvent:
-    """Verified means that a run ended with status 0; that is what the exit code says here."""
+    """The event of an attempt. Verified means that a run ended with exit code 0."""
     said_no = verdict_of(attempt.verdict or "") == "fail"
     failed = not attempt.verified and (said_no or bool(attempt.runner_output))
     marks = ("retry", "error") if failed else ("retry",)
