@@ -69,6 +69,11 @@ QUESTIONS: dict[str, Callable[[Memory], Any]] = {
     "files": lambda memory: memory.files(limit=30),
     "commands --state failed": lambda memory: memory.commands(state="failed", limit=30),
     "patterns": lambda memory: memory.patterns(limit=20),
+    "retro --since 2025-01-01 --until 2026-12-31": lambda memory: memory.retro(
+        since="2025-01-01", until="2026-12-31"
+    ),
+    "problems": lambda memory: memory.problems(limit=20),
+    "sources": lambda memory: memory.sources(limit=50),
     "lessons list": lambda memory: memory.lessons(),
     "skills": lambda memory: memory.skills(),
     "verify": lambda memory: memory.verify(),
@@ -97,6 +102,8 @@ def test_one_session_is_the_same(memory: Memory, uid: str, cli: AskCli) -> None:
     assert printed(session.digest()) == cli("digest", uid)
     assert printed(session.timeline()) == cli("timeline", uid)
     assert printed(session.diff()) == cli("diff", uid)
+    assert printed(session.family()) == cli("tree", uid)
+    assert printed(memory.retro(uid)) == cli("retro", uid)
     assert printed(memory.similar(uid)) == printed(session.similar()) == cli("similar", uid)
     assert printed(memory.files(uid, limit=30)) == cli("files", uid)
     assert printed(memory.commands(uid, limit=30)) == cli("commands", uid)

@@ -7,6 +7,7 @@ the same name prints with ``--json``.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from session_memory.core.time import now_ms
 from session_memory.memory.arguments import (
     Names,
     When,
@@ -18,9 +19,13 @@ from session_memory.memory.arguments import (
 from session_memory.memory.base import OpenMemory, without_secrets
 
 if TYPE_CHECKING:
+    from session_memory.learn.retro import Retro
     from session_memory.views.learning import PatternList
     from session_memory.views.lessons import LessonList
     from session_memory.views.skills import SkillList
+
+# A period without a beginning has seven days.
+RETRO_MS = 7 * 86_400_000
 
 
 class LearnedMethods(OpenMemory):
@@ -51,6 +56,35 @@ class LearnedMethods(OpenMemory):
             limit=checked_limit(limit),
         )
         return without_secrets(listing)
+
+    def retro(
+        self,
+        session: str | None = None,
+        *,
+        since: When | None = None,
+        until: When | None = None,
+        tz: Zone | None = None,
+        repo: str | None = None,
+    ) -> "Retro":
+        """What was done, what it cost and what to do better: of one analyzed session, or of a
+        period, by default the last seven days."""
+        from session_memory.core.errors import UnknownSession
+        from session_memory.learn.retro import retro, retro_of
+        from session_memory.views.learning import unread
+
+        waiting = unread(self.store)
+        if session is not None:
+            uid = self._uid(session)
+            found = retro_of(self.store, uid, unread=waiting)
+            if found is None:
+                error = UnknownSession(uid)
+                error.hint = f"It was not analyzed yet: session-memory analyze {uid}"
+                raise error
+            return without_secrets(found)
+        start, end = period_of(since, until, tz)
+        end = now_ms() if end is None else end
+        start = end - RETRO_MS if start is None else start
+        return without_secrets(retro(self.store, since=start, until=end, repo=repo, unread=waiting))
 
     def lessons(
         self, *, status: str | None = None, directory: str | Path | None = None

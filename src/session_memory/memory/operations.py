@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from session_memory.memory.arguments import Names, names, one_of
+from session_memory.memory.arguments import Names, checked_limit, names, one_of
 from session_memory.memory.base import OpenMemory
 from session_memory.memory.results import (
     AnalysisResult,
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from session_memory.collect.watch import Watch
     from session_memory.memory.follow import Follow
     from session_memory.memory.retention import RetainResult
+    from session_memory.views.problems import ProblemList
+    from session_memory.views.sources import SourceList
 
 Roots = Iterable[str | Path]
 DEMO_HOST = "demo"
@@ -140,6 +142,39 @@ class Operations(OpenMemory):
         outcome = run_retention(self.store, self.config, dry_run=dry_run, archive=archive)
         soon = tuple(expiry(self.store, self.config))
         return RetainResult(outcome=outcome, expiry=soon, dry_run=dry_run)
+
+    def sources(
+        self,
+        *,
+        flavor: str | None = None,
+        host: str | None = None,
+        role: str | None = None,
+        state: str | None = None,
+        path: str | None = None,
+        limit: int = 0,
+    ) -> "SourceList":
+        """The logs that were read, and how far; ``path`` is a part of the path."""
+        from session_memory.config import this_host
+        from session_memory.views.sources import list_sources
+
+        return list_sources(
+            self.store,
+            flavor=flavor,
+            host=host,
+            role=role,
+            state=state,
+            text=path,
+            limit=checked_limit(limit),
+            here=this_host(self.config),
+        )
+
+    def problems(
+        self, *, reason: str | None = None, path: str | None = None, limit: int = 0
+    ) -> "ProblemList":
+        """What could not be read, with file and byte; ``path`` is a part of the path."""
+        from session_memory.views.problems import list_problems
+
+        return list_problems(self.store, reason=reason, text=path, limit=checked_limit(limit))
 
     def verify(
         self, sample: int = 20, *, on_source: Callable[[int], None] = lambda size: None

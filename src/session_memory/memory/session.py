@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from session_memory.views.calls import ToolCall
     from session_memory.views.cost_audit import CostAudit
     from session_memory.views.diff import SessionDiff
+    from session_memory.views.family import FamilyTree
     from session_memory.views.learning import DigestShown
     from session_memory.views.payloads import Payload, Payloads
     from session_memory.views.session import SessionView
@@ -271,6 +272,12 @@ class StoredSession:
         from session_memory.views.diff import diff_session
 
         return diff_session(self._store, self.record, text=file, children=children)
+
+    def family(self) -> "FamilyTree":
+        """The whole family it belongs to, with the cost of every member: as ``tree --json``."""
+        from session_memory.views.family import family
+
+        return family(self._store, self.uid)
 
     def view(
         self,

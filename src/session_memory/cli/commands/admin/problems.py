@@ -37,14 +37,12 @@ if TYPE_CHECKING:
     " file.",
 )
 @click.option("--reason", metavar="TEXT", help="Only problems with this reason.")
-@click.option("--path", "text", metavar="TEXT", help="Only files with this in their path.")
+@click.option("--path", metavar="TEXT", help="Only files with this in their path.")
 @limit_option(100)
 @click.pass_obj
-def command(settings: Settings, reason: str | None, text: str | None, limit: int) -> None:
-    from session_memory.views.problems import list_problems
-
-    with settings.opened() as store:
-        listing = list_problems(store, reason=reason, text=text, limit=limit)
+def command(settings: Settings, reason: str | None, path: str | None, limit: int) -> None:
+    with settings.memory() as memory:
+        listing = memory.problems(reason=reason, path=path, limit=limit)
     if settings.as_json:
         print_json(listing.to_dict())
         return

@@ -58,7 +58,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 @click.option("--host", metavar="NAME", help="Only sources of this machine.")
 @click.option("--role", type=click.Choice(ROLES), help="Only sources with this role.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")
-@click.option("--path", "text", metavar="TEXT", help="Only files with this in their path.")
+@click.option("--path", metavar="TEXT", help="Only files with this in their path.")
 @limit_option(0)
 @click.pass_context
 def command(
@@ -68,8 +68,7 @@ def command(
     limit: int,
     **filters: str | None,
 ) -> None:
-    from session_memory.config import this_host
-    from session_memory.views.sources import account, list_sources
+    from session_memory.views.sources import account
 
     settings: Settings = ctx.obj
     if accounting:
@@ -79,9 +78,8 @@ def command(
         if sums.totals.unaccounted:
             ctx.exit(PROBLEMS)
         return
-    with settings.opened() as store:
-        here = this_host(settings.configuration())
-        listing = list_sources(store, limit=limit, here=here, **filters)
+    with settings.memory() as memory:
+        listing = memory.sources(limit=limit, **filters)
     if settings.as_json:
         print_json(listing.to_dict())
         return

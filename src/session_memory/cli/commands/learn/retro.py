@@ -17,7 +17,7 @@ from session_memory.cli.kit.when import when_options
 from session_memory.render.text import safe_lines
 
 FORMATS = ("markdown", "json", "html")
-DAYS, DAY_MS = 7, 86_400_000
+DAY_MS = 86_400_000
 
 
 @make_command(
@@ -61,31 +61,20 @@ def command(
     repo: str | None,
     style: str,
 ) -> None:
-    from session_memory.core.errors import UnknownSession
     from session_memory.core.time import now_ms
-    from session_memory.learn.retro import retro, retro_of
-    from session_memory.views.learning import unread
-    from session_memory.views.lookup import find_session
     from session_memory.views.retro import to_html, to_markdown
 
     if days is not None and (since is not None or until is not None):
         raise click.UsageError("give --days, or --since and --until")
     if session is not None and (days or repo or since is not None or until is not None):
         raise click.UsageError("give a session, or a period and a repository")
-    end = now_ms() if until is None else until
-    start = end - (days or DAYS) * DAY_MS if since is None else since
-    with settings.opened() as store:
-        waiting = unread(store)
+    if days is not None:
+        since = now_ms() - days * DAY_MS
+    with settings.memory() as memory:
         if session is None:
-            found = retro(store, since=start, until=end, repo=repo, unread=waiting)
+            found = memory.retro(since=since, until=until, repo=repo)
         else:
-            uid = find_session(store, session)
-            one = retro_of(store, uid, unread=waiting)
-            if one is None:
-                error = UnknownSession(uid)
-                error.hint = f"It was not analyzed yet: session-memory analyze {uid}"
-                raise error
-            found = one
+            found = memory.retro(session)
     if settings.as_json or style == "json":
         print_learned(found.to_dict())
     elif style == "html":

@@ -28,13 +28,11 @@ from session_memory.cli.kit.settings import Settings
 @click.pass_obj
 def command(settings: Settings, session: str) -> None:
     from session_memory.cli.lines.tree import family_lines
-    from session_memory.views.family import family
-    from session_memory.views.lookup import find_session
     from session_memory.views.short_names import short_names
 
-    with settings.opened() as store:
-        found = family(store, find_session(store, session))
-        names = short_names(store, [node.session.session_uid for node in found.root.every()])
+    with settings.memory() as memory:
+        found = memory.session(session).family()
+        names = short_names(memory.store, [node.session.session_uid for node in found.root.every()])
     if settings.as_json:
         print_json(found.to_dict())
         return
