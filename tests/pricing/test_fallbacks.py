@@ -105,3 +105,21 @@ def test_a_price_of_nothing_is_a_price() -> None:
     row = own_rate(free).price
     assert row is not None
     assert (row.cache_read, row.cache_write, row.cache_write_1h) == (0, 0, 0)
+
+
+# ------------------------------------------------------------ rates that cover everything
+
+
+def test_what_the_program_wrote_itself_is_free_at_any_time_and_size() -> None:
+    (rate,) = rates_of(price_table(), {}, [UsageKind("claude", "<synthetic>")])
+    assert rate.price is not None
+    row = rate.price
+    assert (row.input, row.cache_read, row.cache_write, row.cache_write_1h) == (0, 0, 0, 0)
+    assert (row.output, row.search, rate.above, rate.is_for_hours) == (0, 0, 0, False)
+    assert rate.words == "nobody, written by the agent itself"
+
+
+def test_a_price_for_a_part_of_the_day_says_its_hours() -> None:
+    rates = rates_of(price_table(), {}, [UsageKind("pi", "deepseek-chat")])
+    hours = [rate.words.rpartition(", ")[2] for rate in rates if rate.is_for_hours]
+    assert hours == ["00:00-00:30 UTC", "00:30-16:30 UTC", "16:30-24:00 UTC"]
