@@ -59,7 +59,7 @@ def home(
 
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the bundled sessions; only copies of it are handed out."""
+    """A store with the demo sessions. Tests get copies of it."""
     path = tmp_path_factory.mktemp("collected") / "demo.db"
     config = Config()
     with open_store(path) as store:
@@ -74,7 +74,7 @@ def demo(
     monkeypatch: pytest.MonkeyPatch,
     stores: Stores,
 ) -> Path | str:
-    """A store with the bundled sessions, which the environment names."""
+    """A store with the demo sessions, named by ``SESSION_MEMORY_STORE``."""
     if isinstance(stores, PostgresStores):
         return stores.filled_place("memory", "demo", lambda place: copy_to(collected, place))
     directory = tmp_path / "store"

@@ -1,4 +1,4 @@
-"""What every hostile test needs: a home of its own, and a store that proves itself."""
+"""Fixtures for hostile tests: an empty home, and a store that can be checked as a whole."""
 
 import os
 import re
@@ -29,7 +29,7 @@ CHILD = Path(__file__).with_name("child.py")
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home: nothing here may find the logs of whoever runs the tests."""
+    """An empty home, so that no test finds the logs of the person who runs it."""
     place = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(place))
     for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "SESSION_MEMORY_STORE"):
@@ -39,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @dataclass
 class Memory:
-    """One store over one root of logs: the file ``path``, unless ``place`` says where it is."""
+    """A store and the root of its logs. It is the file ``path`` unless ``place`` is given."""
 
     root: Path
     path: Path
@@ -54,7 +54,7 @@ class Memory:
             return collect(store, self.root)
 
     def opened(self) -> Store:
-        # No test here cuts the power; without waiting for the disk they take half the time.
+        # No test cuts the power. Without waiting for the disk they take half the time.
         return open_store(self.where, durability="normal")
 
     def fingerprint(self) -> str:
@@ -82,7 +82,7 @@ class Memory:
             return store.sessions.uids()
 
     def assert_sound(self) -> None:
-        """Verified, every line accounted for, rebuilt to the same, and every file given back."""
+        """Check that the store accounts for all lines, rebuilds to the same and restores files."""
         with self.opened() as store:
             assert_sound(store)
             self._assert_restores(store)
@@ -103,7 +103,7 @@ class Memory:
 
 
 def as_named(text: str) -> str:
-    """A stored path as the file system has it: a byte that is no UTF-8 is stored as an escape."""
+    """A stored path as a file name. Bytes that are no UTF-8 are stored as escapes."""
     return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
@@ -139,7 +139,7 @@ def collect(store: Store, root: Path) -> SyncOutcome:
 
 
 def fresh_fingerprint(root: Path, path: Path) -> str:
-    """What an undisturbed sync of ``root`` into a new store at ``path`` comes to."""
+    """The fingerprint after one undisturbed sync of ``root`` into a new store at ``path``."""
     memory = Memory(root, path)
     memory.sync()
     return memory.fingerprint()
@@ -153,7 +153,7 @@ def assert_sound(store: Store, sample: int = 1000) -> None:
 
 
 def assert_counted_once(store: Store) -> None:
-    """A response counts for one session, and a session's cost is the sum of what counts for it."""
+    """Check that each response counts for one session and each cost is the sum of its responses."""
     counted: dict[str, str] = {}
     with store.db.snapshot():
         for session in store.sessions.every():
@@ -179,7 +179,7 @@ def child_environment(**more: str) -> dict[str, str]:
 def run_child(
     task: str, *arguments: object, before: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """A program of ours in a process of its own, to its end."""
+    """Run a task of ``child.py`` in a process of its own and wait for its end."""
     return subprocess.run(
         [*before, *child_command(task, *arguments)],
         env=child_environment(),
@@ -192,20 +192,20 @@ def run_child(
 
 @pytest.fixture
 def unprivileged() -> tuple[str, ...]:
-    """What to put before a command so that permissions hold for it, even when root runs us."""
+    """Words to put before a command so that file permissions apply to it, even for root."""
     if os.geteuid() != 0:
         return ()
     before = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
     try:
         subprocess.run([*before, "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("root may read and write everything, and setpriv is not at hand")
+        pytest.skip("root may read and write everything, and setpriv is not installed")
     return before
 
 
 @pytest.fixture
 def children() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes a test has started; none survives it."""
+    """A list for the processes that a test starts. They are killed after the test."""
     started: list[subprocess.Popen[bytes]] = []
     yield started
     for process in started:

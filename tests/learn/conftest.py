@@ -1,8 +1,8 @@
-"""What is learned is the same on both databases: every test here that makes a store runs twice."""
+"""Tests of learning that ask for ``everywhere`` run on both databases."""
 
 import pytest
 
 
 @pytest.fixture
 def everywhere(on_the_database: None) -> None:
-    """Whatever store the test makes is on the database that it runs on."""
+    """`new_store` makes stores on the database that the test runs on."""

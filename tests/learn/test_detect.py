@@ -15,7 +15,7 @@ from session_memory.testing.codex import CodexHome, ran
 from session_memory.testing.collecting import collected, events_of
 from session_memory.testing.planted import (
     HARMLESS,
-    STANDING_OUT,
+    TO_FIND,
     Part,
     Planting,
     plant,
@@ -45,7 +45,7 @@ def planted(home: ClaudeHome, part: Part | None, times: int = 1) -> dict[str, se
     return truth
 
 
-@pytest.mark.parametrize("part", STANDING_OUT, ids=lambda part: part.__name__)
+@pytest.mark.parametrize("part", TO_FIND, ids=lambda part: part.__name__)
 def test_what_was_planted_is_found_with_its_evidence(claude: ClaudeHome, part: Part) -> None:
     truth = planted(claude, part)
     with collected(claude.write()) as store:

@@ -11,7 +11,7 @@ from session_memory.testing.stores import Stores
 
 @pytest.fixture
 def opened(stores: Stores) -> Iterator[Store]:
-    """The whole store that the live one is a part of."""
+    """An empty store; the live store is a part of it."""
     with stores.new() as store:
         yield store
 

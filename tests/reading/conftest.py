@@ -1,4 +1,4 @@
-"""What the tests of reading share: hostile sessions, stores of them, and a real browser."""
+"""Fixtures for tests of reading: hostile sessions, stores of them, and a real browser."""
 
 import os
 import shutil
@@ -34,14 +34,14 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def evil(run: Run, tmp_path: Path) -> Run:
-    """The same, on a store that holds the hostile session."""
+    """Like `run`, on a store with the hostile session."""
     collected(hostile_home(tmp_path / "home").path, tmp_path / "memory.db")
     return run
 
 
 @pytest.fixture
 def demo(run: Run, tmp_path: Path) -> Run:
-    """The same, on a store with the bundled sessions."""
+    """Like `run`, on a store with the demo sessions."""
     collected(demo_home(), tmp_path / "memory.db")
     return run
 
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium itself, as the system has it."""
+    """The Chromium of the system."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         if os.environ.get("CI"):

@@ -1,4 +1,4 @@
-"""Everything about retention holds on both databases."""
+"""Tests of retention run on both databases."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ from session_memory.testing.stores import Stores
 
 @pytest.fixture
 def keeper(stores: Stores, tmp_path: Path) -> Keeper:
-    """A home of logs, a store of it, and an archive beside."""
+    """A home directory with logs, a store and an archive."""
     return Keeper(tmp_path, stores.place("kept"))

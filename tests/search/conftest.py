@@ -1,8 +1,8 @@
-"""Everything about searching holds on both databases."""
+"""Tests of searching run on both databases."""
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
 def everywhere(on_the_database: None) -> None:
-    """Every test here runs twice."""
+    """Every test of this directory runs on both databases."""

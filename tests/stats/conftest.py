@@ -1,4 +1,4 @@
-"""A store that each test fills itself, on both databases."""
+"""Each test writes logs and collects them into a store, on both databases."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture
 def collected(stores: Stores, claude: ClaudeHome) -> Iterator[Callable[[], Store]]:
-    """Collects what was written to ``claude`` into a new store."""
+    """Call it to collect the logs of ``claude`` into a new store."""
     with ExitStack() as stack:
 
         def make() -> Store:
@@ -32,7 +32,7 @@ def collected(stores: Stores, claude: ClaudeHome) -> Iterator[Callable[[], Store
 
 @pytest.fixture
 def ask(collected: Callable[[], Store]) -> Ask:
-    """One section of a report on what was written to ``claude``."""
+    """Call it for one section of a report on the logs of ``claude``."""
 
     def section(name: str, **filters: Any) -> Any:
         return report(collected(), [name], **filters).sections[name]

@@ -1,4 +1,4 @@
-"""What every test of a watch needs: a home, a store on either database, and watches that end."""
+"""Fixtures for tests of the watch: a home, a store on either database, and watches that end."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ from .watching import HOST, Watching, until
 
 
 class Memory:
-    """One store over one root of logs, and what must hold of it in the end."""
+    """A store, the root of its logs, and a check for the end of a test."""
 
     def __init__(self, root: Path, stores: Stores) -> None:
         self.root = root
@@ -33,9 +33,9 @@ class Memory:
             return [] if row is None else [event.summary for event in store.events.of(row.id, uid)]
 
     def assert_as_if_synced_once(self, past: bool = False) -> None:
-        """Nothing missed and nothing twice: what one sync of the same files gives.
+        """Check that the store equals one that a single sync of the same files gives.
 
-        ``past``: files were rewritten or deleted, so the store may rightly hold more than they do.
+        ``past``: files were rewritten or deleted, so the store may hold more than the files.
         """
         with self.opened() as store:
             until(lambda: self._is_all_read(store), "that all is read")
@@ -76,7 +76,7 @@ def memory(tmp_path: Path, stores: Stores) -> Memory:
 
 @pytest.fixture
 def watch(memory: Memory, tmp_path: Path) -> Iterator[Callable[..., Watching]]:
-    """Start a watch of the root and wait until it has caught up; none survives its test."""
+    """Call it to start a watch of the root that has read everything. It ends with the test."""
     started: list[Watching] = []
     config = tmp_path / "config.toml"
     config.write_text(f'host = "{HOST}"\n')

@@ -1,13 +1,15 @@
-"""The contract of an adapter, as a suite that any adapter can run over samples of its own.
+"""The contract of an adapter as a pytest suite. An adapter runs it over its own samples:
 
     class TestParley(AdapterContract):
         adapter = parley_adapter.AGENT
         samples = Path(__file__).parent / "samples"
         unknown = b'{"what":"something new","at":"2026-07-01T10:00:00Z"}\\n'
 
-pytest collects the rest. ``samples`` is a root as the agent lays it out; ``unknown`` is a line of a
-kind the adapter has never heard of, in the agent's own style. Whether events are *right* no
-contract can say: compare them with what a scripted run of the real program did.
+pytest finds the tests in the base class. ``samples`` is a directory of logs, laid out as the agent
+does it. ``unknown`` is a line of a kind that the adapter does not know, in the agent's format.
+
+The suite cannot tell whether the events are right. For that, run the real program with a script and
+compare the events with what the script did.
 """
 
 import io
@@ -48,7 +50,7 @@ HOSTILE = (
 
 
 class BytesSource:
-    """A source whose bytes are all at hand."""
+    """A source whose contents are in memory."""
 
     def __init__(self, ref: SourceRef, data: bytes) -> None:
         self.ref = ref
@@ -59,16 +61,16 @@ class BytesSource:
 
 
 class AdapterContract:
-    """Subclass it in a test module, name ``adapter`` and ``samples``, and pytest does the rest."""
+    """Subclass it in a test module and set ``adapter`` and ``samples``."""
 
     adapter: ClassVar[Agent]
     samples: ClassVar[Path]
     unknown: ClassVar[bytes] = b""
     malformed: ClassVar[bytes] = b"{neither a record nor the beginning of one\n"
-    # A format that is no file of lines has no torn and no malformed lines.
+    # Only a file of lines can have half a line or a malformed line.
     is_line_based: ClassVar[bool] = True
 
-    # ------------------------------------------------------------ what the module says
+    # ------------------------------------------------------------ the adapter itself
 
     def test_the_adapter_says_what_it_is(self) -> None:
         assert FLAVOR.fullmatch(self.adapter.flavor)
@@ -79,7 +81,7 @@ class AdapterContract:
     def test_roots_follow_from_what_they_are_given(self, tmp_path: Path) -> None:
         found = self.adapter.roots({}, tmp_path)
         assert found and found == self.adapter.roots({}, tmp_path)
-        assert all(tmp_path in root.parents for root in found), "look at home alone, not at HOME"
+        assert all(tmp_path in root.parents for root in found), "use the given home, not HOME"
 
     # ------------------------------------------------------------ discovery
 
@@ -96,7 +98,7 @@ class AdapterContract:
 
     def test_the_head_of_a_log_tells_whose_it_is(self) -> None:
         for source in self._logs():
-            # A timeline is only found beside its log.
+            # Other roles are found beside a log, not by their first bytes.
             if source.ref.role == LOG:
                 assert self.adapter.recognizes(source.data[:SNIFFED]), source.ref.path
         for head in (b"", b"hello", b"{}\n", b"\xff" * 100, b'{"name":"package"}\n'):
@@ -116,7 +118,7 @@ class AdapterContract:
     def test_reading_stops_and_resumes_anywhere(self) -> None:
         for source in self._sources():
             whole = list(self.adapter.read(source, Cursor()))
-            assert whole == list(self.adapter.read(source, Cursor())), "reading is no function"
+            assert whole == list(self.adapter.read(source, Cursor())), "reading twice differs"
             for seen, (cursor, _) in enumerate(whole, start=1):
                 rest = list(self.adapter.read(source, cursor))
                 assert rest == whole[seen:], f"{source.ref.path} differs after item {seen}"
@@ -200,7 +202,7 @@ class AdapterContract:
             for record in records:
                 self._check_one_of(record)
 
-    # ------------------------------------------------------------ what comes out
+    # ------------------------------------------------------------ records and events
 
     def test_records_say_which_session_they_belong_to(self) -> None:
         for source in self._logs():
@@ -302,7 +304,7 @@ def _check_event(event: NativeEvent) -> None:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, int]]:
-    """Offset and length of every whole line that is not blank."""
+    """Offset and length of every line that ends with a newline and is not blank."""
     offset = 0
     for line in data.split(b"\n")[:-1]:
         length = len(line) + 1

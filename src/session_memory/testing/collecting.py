@@ -1,4 +1,4 @@
-"""Collecting in tests: an empty store, a root of one's own, and what must hold of any store."""
+"""Collect logs into a store in tests, and check what must hold for every store."""
 
 import json
 from collections import Counter
@@ -28,13 +28,13 @@ _make: Callable[[], Store] | None = None
 
 
 def new_store() -> Store:
-    """An empty store that is gone when it is closed: in memory, unless somebody decided."""
+    """An empty store that is removed when it is closed: in memory, or as `stores_made_by` says."""
     return open_store(":memory:", durability="normal") if _make is None else _make()
 
 
 @contextmanager
 def stores_made_by(make: Callable[[], Store]) -> Iterator[None]:
-    """Let every `new_store` be one of another kind: on another database, say."""
+    """Let `new_store` call ``make``, for example to test on another database."""
     global _make
     before, _make = _make, make
     try:
@@ -46,7 +46,7 @@ def stores_made_by(make: Callable[[], Store]) -> Iterator[None]:
 def collect(
     store: Store, root: Path, *, host: str = HOST, flavor: str | None = None
 ) -> SyncOutcome:
-    """One sync of everything below ``root`` and of nothing else, of all flavors or of one."""
+    """Sync all logs below ``root``, or only those of one flavor."""
     config = Config()
     only = () if flavor is None else (flavor,)
     return sync(store, config, roots(config, (root,), only), host=host)
@@ -60,7 +60,7 @@ def collected(root: Path, where: str | Path = "", *, flavor: str | None = None) 
 
 
 def rebuilt(store: Store) -> Store:
-    """The same store, everything derived made anew from its raw."""
+    """The same store after a rebuild: everything derived is made again from the raw."""
     done = rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: None)
     assert not done.skipped, done.skipped
     return store
@@ -74,14 +74,14 @@ def events_of(store: Store, uid: str) -> list[SessionEvent]:
 
 
 def inherited_by(store: Store, uid: str) -> list[tuple[int, SessionEvent]]:
-    """What a session holds of others, with its seq there."""
+    """The events that a session inherited, each with its seq in this session."""
     row = store.sessions.row(uid)
     assert row is not None, f"no session {uid}"
     return store.events.inherited(row.id)
 
 
 def usage_of(store: Store, uid: str) -> list[Usage]:
-    """The responses that count for a session."""
+    """The usage of every response that counts for a session."""
     row = store.sessions.row(uid)
     assert row is not None, f"no session {uid}"
     return store.usage.of(row.id, uid)
@@ -92,18 +92,18 @@ def every_usage(store: Store) -> list[Usage]:
 
 
 def contents(store: Store) -> list[str]:
-    """What the fingerprint is made of, as text: where two stores differ, a diff can say how."""
+    """The parts of the fingerprint as text, so that two stores can be compared."""
     return [json.dumps(part, sort_keys=True) for part in parts(store)]
 
 
 def check_same(one: list[str], other: list[str]) -> None:
-    """Two `contents` are equal; else the lines that only one of them has."""
+    """Fail with the differing lines unless two `contents` are equal."""
     only = "\n".join(line for line in unified_diff(one, other, lineterm="", n=0))
     assert not only, only
 
 
 def lines_below(root: Path) -> int:
-    """Whole, non-blank lines of every log below ``root``, counted without the package's help."""
+    """The number of whole, non-blank lines of all logs, counted without the code under test."""
     return sum(
         bool(line.strip())
         for path in root.rglob("*.jsonl")
@@ -113,7 +113,7 @@ def lines_below(root: Path) -> int:
 
 
 def check_sound(store: Store) -> None:
-    """What holds of every store: nothing hidden, nothing counted twice, everything provable."""
+    """Check that a store verifies, accounts for every line and counts nothing twice."""
     findings = verify(store, sample=1000).findings
     assert not findings, findings
     account = total(store.sources.account())
@@ -126,7 +126,7 @@ def check_sound(store: Store) -> None:
 
 
 def check_index(store: Store) -> None:
-    """The index is what one built anew would be: each word in as many events and titles."""
+    """Check that the index counts every word in as many events and titles as there are."""
     expected: Counter[str] = Counter()
     for session_id, (uid, _) in store.sessions.revisions().items():
         for _, text in docs_of(store, session_id, uid):
@@ -159,13 +159,13 @@ def _check_session(store: Store, uid: str) -> None:
 
 
 def check_restores(store: Store, root: Path | None, target: Path, logs: str = "*.jsonl") -> None:
-    """Everything collected comes back byte for byte: all ``logs`` below ``root``."""
+    """Check that restored files equal the collected ones, for all ``logs`` below ``root``."""
     written = {item.path.relative_to(target) for item in restore_native(store, None, target)}
     kept = [row for row in store.sources.every() if not row.superseded and row.ingested_at]
     assert len(written) == len(kept)
     for row in kept:
         again, native = target / row.home_path, Path(row.path)
-        # What the agent has moved or compressed since is no longer there to compare with.
+        # A log that was moved or compressed since cannot be compared.
         assert not native.exists() or again.read_bytes() == native.read_bytes(), row.path
     if root is None:
         return

@@ -1,11 +1,11 @@
-"""Sessions with known truth: what a detector must find in them, and what it must not.
+"""Sessions in which it is known what detectors must find, and what they must not find.
 
     home = ClaudeHome(tmp_path)
     truth = plant(home, sessions=100, seed=1)      # uid -> the types of its signals
     home.write()
 
-Every session is made of harmless work, near misses, and at most one thing that stands out. The
-same seed writes the same bytes.
+Every session consists of harmless work, near misses, and at most one thing that a detector must
+find. The same seed writes the same bytes.
 """
 
 from collections import defaultdict
@@ -25,8 +25,11 @@ _MODULES = ("orjsonx", "pydantix", "numpyro_lite")
 
 
 class Planting:
-    """One session in the making; ``shares`` names what other sessions may have in common with it:
-    a type that stands out only when it comes back, and by which it is known."""
+    """A session that is being written.
+
+    ``shares`` lists what counts only if several sessions have it: the type of signal, and what the
+    sessions have in common.
+    """
 
     def __init__(self, log: ClaudeLog, random: Random) -> None:
         self.log, self.random = log, random
@@ -56,7 +59,7 @@ class Planting:
 Part = Callable[[Planting], set[str]]
 
 
-# ------------------------------------------------------------ what stands out
+# ------------------------------------------------------------ what must be found
 
 
 def retry_storm(p: Planting) -> set[str]:
@@ -84,8 +87,8 @@ def repeated_error(p: Planting) -> set[str]:
 def schema_thrash(p: Planting) -> set[str]:
     for _ in range(p.random.randint(2, 3)):
         issue = f"The required parameter `{p.word()}` is missing"
-        told = f"InputValidationError: Grep failed due to the following issue:\n{issue}"
-        p.fail("Grep", f"<tool_use_error>{told}</tool_use_error>", query=p.word())
+        error = f"InputValidationError: Grep failed due to the following issue:\n{issue}"
+        p.fail("Grep", f"<tool_use_error>{error}</tool_use_error>", query=p.word())
     return {"schema_thrash"}
 
 
@@ -207,17 +210,17 @@ def recurring_error(p: Planting) -> set[str]:
     trace = (
         f'Traceback (most recent call last):\n  File "{p.path()}", line {p.random.randint(1, 99)}'
     )
-    said = f"{trace}\nModuleNotFoundError: No module named '{module}'"
-    p.run(f"python {p.word()}.py", said, exit_code=1)
+    output = f"{trace}\nModuleNotFoundError: No module named '{module}'"
+    p.run(f"python {p.word()}.py", output, exit_code=1)
     p.shares.append(("recurring_error", module))
     return set()
 
 
 def recurring_instruction(p: Planting) -> set[str]:
-    said = p.random.choice(_INSTRUCTIONS)
-    p.log.prompt(p.random.choice(said))
+    wordings = p.random.choice(_INSTRUCTIONS)
+    p.log.prompt(p.random.choice(wordings))
     p.log.answer("Will do.")
-    p.shares.append(("recurring_instruction", said[0]))
+    p.shares.append(("recurring_instruction", wordings[0]))
     return set()
 
 
@@ -283,7 +286,7 @@ def edited_and_read(p: Planting) -> set[str]:
     return set()
 
 
-STANDING_OUT: tuple[Part, ...] = (
+TO_FIND: tuple[Part, ...] = (
     *(retry_storm, unreachable_model, repeated_error, schema_thrash, permission_denied, timeout),
     *(flaky_then_failed, flaky_then_passed, oversized_output, reread_file, taken_back),
     *(undone_by_hand, rewound),
@@ -294,12 +297,12 @@ HARMLESS: tuple[Part, ...] = (
     *(two_failures, read_on, nothing_found, long_but_bearable, another_branch, asked_again),
     *(compacted_once, edited_and_read),
 )
-# Proved by tests, with no error on the way: what else happened must not have been one.
+# A clean pass has no error in the whole session, so it goes with these only.
 _WITHOUT_ERRORS: tuple[Part, ...] = (read_on, long_but_bearable, another_branch, edited_and_read)
 
 
 def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> Truth:
-    """Sessions of ``home`` with what is to be found in each; a part of them has nothing."""
+    """Add sessions to ``home`` and return the signals of each. The part ``clean`` has none."""
     random = Random(seed)
     truth: Truth = {}
     shared: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -307,7 +310,7 @@ def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> 
         log = home.session(f"planted-{seed}-{number:05}")
         planting = Planting(log, random)
         is_clean = random.random() < clean
-        truth[log.uid] = write_session(planting, None if is_clean else random.choice(STANDING_OUT))
+        truth[log.uid] = write_session(planting, None if is_clean else random.choice(TO_FIND))
         for known in planting.shares:
             shared[known].append(log.uid)
     for (kind, _), uids in shared.items():
@@ -318,7 +321,7 @@ def plant(home: ClaudeHome, *, sessions: int, seed: int, clean: float = 0.3) -> 
 
 
 def write_session(p: Planting, part: Part | None) -> set[str]:
-    """One session with ``part`` in it, or with nothing; the types of its signals."""
+    """Write one session, with ``part`` in it if given, and return the types of its signals."""
     others = _WITHOUT_ERRORS if part is clean_pass else HARMLESS
     p.log.prompt(f"work on {p.word()} {p.word()} {p.word()}")
     p.log.answer(f"I look at {p.word()}.")
@@ -330,11 +333,11 @@ def write_session(p: Planting, part: Part | None) -> set[str]:
     if part is not None:
         found |= part(p)
     found |= after(p)
-    # Where nothing at all works, the session failed.
+    # A session in which no command succeeds has failed, so one succeeds here.
     p.run("git status --short", "M app.py")
     p.log.answer(f"Looked at {p.word()}.")
     return found
 
 
-# What came after would make it something else.
+# These must come last: work after them would change the outcome.
 _LAST: tuple[Part, ...] = (abandoned, nothing_worked)

