@@ -5,7 +5,6 @@ The file is a zstd-compressed tar archive: ``manifest.json`` first (format, vers
 an import derives events, usage and the rest again.
 """
 
-import io
 import os
 import tarfile
 from collections.abc import Iterator
@@ -36,6 +35,7 @@ from session_memory.derive.readers import note_substitute, reader_of
 from session_memory.derive.rebuilding import read_again
 from session_memory.retain.native_files import sources_of
 from session_memory.store.raw import Raw
+from session_memory.store.retention_archive import add_member
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
@@ -87,9 +87,9 @@ def export_store(
             store.db.snapshot(),
         ):
             manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
-            _add(archive, "manifest.json", msgspec.json.encode(manifest))
+            add_member(archive, "manifest.json", msgspec.json.encode(manifest))
             for row in map(masked_row, rows) if redacted else rows:
-                _add(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
+                add_member(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
                 _add_raw(archive, store.raw, row, redacted)
         # A link, unlike a rename, fails if the target was created in the meantime.
         os.link(partial, target)
@@ -114,12 +114,6 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
 
 def _created(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-
-
-def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mode = len(body), 0o600
-    archive.addfile(entry, io.BytesIO(body))
 
 
 def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool) -> None:

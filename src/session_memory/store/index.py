@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from session_memory.core.index_words import LONGEST
 from session_memory.store.database import Database
+from session_memory.store.row_values import containing
 from session_memory.store.word_query import TABLE, TITLES, QueryWord, WordEngine, WordQuery
 
 VERSION = "1"
@@ -172,7 +173,7 @@ class WordIndex:
     def terms_with(self, part: str) -> list[tuple[str, int]]:
         """Indexed words that contain ``part``, with their number of docs. Reads the whole index."""
         self._write_docs()
-        return self._words.terms(like=f"%{_literal(part)}%")
+        return self._words.terms(like=containing(part))
 
     def terms_from(self, beginning: str) -> list[tuple[str, int]]:
         """Indexed words that start with ``beginning``, with their number of docs."""
@@ -244,7 +245,3 @@ def _cut(query: WordQuery) -> WordQuery:
 
 def _short(word: QueryWord) -> QueryWord:
     return word if len(word.text) < LONGEST else QueryWord(word.text[:LONGEST], is_prefix=True)
-
-
-def _literal(part: str) -> str:
-    return part.replace("!", "!!").replace("%", "!%").replace("_", "!_")

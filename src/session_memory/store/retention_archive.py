@@ -245,19 +245,20 @@ def _write(file: IO[bytes], contents: ArchiveContents, now: int) -> None:
     flavors = {digest: flavor for digest, (flavor, _) in contents.dictionaries.items()}
     manifest = ArchiveManifest(FORMAT, FORMAT_VERSION, format_time(now), flavors, contents.sources)
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        _add(archive, MANIFEST, msgspec.json.encode(manifest))
+        add_member(archive, MANIFEST, msgspec.json.encode(manifest))
         for digest, (_, body) in sorted(contents.dictionaries.items()):
-            _add(archive, f"dictionaries/{digest}", body)
+            add_member(archive, f"dictionaries/{digest}", body)
         names = (
             f"packs/{held.source.uid}/{pack.start}"
             for held in contents.sources
             for pack in held.packs
         )
         for name, body in zip(names, contents.bodies(), strict=True):
-            _add(archive, name, body)
+            add_member(archive, name, body)
 
 
-def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
+def add_member(archive: tarfile.TarFile, name: str, body: bytes) -> None:
+    """Add a private file to a tar archive."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = len(body), 0o600
     archive.addfile(entry, io.BytesIO(body))

@@ -12,6 +12,7 @@ from session_memory.core.schema import KINDS, ROLES
 from session_memory.store.database import Database
 from session_memory.store.migrations import STEPS, TABLES
 from session_memory.store.raw import compressor, packed
+from session_memory.store.row_values import containing
 from session_memory.store.store import Store
 
 # Tables that other tables refer to. They are deleted last.
@@ -179,7 +180,7 @@ def rows_with(db: Database, samples: Collection[bytes]) -> dict[bytes, list[str]
 
 
 def _tables_with(db: Database, sample: bytes) -> Iterator[str]:
-    pattern = {"sample": f"%{_literal(sample.decode())}%"}
+    pattern = {"sample": containing(sample.decode())}
     for table in TABLES:
         tests = [
             f"{column} like :sample escape '!'"
@@ -209,7 +210,3 @@ def _is_text(sample: bytes) -> bool:
         return "\0" not in sample.decode()
     except UnicodeDecodeError:
         return False
-
-
-def _literal(part: str) -> str:
-    return part.replace("!", "!!").replace("%", "!%").replace("_", "!_")

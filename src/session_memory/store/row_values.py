@@ -23,3 +23,9 @@ def named_list(values: Collection[str]) -> tuple[str, dict[str, str]]:
     """
     params = {f"listed_{number}": value for number, value in enumerate(sorted(values))}
     return ", ".join(["''", *(f":{name}" for name in params)]), params
+
+
+def containing(part: str) -> str:
+    """The pattern ``%part%`` for ``like … escape '!'``, with the wildcards in ``part`` escaped."""
+    escaped_part = part.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{escaped_part}%"
