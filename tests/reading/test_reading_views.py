@@ -337,16 +337,16 @@ def test_files_digest_and_stats_count_by_one_rule(tmp_path: Path) -> None:
 
 
 def test_commands_have_their_ends(store: Store) -> None:
-    every = list_commands(store, store.sessions.every())
-    failed = list_commands(store, store.sessions.every(), state="failed")
+    every = list_commands(store, store.sessions.uids())
+    failed = list_commands(store, store.sessions.uids(), state="failed")
     assert 0 < failed.total < every.total
     assert {ran.state for ran in failed.commands} == {"failed"}
-    (tests,) = list_commands(store, [of(store, IMPORT)], text="VITEST").commands
+    (tests,) = list_commands(store, [IMPORT], text="VITEST").commands
     assert (tests.state, tests.exit_code, tests.is_test) == ("ok", 0, True)
 
 
 def test_only_commands_that_are_listed_are_read(store: Store, monkeypatch) -> None:
-    every = list_commands(store, store.sessions.every())
+    every = list_commands(store, store.sessions.uids())
     read = []
     of_body = Bodies.of
 
@@ -355,13 +355,13 @@ def test_only_commands_that_are_listed_are_read(store: Store, monkeypatch) -> No
         return of_body(self, event)
 
     monkeypatch.setattr(Bodies, "of", counted)
-    some = list_commands(store, store.sessions.every(), limit=2)
+    some = list_commands(store, store.sessions.uids(), limit=2)
     assert (some.commands, some.total) == (every.commands[:2], every.total)
     assert every.total_exact and not some.total_exact and len(read) == 3
     read.clear()
-    failed = list_commands(store, store.sessions.every(), state="failed", limit=1)
+    failed = list_commands(store, store.sessions.uids(), state="failed", limit=1)
     assert failed.total == sum(ran.state == "failed" for ran in every.commands) > 1
-    with_text = list_commands(store, store.sessions.every(), text="pytest", limit=1)
+    with_text = list_commands(store, store.sessions.uids(), text="pytest", limit=1)
     assert (with_text.total, with_text.total_exact) == (2, False)
 
 

@@ -15,6 +15,7 @@ from session_memory.pricing import tree_amounts
 from session_memory.store import Store
 from session_memory.store.sessions import CollectedSession
 from session_memory.testing.collecting import new_store
+from session_memory.views.commands import list_commands
 from session_memory.views.family import family
 from session_memory.views.lookup import find_session, suggest_sessions
 from session_memory.views.matching import holds, is_like, names_model
@@ -237,6 +238,7 @@ QUESTIONS: dict[str, Callable[[Store], object]] = {
     "show, a title": lambda store: shown(store, "the first of all"),
     "tree": lambda store: family(store, first_root(store)),
     "amounts of a family": lambda store: tree_amounts(store, [first_root(store)]),
+    "commands": lambda store: list_commands(store, [first_root(store)], limit=5),
     "completion": lambda store: suggest_sessions(store, "", 5),
 }
 

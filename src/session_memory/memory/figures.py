@@ -4,7 +4,7 @@ Each method returns a value of `session_memory.views`, whose ``to_dict()`` is wh
 the same name prints with ``--json``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from session_memory.memory.arguments import (
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from session_memory.views.cost import CostFilter, CostReport
     from session_memory.views.cost_prices import PriceRows
     from session_memory.views.files import FileList
+    from session_memory.views.sessions import Filter
     from session_memory.views.stats import StatsReport
 
 
@@ -114,31 +115,42 @@ class FigureMethods(OpenMemory):
         Filters are those of `files`.
         """
         from session_memory.views.commands import list_commands
+        from session_memory.views.sessions import session_uids
 
         if state is not None:
             one_of("state", state, ("ok", "failed", "open"))
-        records = self._records(session, filters)
-        return list_commands(
-            self.store, records, state=state, text=text, limit=checked_limit(limit)
-        )
+        if session is None:
+            uids: Iterable[str] = session_uids(self.store, _filter(filters))
+        else:
+            uids = self._with_subagents(session, filters)
+        return list_commands(self.store, uids, state=state, text=text, limit=checked_limit(limit))
 
     def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
         """One session with its subagents; without one, the sessions that the filters admit."""
+        from session_memory.views.sessions import each_session
+
+        if session is None:
+            return each_session(self.store, _filter(filters))
+        records = map(self.store.sessions.get, self._with_subagents(session, filters))
+        return (record for record in records if record is not None)
+
+    def _with_subagents(self, session: str, filters: SessionFilters) -> "Iterator[str]":
         from session_memory.core.errors import InvalidRecord
         from session_memory.views.calls import with_subagents
-        from session_memory.views.sessions import Filter, each_session
+        from session_memory.views.sessions import Filter
 
-        work = _work(filters)
-        del work["tz"]
-        wanted = Filter(host=filters.get("host"), branch=filters.get("branch"), **work)
-        if session is None:
-            return each_session(self.store, wanted)
-        if wanted != Filter():
+        if _filter(filters) != Filter():
             hint = "Leave out the session, or the filters."
             raise InvalidRecord("give a session or filters, not both", hint, field="session")
-        uids = with_subagents(self.store, self._uid(session))
-        records = (self.store.sessions.get(uid) for uid in uids)
-        return (record for record in records if record is not None)
+        return with_subagents(self.store, self._uid(session))
+
+
+def _filter(filters: SessionFilters) -> "Filter":
+    from session_memory.views.sessions import Filter
+
+    work = _work(filters)
+    del work["tz"]
+    return Filter(host=filters.get("host"), branch=filters.get("branch"), **work)
 
 
 def _work(filters: WorkFilters) -> dict[str, Any]:

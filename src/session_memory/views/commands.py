@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.schema import Session
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import command_of, is_shell
 from session_memory.store import Store
@@ -44,35 +43,35 @@ class CommandList(msgspec.Struct, frozen=True):
 
 def list_commands(
     store: Store,
-    sessions: Iterable[Session],
+    uids: Iterable[str],
     *,
     state: str | None = None,
     text: str | None = None,
     limit: int = 0,
 ) -> CommandList:
-    """Commands of each session in order; ``text`` matches anywhere in a command.
+    """Commands of the sessions ``uids``, in order; ``text`` matches anywhere in a command.
 
     Commands are read from the raw, so only as many are read as fill the list.
     """
     asked = Statistics(store.db)
     counted = asked.called([name for name in asked.names() if is_shell(name)], state)
-    matching = [session for session in sessions if session.session_uid in counted]
+    matching = [uid for uid in uids if uid in counted]
     found = (
         ran
-        for session in matching
-        for ran in _ran(store, session, state)
+        for uid in matching
+        for ran in _ran(store, uid, state)
         if text is None or text.casefold() in ran.command.casefold()
     )
     kept = list(islice(found, limit)) if limit else list(found)
     if not limit or len(kept) < limit or next(found, None) is None:
         return CommandList(kept, len(kept))
-    known = sum(counted[session.session_uid] for session in matching) if text is None else 0
+    known = sum(counted[uid] for uid in matching) if text is None else 0
     return CommandList(kept, max(known, len(kept) + 1), total_exact=False)
 
 
-def _ran(store: Store, session: Session, state: str | None) -> Iterator[CommandRun]:
+def _ran(store: Store, uid: str, state: str | None) -> Iterator[CommandRun]:
     bodies = Bodies(store)
-    for call in calls_of(store, session.session_uid):
+    for call in calls_of(store, uid):
         event = call.event
         if state not in (None, call.state) or not is_shell(event.tool or ""):
             continue
@@ -81,7 +80,7 @@ def _ran(store: Store, session: Session, state: str | None) -> Iterator[CommandR
         if command is None:
             continue
         yield CommandRun(
-            session_uid=session.session_uid,
+            session_uid=uid,
             event_uid=event.event_uid,
             seq=event.seq,
             ts=event.ts,

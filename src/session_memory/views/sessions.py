@@ -106,6 +106,13 @@ def each_session(store: Store, filters: Filter, sort: str = "newest") -> Iterato
     return SessionPages(store.db).each(conditions_of(store, filters), sort)
 
 
+def session_uids(store: Store, filters: Filter) -> list[str]:
+    """The uids of all sessions that a filter admits, newest first; nothing else of them is read."""
+    if filters.min_cost is not None:
+        return [session.session_uid for session in each_session(store, filters)]
+    return SessionPages(store.db).uids(conditions_of(store, filters))
+
+
 def _by_cost(
     store: Store,
     pages: SessionPages,
