@@ -81,6 +81,15 @@ def memory_total(place: Path) -> int:
         return memory.cost().totals.microdollars
 
 
+def test_a_sync_reports_how_far_it_is(home: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with Memory(home / "memory.db") as memory:
+        result = memory.sync([demo_home()], progress=lambda done, total: seen.append((done, total)))
+    totals = {total for _, total in seen}
+    assert len(totals) == 1 and seen[-1][0] == totals.pop() >= result.bytes
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen) and seen[0][0] == 0
+
+
 def test_exclusions_and_domains_apply_to_a_sync(home: Path, cli: AskCli) -> None:
     file = home / "config.toml"
     file.write_text('[exclude]\nrepos = ["webshop"]\n[domains]\n"*" = "work"\n')

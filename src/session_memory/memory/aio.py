@@ -1,7 +1,7 @@
 """`AsyncMemory`: the same memory for asyncio, run in a thread of its own.
 
-There is one implementation: each method here runs the method of `Memory` with that name. A caller
-that is cancelled is let go at once; the operation it began ends by itself.
+Each method here runs the method of `Memory` with the same name, so there is one implementation. A
+cancelled caller returns at once; the operation it started goes on to its end.
 """
 
 import asyncio
@@ -117,7 +117,7 @@ class AsyncMemory:
         return self._memory.live_async
 
     async def close(self) -> None:
-        """Close the store, after what was begun has ended."""
+        """Close the store, after the operations that were started have ended."""
         await self.run(Memory.close)
         await asyncio.to_thread(self._threads.close)
 

@@ -43,7 +43,7 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
 def without_secrets(answer: T) -> T:
     """The same answer with every secret in it masked.
 
-    What was learned is handed on more than a transcript is: into instruction files, to models.
+    Lessons and fixes are copied into instruction files and given to models.
     """
     from session_memory.redact import mask_values
 
@@ -102,7 +102,7 @@ class OpenMemory:
         return find_session(self._store, session)
 
     def _complete_index(self) -> None:
-        """Build the index of words where an update left none."""
+        """Build the word index if an update of the package removed it."""
         if not self._store.index.is_complete:
             from session_memory.derive.reindex import ensure_index
 

@@ -52,7 +52,7 @@ class FindingMethods(OpenMemory):
         sort: str = "newest",
         limit: int = 0,
     ) -> SessionQuery:
-        """Sessions that have all of this, read when they are iterated over.
+        """Sessions that match every filter. They are read while you iterate.
 
         ``flavor``, ``host``, ``repo``, ``domain`` and ``branch`` are names or patterns
         (``web*``); ``model`` and ``title`` match anywhere. ``roots`` leaves subagents out.
@@ -81,7 +81,8 @@ class FindingMethods(OpenMemory):
         )
 
     def session(self, uid: str) -> StoredSession:
-        """The session with this uid, native id, or beginning of either that only it has."""
+        """The session with this uid or native id. A beginning is enough if only one session has
+        it; so is a title."""
         return StoredSession.of(self.store, self._uid(uid))
 
     def search(

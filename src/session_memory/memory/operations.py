@@ -17,9 +17,9 @@ from session_memory.memory.results import (
 if TYPE_CHECKING:
     from session_memory.collect.discover import Root
     from session_memory.collect.stop_flag import StopFlag
-    from session_memory.collect.sync_report import ReadProgress
     from session_memory.collect.watch import Watch
     from session_memory.memory.follow import Follow
+    from session_memory.memory.progress import OnProgress
     from session_memory.memory.retention import RetainResult
     from session_memory.views.problems import ProblemList
     from session_memory.views.sources import SourceList
@@ -29,7 +29,7 @@ DEMO_HOST = "demo"
 
 
 class Operations(OpenMemory):
-    """What can be done with a store."""
+    """Methods of `Memory` that collect, change, check and copy the store."""
 
     def sync(
         self,
@@ -39,18 +39,19 @@ class Operations(OpenMemory):
         redact: bool = False,
         dry_run: bool = False,
         host: str | None = None,
-        progress: "ReadProgress | None" = None,
+        progress: "OnProgress | None" = None,
     ) -> SyncResult:
         """Collect what is new in the agents' logs.
 
         ``roots`` are directories to look in, instead of those of the configuration and the
         agents' default ones. ``redact`` masks secrets before anything is kept, as the setting of
-        that name does. ``progress`` is called with the bytes to read and those that were read.
-        Afterwards retention runs if it is due, as the configuration says.
+        that name does. ``progress`` is a function that gets the bytes that were read and the
+        bytes there are. Afterwards retention runs if it is due, as the configuration says.
         """
         import msgspec
 
         from session_memory.collect.sync import sync
+        from session_memory.memory.progress import progress_of
         from session_memory.memory.retention import run_due_retention
 
         config = self.config
@@ -59,7 +60,8 @@ class Operations(OpenMemory):
         where = self._roots(roots, flavors)
         if not dry_run:
             self._complete_index()
-        outcome = sync(self.store, config, where, progress=progress, dry_run=dry_run, host=host)
+        bar = progress_of(progress)
+        outcome = sync(self.store, config, where, progress=bar, dry_run=dry_run, host=host)
         retention = None if dry_run else run_due_retention(self.store, config)
         return SyncResult.of(outcome, retention)
 
@@ -103,16 +105,17 @@ class Operations(OpenMemory):
         poll: bool = False,
         interval: float | None = None,
         idle: bool = False,
-        progress: "ReadProgress | None" = None,
+        progress: "OnProgress | None" = None,
     ) -> "Follow":
         """Collect what the agents write, and iterate over what happens.
 
         ``poll`` looks again and again instead of waiting for events of the file system.
         Everything is looked at every ``interval`` seconds, and at the beginning. With ``idle``
-        a value comes also when nothing happened for a moment.
+        a value comes also when nothing happened for a moment. ``progress`` is that of `sync`.
         """
         from session_memory.collect.watch import WHOLE_LOOK_S, Watch
         from session_memory.memory.follow import Follow
+        from session_memory.memory.progress import progress_of
 
         self._refuse_in_memory("be followed")
         where = self._roots(roots, flavors)
@@ -125,7 +128,7 @@ class Operations(OpenMemory):
                 stop,
                 poll=poll,
                 interval=WHOLE_LOOK_S if interval is None else interval,
-                progress=progress,
+                progress=progress_of(progress),
             )
 
         return Follow(watch, idle=idle)

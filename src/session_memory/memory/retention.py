@@ -1,4 +1,7 @@
-"""Retention with everything it needs: analysis at the hard cap, and the lake before events go."""
+"""Running retention: sessions over the hard cap are analyzed, and an existing lake is renewed.
+
+Both happen before anything is evicted.
+"""
 
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,0 +1,31 @@
+"""Progress of a sync, reported to a function."""
+
+from collections.abc import Callable
+
+from session_memory.collect.sync_report import ReadProgress
+
+# A function of the bytes that were read and the bytes there are, or an object with more detail.
+OnProgress = ReadProgress | Callable[[int, int], object]
+
+
+class FunctionProgress(ReadProgress):
+    """Calls a function with the bytes that were read so far and the bytes there are."""
+
+    def __init__(self, report: Callable[[int, int], object]) -> None:
+        self._report = report
+        self._done = self._total = 0
+
+    def begin(self, files: int, size: int) -> None:
+        self._done, self._total = 0, size
+        self._report(0, size)
+
+    def advance(self, size: int) -> None:
+        self._done += size
+        self._report(self._done, self._total)
+
+
+def progress_of(given: OnProgress | None) -> ReadProgress | None:
+    """A `ReadProgress` as it is; a function in one that calls it."""
+    if given is None or isinstance(given, ReadProgress):
+        return given
+    return FunctionProgress(given)
