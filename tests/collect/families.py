@@ -98,9 +98,9 @@ def _content(draw: st.DrawFn, number: int) -> dict[str, object]:
                 "content": draw(st.sampled_from(("fine", "1 failed"))),
                 "is_error": draw(st.booleans()),
             }
-            told = {"agentId": draw(st.sampled_from((None, *SESSIONS)))}
+            tool_result = {"agentId": draw(st.sampled_from((None, *SESSIONS)))}
             message = {"role": "user", "content": [block]}
-            return {"type": "user", "message": message, "toolUseResult": told}
+            return {"type": "user", "message": message, "toolUseResult": tool_result}
         case "interrupt":
             words = "[Request interrupted by user]"
             return {"type": "user", "message": {"role": "user", "content": words}}

@@ -64,13 +64,13 @@ def scripted(expected: dict[str, Any]) -> list[tuple[str, str, str, Counter[str]
     for request in expected["requests"]:
         if request["group"] not in ("main", "subagents") or not request.get("usage"):
             continue
-        told = Counter(request["usage"])
+        counts = Counter(request["usage"])
         if expected["agent"] == "claude":
             # The script says how much of the writes is for an hour beside the rest of them.
-            told["cache_write"] += told["cache_write_1h"]
+            counts["cache_write"] += counts["cache_write_1h"]
         else:
-            told["in"] -= told["cache_read"] + told["cache_write"]
-        found.append((request["message_id"], request["lane"], request["model"], +told))
+            counts["in"] -= counts["cache_read"] + counts["cache_write"]
+        found.append((request["message_id"], request["lane"], request["model"], +counts))
     return found
 
 
@@ -121,13 +121,13 @@ def test_an_interruption_is_a_human_intervention(sample: Path) -> None:
 
 def test_sessions_have_the_parents_calls_and_depths_of_the_script(sample: Path) -> None:
     expected = expected_of(sample)
-    agent, told = expected["agent"], {}
+    agent, scripted = expected["agent"], {}
     for native in expected["truth"]["native_sessions"]:
         parent, origin = native.get("parent"), native.get("forked_from")
         # Only Claude Code gives a subagent no id of its own.
         nested = parent and agent == "claude"
         native_id = f"{parent}:{native['id']}" if nested else native["id"]
-        told[f"{agent}:{native_id}"] = (
+        scripted[f"{agent}:{native_id}"] = (
             f"{agent}:{parent or origin}" if parent or origin else None,
             "subagent" if parent else "fork" if origin else None,
             native.get("depth", 1 if parent else 0),
@@ -136,7 +136,7 @@ def test_sessions_have_the_parents_calls_and_depths_of_the_script(sample: Path) 
     with collected(sample / "home") as store:
         sessions = list(store.sessions.every())
         found = {s.session_uid: (s.parent_uid, s.relation, s.spawn_depth) for s in sessions}
-        assert found == told
+        assert found == scripted
         started = {s.spawn_call_id for s in sessions} - {None}
         assert not calls or started == calls
         made = {event.call_id for event in every_event(store) if event.is_a("tool_call")}

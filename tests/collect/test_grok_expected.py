@@ -106,11 +106,11 @@ def test_the_programs_own_total_of_a_session_is_that_of_all_below_it(recorded: P
             assert session is not None
             if session.relation is not None:
                 continue
-            told = json.loads(path.read_text())["session"]
+            logged = json.loads(path.read_text())["session"]
             whole = sum(costs_below(store, session.session_uid), Cost())
-            assert whole.output_tokens == told["outputTokens"]
-            assert whole.input_tokens + whole.cache_tokens == told["inputTokens"]
-            assert whole.cache_read_tokens == told["cachedReadTokens"]
+            assert whole.output_tokens == logged["outputTokens"]
+            assert whole.input_tokens + whole.cache_tokens == logged["inputTokens"]
+            assert whole.cache_read_tokens == logged["cachedReadTokens"]
 
 
 def costs_below(store: Store, uid: str) -> Iterator[Cost]:

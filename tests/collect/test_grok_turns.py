@@ -77,7 +77,7 @@ def test_subagents_of_subagents_are_taken_out_once(home: GrokHome) -> None:
 
 
 def test_a_subagents_subagent_as_the_program_logs_it_is_in_no_turn(home: GrokHome) -> None:
-    """It is told in the outermost session's log, with the turn of the subagent that started it."""
+    """The outermost session's log has it, with the turn of the subagent that started it."""
     log = home.session("main")
     log.prompt("delegate")
     log.spawned("child", "child")

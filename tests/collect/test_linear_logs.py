@@ -1,4 +1,4 @@
-"""Logs without links between their lines: paths, going back, chunks, outcomes, usage told later."""
+"""Logs without links between their lines: paths, going back, chunks, outcomes, late usage."""
 
 import shutil
 from collections.abc import Iterator
@@ -171,11 +171,11 @@ def test_what_another_record_says_about_a_call_is_added_to_its_result(
     first: str, tmp_path: Path
 ) -> None:
     log = ToyLog(tmp_path / "home" / "s.toy").add(prompt("go")).add(called("c"))
-    told = {"call_id": "c", "is_error": True, "exit_code": 3, "duration_ms": 42}
+    outcome = {"call_id": "c", "is_error": True, "exit_code": 3, "duration_ms": 42}
     if first == "outcome":
-        log.add(outcomes=[told]).add(resulted("c")).write()
+        log.add(outcomes=[outcome]).add(resulted("c")).write()
     else:
-        log.add(resulted("c")).add(outcomes=[told]).write()
+        log.add(resulted("c")).add(outcomes=[outcome]).write()
     with settled(tmp_path / "home") as store:
         result = events_of(store, "toy:s")[-1]
     assert (result.kind, result.marks, result.exit_code, result.duration_ms) == (
@@ -244,8 +244,8 @@ def test_a_fork_by_reference_holds_what_its_parent_had_at_that_point(tmp_path: P
 def test_a_fork_by_reference_takes_what_it_begins_with_along(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ToyLog(home / "p.toy").add(prompt("one"), ordinal=0).write()
-    told = {"parent_session": "p", "relation": "fork", "base": {"session": "p", "ordinal": 1}}
-    ToyLog(home / "f.toy").add(prompt("two"), ordinal=1, **told).write()
+    origin = {"parent_session": "p", "relation": "fork", "base": {"session": "p", "ordinal": 1}}
+    ToyLog(home / "f.toy").add(prompt("two"), ordinal=1, **origin).write()
     with collected(home) as store:
         written = restore_native(store, ["toy:f"], tmp_path / "again")
     assert sorted(item.path.name for item in written) == ["f.toy", "p.toy"]
@@ -390,8 +390,8 @@ def test_usage_at_the_end_of_a_first_file_belongs_there_when_it_comes_late(
     second = ToyLog(tmp_path / "home" / "s_again.toy", clock=first.clock)
     second.add(prompt("two"), session="s").add(answer("second"), session="s").write()
     with settled(tmp_path / "home") as store:
-        told = {event.summary: event.response_id for event in events_of(store, "toy:s")}
-    assert told["first"] == "r1" and told["second"] is None
+        responses = {event.summary: event.response_id for event in events_of(store, "toy:s")}
+    assert responses["first"] == "r1" and responses["second"] is None
 
 
 @pytest.mark.parametrize("parent", [None, "p"])
@@ -417,8 +417,8 @@ def test_a_long_chain_of_forks_by_reference_is_read(tmp_path: Path) -> None:
     for number in range(1, 60):
         log = ToyLog(home / f"f{number}.toy")
         base = {"session": f"f{number - 1}", "ordinal": number}
-        told = {"parent_session": f"f{number - 1}", "relation": "fork", "base": base}
-        log.add(prompt(str(number)), ordinal=number, **told).write()
+        origin = {"parent_session": f"f{number - 1}", "relation": "fork", "base": base}
+        log.add(prompt(str(number)), ordinal=number, **origin).write()
     with collected(home) as store:
         check_sound(store)
         held = [event.summary for _, event in inherited_by(store, "toy:f59")]

@@ -56,11 +56,11 @@ def test_events_carry_the_tokens_of_their_responses_and_know_their_parents(
     with collected(public_logs) as store:
         for uid in store.sessions.uids():
             events = events_of(store, uid)
-            told = {event.response_id for event in events}
+            response_ids = {event.response_id for event in events}
             used = usage_of(store, uid)
             if not uid.startswith("claude:"):
                 # A response may leave nothing but its usage.
-                used = [usage for usage in used if usage.usage_id in told]
+                used = [usage for usage in used if usage.usage_id in response_ids]
             assert sum(event.tokens for event in events) == sum(u.output_tokens for u in used), uid
             # Nearly every log has one root; a handful of restarts and cut copies have more.
             roots = [e for e in events if e.native_id and e.parent_seq is None]

@@ -65,7 +65,7 @@ def _record(ref: SourceRef, offset: int, length: int, line: bytes) -> Record:
         if name in said:
             said[name] = kind(**said[name])
     said["more_usage"] = [NativeUsage(**usage) for usage in said.get("more_usage", [])]
-    said["outcomes"] = [CallOutcome(**told) for told in said.get("outcomes", [])]
+    said["outcomes"] = [CallOutcome(**outcome) for outcome in said.get("outcomes", [])]
     if ref.role == DOCUMENT:
         said["facts"] = said.get("facts", {})
     elif not said["events"]:
@@ -141,7 +141,7 @@ def called(call_id: str, command: str = "ls") -> dict[str, Any]:
     }
 
 
-def resulted(call_id: str, text: str = "ok", **told: Any) -> dict[str, Any]:
+def resulted(call_id: str, text: str = "ok", **fields: Any) -> dict[str, Any]:
     return {
         "kind": "tool_result",
         "role": "tool",
@@ -149,7 +149,7 @@ def resulted(call_id: str, text: str = "ok", **told: Any) -> dict[str, Any]:
         "text": text,
         "is_shell": True,
         "native_kind": "result",
-        **told,
+        **fields,
     }
 
 

@@ -23,8 +23,8 @@ def test_a_line_that_is_appended_is_in_the_store(memory: Memory, watch: Watch) -
     path = log(memory.root, S, rounds(S, 2))
     following = watch()
     append(path, [user(S, 8, "is anybody there?")])
-    told = following.has_events(uid(S), 9)
-    assert (told["new_events"], told["is_new"], told["repo"]) == (1, False, "app")
+    changed = following.has_events(uid(S), 9)
+    assert (changed["new_events"], changed["is_new"], changed["repo"]) == (1, False, "app")
     assert memory.summaries(uid(S))[-1] == "is anybody there?"
     memory.assert_as_if_synced_once()
 

@@ -88,8 +88,8 @@ def test_two_watches_and_a_sync_beside_them_agree(memory: Memory, watch: Watch) 
         said = following.stop()
         assert following.process.returncode == 0, following.complaints
         assert not [one for one in said if one["event"] == "error"]
-    told = sum(one["sources"] for following in both for one in following.said if "whole" in one)
-    assert told > 0
+    sources = sum(one["sources"] for following in both for one in following.said if "whole" in one)
+    assert sources > 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -129,8 +129,8 @@ def test_it_ends_when_nobody_reads_it_any_more(memory: Memory, watch: Watch) -> 
     other = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert other.stdout is not None and other.stderr is not None
     try:
-        told = [json.loads(other.stdout.readline())["event"] for _ in range(2)]
-        assert told == ["started", "synced"]
+        events = [json.loads(other.stdout.readline())["event"] for _ in range(2)]
+        assert events == ["started", "synced"]
         other.stdout.close()
         assert other.wait(timeout=LONGEST_S) == 0
         assert other.stderr.read() == b""
@@ -180,7 +180,7 @@ class InProcess:
         return self.opened[-1]
 
     def until(self, kind: type[WatchEvent]) -> WatchEvent:
-        """Idle moments are told as well, so the time we wait has an end."""
+        """Idle moments are events as well, so the time we wait has an end."""
         latest = time.monotonic() + LONGEST_S
         for one in self._happenings:
             assert time.monotonic() < latest, f"there is no {kind.__name__}"
@@ -279,10 +279,10 @@ def test_without_events_it_looks_again_and_again_and_says_why(
     path = log(memory.root, S, rounds(S, 1))
     monkeypatch.setattr("watchfiles.watch", no_more)
     in_process = InProcess(memory)
-    told = in_process.until(WatchError)
-    assert isinstance(told, WatchError)
-    assert (told.kind, told.retry_in) == ("no_events", None)
-    assert "sysctl" in (told.hint or "")
+    event = in_process.until(WatchError)
+    assert isinstance(event, WatchError)
+    assert (event.kind, event.retry_in) == ("no_events", None)
+    assert "sysctl" in (event.hint or "")
     in_process.until(Synced)
     append(path, [user(S, 4)])
     in_process.until(Synced)
@@ -319,9 +319,9 @@ def test_a_line_appended_to_a_known_log_looks_at_no_other(
     monkeypatch.setattr("session_memory.store.sources.Sources.known", refused)
     monkeypatch.setattr("session_memory.store.events.Events.count", refused)
     append(path, [user(S, 4)])
-    told = in_process.until(Synced)
-    assert isinstance(told, Synced)
-    assert (told.sources, told.events, told.whole) == (1, 1, False)
+    event = in_process.until(Synced)
+    assert isinstance(event, Synced)
+    assert (event.sources, event.events, event.whole) == (1, 1, False)
     monkeypatch.undo()
 
 

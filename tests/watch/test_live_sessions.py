@@ -15,8 +15,8 @@ def test_a_message_that_is_appended_is_in_the_store(
         session = live.create_session(cwd="/home/mira/code/kiln")
         following = watch()
         live.append_message(session, role="user", content="how hot is it?")
-        told = following.has_events(f"live:{session}", 1)
-        assert told["repo"] == "kiln"
+        changed = following.has_events(f"live:{session}", 1)
+        assert changed["repo"] == "kiln"
         live.append_message(session, role="assistant", content="900 degrees")
         following.has_events(f"live:{session}", 2)
     assert memory.summaries(f"live:{session}") == ["how hot is it?", "900 degrees"]

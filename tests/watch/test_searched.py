@@ -29,9 +29,9 @@ def test_a_line_is_found_as_soon_as_the_watch_has_read_it(memory: Memory, watch:
 
         until(is_found, "that the line is found")
         waited = time.monotonic() - appended
-        told = following.has_events(f"claude:{S}", 9)
-        # The event and its words are one transaction: who is told of one finds the other.
-        assert told["new_events"] == 1
+        session = following.has_events(f"claude:{S}", 9)
+        # The event and its words are one transaction: whoever learns of one finds the other.
+        assert session["new_events"] == 1
         assert is_found()
         check_index(store)
     # No timed test; a promise of a second is measured in benchmarks, and this is far from it.

@@ -18,7 +18,7 @@ Said = dict[str, Any]
 
 
 class Watching:
-    """Its JSON lines are read by a thread; whoever waits for one is told when it comes."""
+    """Its JSON lines are read by a thread; a test that waits for one wakes up when it comes."""
 
     def __init__(self, *words: str) -> None:
         self.process = subprocess.Popen(
