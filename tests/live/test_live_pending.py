@@ -3,7 +3,7 @@
 import threading
 
 from session_memory.live import SessionStore
-from session_memory.live.blocks import paired
+from session_memory.live.blocks import pair_calls
 from session_memory.store import Store
 from session_memory.store.migrations import TABLES
 
@@ -100,7 +100,7 @@ def test_only_the_last_tool_loop_was_repaired_in_the_wrong_place(live: SessionSt
     assert block.meta["synthetic"] is True
     assert [m.seq for m in live.load_tail(session, 3)] == [5, 8, 6]
     assert live.append_message(session, role="assistant", content="on") == 9
-    assert paired(live.load_path(session))[1] == []
+    assert pair_calls(live.load_path(session))[1] == []
 
 
 def test_a_repair_stays_where_it_is_through_rewind_and_fork(live: SessionStore) -> None:

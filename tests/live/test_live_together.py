@@ -33,7 +33,7 @@ with SessionStore.open(place, durability="normal") as live:
 """
 
 
-def together(*work: Callable[[], None]) -> None:
+def sum_rates(*work: Callable[[], None]) -> None:
     """Run each in a thread; the first failure is raised."""
     failed: list[BaseException] = []
 
@@ -75,7 +75,7 @@ def test_eight_threads_append_to_one_session(stores: Stores) -> None:
 
             return run
 
-        together(*(writer(name) for name in range(8)))
+        sum_rates(*(writer(name) for name in range(8)))
         check(live, session, seqs, 8, APPENDS)
 
 
@@ -99,7 +99,7 @@ def test_four_processes_append_to_one_session(stores: Stores) -> None:
         def end(number: int) -> None:
             outputs[number] = started[number].communicate("go\n", timeout=PATIENCE_S)
 
-        together(*((lambda number=number: end(number)) for number in range(4)))
+        sum_rates(*((lambda number=number: end(number)) for number in range(4)))
         assert [process.returncode for process in started] == [0] * 4, outputs
         seqs = [int(line) for out, _ in outputs for line in out.split()]
         check(live, session, seqs, 4, APPENDS)
@@ -114,7 +114,7 @@ def test_of_many_with_one_key_at_once_one_appends(stores: Stores) -> None:
             def append(key: str = f"key {number}", into: list[int] = seqs) -> None:
                 into.append(live.append_message(session, role="user", content="x", key=key))
 
-            together(*[append] * 6)
+            sum_rates(*[append] * 6)
             assert seqs == [number + 1] * 6
         assert live.head(session) == 10
 
@@ -134,7 +134,7 @@ def test_of_many_that_begin_one_draft_or_one_id_one_makes_it(stores: Stores) -> 
             except ValueError as error:
                 made.append(str(error))
 
-        together(*[begin] * 6, *[create] * 6)
+        sum_rates(*[begin] * 6, *[create] * 6)
         assert sorted(seqs) == [1, 2, 3, 4, 5, 6]
         assert sorted(made) == ["one", *["session 'one' exists already"] * 5]
 
@@ -161,7 +161,7 @@ def test_of_many_that_expect_one_head_one_wins(stores: Stores) -> None:
                 popped.append(head)
                 return
 
-        together(*[pop] * 4)
+        sum_rates(*[pop] * 4)
         assert sorted(popped) == [5, 6, 7, 8]
         assert live.head(session) == 4
 
@@ -181,7 +181,7 @@ def test_an_append_does_not_wait_for_a_bulk_sync(stores: Stores) -> None:
                 live.fork_session(session)
                 appended.set()
 
-            together(append)
+            sum_rates(append)
             assert appended.is_set()
         assert live.head(session) == 0
 

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from session_memory.core.errors import CannotFold, CannotUnfold, NothingToUndo, SessionClosed
 from session_memory.live import SessionStore, SubagentLifecycle
-from session_memory.live.blocks import paired
+from session_memory.live.blocks import pair_calls
 from session_memory.store import Store
 from session_memory.store.live_check import live_findings
 from session_memory.testing.stores import Stores
@@ -74,9 +74,9 @@ class Known:
         self.lane = len(self.lanes) - 1
 
     def context(self) -> list[int]:
-        return self.arranged([said.seq for said in self.path])[0]
+        return self.apply_folds([said.seq for said in self.path])[0]
 
-    def arranged(self, order: list[int]) -> tuple[list[int], list[int]]:
+    def apply_folds(self, order: list[int]) -> tuple[list[int], list[int]]:
         in_force = []
         for number, fold in sorted(self.folds.items()):
             if not fold.is_undone and set(fold.members) <= set(order):
@@ -281,7 +281,7 @@ class LiveModel(RuleBasedStateMachine):
         fork = self.store.fork_session(session, at=at)
         path = known.path if at in (None, head) else self._upto(known.path, at)
         seqs = [said.seq for said in path]
-        folds = {n: known.folds[n] for n in known.arranged(seqs)[1]}
+        folds = {n: known.folds[n] for n in known.apply_folds(seqs)[1]}
         taken = frozenset({*seqs, *(fold.note for fold in folds.values())})
         self.known[fork] = Known(
             [list(path)],
@@ -329,7 +329,7 @@ class LiveModel(RuleBasedStateMachine):
         if known.status != "active" or not known.folds:
             return
         number = data.draw(st.sampled_from(sorted(known.folds)))
-        in_force = known.arranged([said.seq for said in known.path])[1]
+        in_force = known.apply_folds([said.seq for said in known.path])[1]
         note = known.folds[number].note
         above = any(note in known.folds[other].members for other in in_force)
         if number not in in_force or above:
@@ -356,7 +356,7 @@ class LiveModel(RuleBasedStateMachine):
             seen = [message.seq for message in self.store.load_active_messages(session)]
             assert seen == known.context()
             assert len(seen) == len(set(seen))
-            for pair in paired(self.store.load_path(session))[0]:
+            for pair in pair_calls(self.store.load_path(session))[0]:
                 assert (pair[0] in seen) == (pair[1] in seen)
 
     @invariant()

@@ -6,7 +6,7 @@ import pytest
 
 from session_memory.live.blocks import calls_in, results_in, text_of
 from session_memory.live.rows import MessageRow
-from session_memory.live.shapes import SHAPES, as_blocks, as_chat, shaped
+from session_memory.live.shapes import SHAPES, as_blocks, as_chat, in_shape
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"a": 1}'}}
 USE = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"a": 1}}
@@ -125,7 +125,7 @@ def without_blanks(message: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_change_of_shape_keeps_words_calls_and_answers(shape: str, message: MessageRow) -> None:
-    found = [MessageRow("s", 1, **one) for one in shaped(message, shape)]
+    found = [MessageRow("s", 1, **one) for one in in_shape(message, shape)]
     assert [c.call_id for one in found for c in calls_in(one)] == [
         call.call_id for call in calls_in(message)
     ]

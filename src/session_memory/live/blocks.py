@@ -61,7 +61,7 @@ def _blocks(message: MessageRow, kind: str) -> Iterator[dict[str, Any]]:
             yield block
 
 
-def paired(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[PendingCall]]:
+def pair_calls(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[PendingCall]]:
     """``(seq of the call, seq of its result)`` for each pair, and the calls without a result.
 
     A result belongs to the oldest open call with its id, because some models use the same ids in
@@ -81,7 +81,7 @@ def paired(messages: Iterable[MessageRow]) -> tuple[list[tuple[int, int]], list[
 
 def pending_in(path: Iterable[MessageRow]) -> list[PendingCall]:
     """The calls of a path without a result, in order."""
-    return paired(path)[1]
+    return pair_calls(path)[1]
 
 
 def failures_in(message: MessageRow) -> Iterator[str]:
@@ -102,7 +102,7 @@ def is_prompt(message: MessageRow) -> bool:
     )
 
 
-def result_like(call: PendingCall, made: MessageRow, text: str) -> dict[str, Any]:
+def error_result(call: PendingCall, made: MessageRow, text: str) -> dict[str, Any]:
     """An error result for ``call``, in the same shape as the message with the call."""
     meta = {"synthetic": True, "repaired": True, "is_error": True}
     if made.tool_calls:

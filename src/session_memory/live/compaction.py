@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.live.blocks import calls_in, failures_in, is_prompt, paired, text_of
+from session_memory.live.blocks import calls_in, failures_in, is_prompt, pair_calls, text_of
 from session_memory.live.rows import MessageRow
 
 THRESHOLD = 0.8
@@ -131,14 +131,14 @@ def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -
     ends = [*prompts, len(context)]
     end = ends[-max(keep, 0) - 1] if len(prompts) > keep else 0
     members = [message.seq for message in context[:end] if not _is_instruction(message)]
-    members = members[: _whole(context, members)]
+    members = members[: _foldable(context, members)]
     # Folding one single message gains nothing.
     return CompactionPlan(tuple(members)) if len(members) > 1 else CompactionPlan()
 
 
-def _whole(context: Sequence[MessageRow], members: Sequence[int]) -> int:
+def _foldable(context: Sequence[MessageRow], members: Sequence[int]) -> int:
     """How many of the first ``members`` can be folded without separating a call and its result."""
-    pairs, waiting = paired(context)
+    pairs, waiting = pair_calls(context)
     position = {seq: number for number, seq in enumerate(members)}
     end = min(
         (position[call.seq] for call in waiting if call.seq in position), default=len(members)
@@ -155,7 +155,7 @@ def _is_instruction(message: MessageRow) -> bool:
 
 def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
     """Whether folding ``members`` would separate a call from its result, or fold an open call."""
-    pairs, waiting = paired(context)
+    pairs, waiting = pair_calls(context)
     return any((call in members) != (result in members) for call, result in pairs) or any(
         call.seq in members for call in waiting
     )

@@ -17,11 +17,11 @@ def context(
 ) -> list[MessageRow]:
     """``path`` with the folded messages replaced by notes. Older folds are applied first."""
     messages = {message.seq: message for message in path}
-    order, _ = arranged([message.seq for message in path], folds)
+    order, _ = apply_folds([message.seq for message in path], folds)
     return [messages[seq] if seq in messages else notes[seq] for seq in order]
 
 
-def arranged(
+def apply_folds(
     path: Sequence[int], folds: Iterable[CompactionRow]
 ) -> tuple[list[int], list[CompactionRow]]:
     """The seqs of the context, and the folds that apply. ``path`` is a list of seqs."""

@@ -11,7 +11,7 @@ from session_memory.live.compaction import (
     splits_a_call,
 )
 from session_memory.live.connection import now, to_json
-from session_memory.live.context import arranged
+from session_memory.live.context import apply_folds
 from session_memory.live.message_encoding import encode_message
 from session_memory.live.messages import MessageOperations
 from session_memory.live.rows import CompactionRow, MessageRow
@@ -100,7 +100,7 @@ class FoldOperations(MessageOperations):
         with self._writing():
             key, branch, head, _ = self._hold(session_id, fence)
             folds = self._folds(session_id, key)[0]
-            _, in_force = arranged(self._seqs(list(self._segments(branch, head))), folds)
+            _, in_force = apply_folds(self._seqs(list(self._segments(branch, head))), folds)
             fold = _unfoldable(session_id, in_force, compact_seq)
             at = now()
             self._db.execute(_UNDO, {"key": key, "fold": fold, "now": at})

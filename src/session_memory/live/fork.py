@@ -5,7 +5,7 @@ from typing import Any
 from session_memory.core.errors import SessionExists, UnknownLiveSession
 from session_memory.live.branches import Base
 from session_memory.live.connection import check_id
-from session_memory.live.context import arranged
+from session_memory.live.context import apply_folds
 from session_memory.live.messages import MessageOperations
 from session_memory.live.rows import CompactionRow, SessionKind, SubagentLifecycle
 from session_memory.live.sessions import new_session_id
@@ -72,4 +72,4 @@ class ForkOperations(MessageOperations):
 
     def _shared_folds(self, session_id: str, key: int, path: list[int]) -> list[CompactionRow]:
         """The folds that apply to the shared path. The fork gets copies of them."""
-        return arranged(path, self._folds(session_id, key)[0])[1]
+        return apply_folds(path, self._folds(session_id, key)[0])[1]

@@ -54,11 +54,11 @@ class HeadOperations(MessageOperations):
             try:
                 base = self._base_at(session_id, seq, state[1:])
             except NotOnPath:
-                base = self._left_behind(session_id, state, seq)
+                base = self._rewound_base(session_id, state, seq)
             self._go(state, base, seq, "return")
             return state[2]
 
-    def _left_behind(self, session_id: str, state: SessionPosition, seq: int) -> Base:
+    def _rewound_base(self, session_id: str, state: SessionPosition, seq: int) -> Base:
         """The start of a branch that continues after a rewound message."""
         key, _, _, next_seq = state
         is_seq = isinstance(seq, int) and not isinstance(seq, bool) and 0 < seq < next_seq

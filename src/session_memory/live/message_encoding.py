@@ -69,7 +69,7 @@ def encode_fields(
     name = None if name is None else _text(name, "name")
     call_id = None if call_id is None else _text(call_id, "tool_call_id")
     role = role if role in _ROLES else _text(role, "role")
-    number = None if round_index is None else _whole(round_index)
+    number = None if round_index is None else _whole_number(round_index)
     return (
         (stands_after, role, name, text, blocks, calls, call_id, number, meta, digest, at),
         body,
@@ -102,7 +102,7 @@ def _text(value: Any, field: str) -> str:
     return escaped(str.__str__(value))
 
 
-def _whole(number: Any) -> int:
+def _whole_number(number: Any) -> int:
     if isinstance(number, int) and not isinstance(number, bool):
         return number
     raise InvalidRecord(

@@ -9,7 +9,7 @@ from session_memory.core.errors import StoreDamaged, UnknownLiveSession
 from session_memory.core.text import short_repr
 from session_memory.live.branches import COLUMNS, BranchReader, Segment
 from session_memory.live.connection import decode, from_json, is_usable
-from session_memory.live.context import arranged
+from session_memory.live.context import apply_folds
 from session_memory.live.rows import CompactionRow, MessageRow, MessageState
 from session_memory.store.database import Row
 from session_memory.store.zstandard import zstd
@@ -58,7 +58,7 @@ class MessageReader(BranchReader):
             rows += self._rows(self._inherited(key))
             every = {m.seq: m for m in (*self._messages(session_id, rows), *notes.values(), *path)}
         on_path = [message.seq for message in path]
-        order, in_force = arranged(on_path, folds)
+        order, in_force = apply_folds(on_path, folds)
         folded = {*on_path, *(fold.note_seq for fold in in_force)}.difference(order)
         for seq in every.keys() - order:
             state = MessageState.COMPACTED_OUT if seq in folded else MessageState.REWOUND
@@ -86,7 +86,7 @@ class MessageReader(BranchReader):
         row = self._on_path(iter(segments), seq)
         state = MessageState.REWOUND if row is None else MessageState.ACTIVE
         if folds:
-            order, in_force = arranged(self._seqs(segments), folds)
+            order, in_force = apply_folds(self._seqs(segments), folds)
             if seq in order:
                 state = MessageState.ACTIVE
             elif row is not None or seq in {fold.note_seq for fold in in_force}:
@@ -122,7 +122,7 @@ class MessageReader(BranchReader):
         if not folds:
             return self._path(session_id, segments)
         seqs = self._seqs(segments)
-        order, _ = arranged(seqs, folds)
+        order, _ = apply_folds(seqs, folds)
         hidden = set(seqs).difference(order)
         rows = self._rows_without(segments, hidden)
         messages = {**notes, **{m.seq: m for m in self._messages(session_id, rows)}}
@@ -143,12 +143,12 @@ class MessageReader(BranchReader):
 
     def _messages(self, session_id: str, rows: Sequence[Row]) -> list[MessageRow]:
         try:
-            return self._made(session_id, rows, decode)
+            return self._decoded_rows(session_id, rows, decode)
         except msgspec.DecodeError:
             # msgspec refuses lone surrogates and NaN; the slower decoder reads them.
-            return self._made(session_id, rows, from_json)
+            return self._decoded_rows(session_id, rows, from_json)
 
-    def _made(
+    def _decoded_rows(
         self, session_id: str, rows: Sequence[Row], load: Callable[[str], Any]
     ) -> list[MessageRow]:
         """Make the messages. No helper functions: a context may have tens of thousands of rows."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from session_memory.live.blocks import calls_in, pending_in, result_like
+from session_memory.live.blocks import calls_in, error_result, pending_in
 from session_memory.live.connection import is_usable, now
 from session_memory.live.message_encoding import encode_message
 from session_memory.live.messages import MessageOperations
@@ -62,7 +62,7 @@ class PendingOperations(MessageOperations):
                 branch,
                 first,
                 [
-                    encode_message(result_like(call, made[call.seq], text), at, call.seq)
+                    encode_message(error_result(call, made[call.seq], text), at, call.seq)
                     for call in missing
                 ],
             )

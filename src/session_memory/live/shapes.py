@@ -16,7 +16,7 @@ SHAPES = ("blocks", "chat")
 Shaped = dict[str, Any]
 
 
-def shaped(message: MessageRow, shape: str) -> list[Shaped]:
+def in_shape(message: MessageRow, shape: str) -> list[Shaped]:
     """``message`` as ``blocks`` or as ``chat``."""
     return [as_blocks(message)] if shape == "blocks" else list(as_chat(message))
 

@@ -107,7 +107,7 @@ def pass_rate(
     by = None if model is None else label(model)
     found = pass_rates(store, window, now=now)
     rates = [rate for rate in found if rate.skill == name and by in (None, rate.model)]
-    return together(rates, PassRate(skill=name, window=window, model=by))
+    return sum_rates(rates, PassRate(skill=name, window=window, model=by))
 
 
 def route(store: Store, skill: str, window: str = ALWAYS, *, now: int | None = None) -> str:
@@ -141,7 +141,7 @@ def _add(counts: dict[str, int], **more: int) -> None:
         counts[name] = counts.get(name, 0) + number
 
 
-def together(rates: Iterable[PassRate], named: PassRate) -> PassRate:
+def sum_rates(rates: Iterable[PassRate], named: PassRate) -> PassRate:
     """The sum of ``rates``, with the skill, window and model of ``named``."""
     counts: dict[str, int] = {}
     for rate in rates:

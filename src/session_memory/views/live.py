@@ -18,7 +18,7 @@ from session_memory.live.rows import (
     SessionRow,
     SessionStatus,
 )
-from session_memory.live.shapes import shaped
+from session_memory.live.shapes import in_shape
 from session_memory.live.store import SessionStore
 from session_memory.store import Store
 
@@ -135,7 +135,7 @@ def messages_of(live: SessionStore, session_id: str, which: str) -> list[Message
 def exported(live: SessionStore, session_id: str, which: str, shape: str) -> list[Any]:
     """The messages in one shape (``blocks`` or ``chat``), as JSON values."""
     rows = messages_of(live, session_id, which)
-    return [jsonable(one) for row in rows for one in shaped(row, shape)]
+    return [jsonable(one) for row in rows for one in in_shape(row, shape)]
 
 
 def compact_live(
@@ -163,7 +163,7 @@ def compact_live(
     return Compacted(session_id, plan.members, fold, note_seq)
 
 
-def gist(message: MessageRow) -> str:
+def summary_line(message: MessageRow) -> str:
     """A message on one line: its text, its calls and its results."""
     parts = [text_of(message.content)]
     parts += [f"→ {call.name}({_arguments(call.arguments)})" for call in calls_in(message)]

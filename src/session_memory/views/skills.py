@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.live.skill_rates import ALWAYS, PassRate, pass_rates, together
+from session_memory.live.skill_rates import ALWAYS, PassRate, pass_rates, sum_rates
 from session_memory.store import Store
 
 
@@ -57,7 +57,7 @@ def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> l
         if _matches(rate, skill, model):
             by_skill.setdefault(rate.skill, []).append(rate)
     return [
-        SkillRow(together(models, PassRate(skill=name, window=models[0].window)), models)
+        SkillRow(sum_rates(models, PassRate(skill=name, window=models[0].window)), models)
         for name, models in by_skill.items()
     ]
 

@@ -84,13 +84,13 @@ def _header(view: "LiveSessionView") -> Iterator[str]:
 
 def message_lines(message: "MessageRow", limit: int | None, *, full: bool = False) -> Iterator[str]:
     """One line for a message; with ``full`` its whole content below."""
-    from session_memory.views.live import gist
+    from session_memory.views.live import summary_line
 
     state = "" if str(message.state) == "active" else f"[{message.state}] "
     name = cut(safe(message.role), ROLE)
     role = click.style(name, **_ROLES.get(message.role, {})) + " " * (ROLE - width(name))
     room = (limit or LONGEST) - SEQ - ROLE - 4 - width(state)
-    words = "" if full else cut(safe(gist(message)[: LONGEST * 4]), max(room, 20))
+    words = "" if full else cut(safe(summary_line(message)[: LONGEST * 4]), max(room, 20))
     yield f"{message.seq:>{SEQ}}  {role}  {state}{words}".rstrip()
     if full:
         shown = {

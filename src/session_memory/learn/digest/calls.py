@@ -11,7 +11,7 @@ from session_memory.learn.digest import (
     TestRun,
     ToolUse,
 )
-from session_memory.learn.digest.steps import FinishedCall, few
+from session_memory.learn.digest.steps import FinishedCall, first_few
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
 
@@ -101,7 +101,7 @@ class FileCounts:
 
         some = islice(sorted(self._files.items(), key=weight), MOST_FILES)
         return tuple(
-            FileUse(path, f.reads, f.edits, f.rereads, f.reread_bytes, few(f.uids))
+            FileUse(path, f.reads, f.edits, f.rereads, f.reread_bytes, first_few(f.uids))
             for path, f in some
         )
 

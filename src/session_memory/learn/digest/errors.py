@@ -22,7 +22,7 @@ MOST_REPEATS = 50
 MOST_PENDING = 500
 MOST_SPANS = 1_000
 NAMED = 5
-STORM = 3
+REPEAT_FROM = 3
 SAME_FILE = "the same file"
 _RECENT = 200
 _SOON = 3
@@ -55,12 +55,12 @@ class _Group:
         self.spans: list[tuple[int, int]] = []
         self.resolution: Resolution | None = None
 
-    def met(self, uid: str) -> None:
+    def add_occurrence(self, uid: str) -> None:
         self.count += 1
         if len(self.uids) < NAMED:
             self.uids.append(uid)
 
-    def took(self, first: int, last: int) -> None:
+    def add_span(self, first: int, last: int) -> None:
         if len(self.spans) < MOST_SPANS:
             self.spans.append((first, last))
 
@@ -78,7 +78,7 @@ class _Streak:
         self.uids: list[str] = []
         self.groups: list[_Group] = []
 
-    def met(self, event: BriefEvent, group: _Group) -> None:
+    def add_occurrence(self, event: BriefEvent, group: _Group) -> None:
         self.count += 1
         self.last = event.seq
         if len(self.uids) < NAMED:
@@ -104,13 +104,13 @@ class ErrorGroups:
         else:
             self._succeeded(finished)
 
-    def lonely(self, event: BriefEvent, texts: Texts) -> None:
+    def add_model_error(self, event: BriefEvent, texts: Texts) -> None:
         """Add an error that belongs to no call: the model could not be reached."""
         group = self._group(event, None, error_line(texts.words(event)), "")
-        group.took(event.seq, event.seq)
+        group.add_span(event.seq, event.seq)
         if self._unreachable is None:
             self._unreachable = _Streak(event.seq, None, event.summary)
-        self._unreachable.met(event, group)
+        self._unreachable.add_occurrence(event, group)
 
     def answered(self, event: BriefEvent) -> None:
         """The model answered, so it can be reached again."""
@@ -118,12 +118,12 @@ class ErrorGroups:
             self._unreachable = None
             for group in streak.groups:
                 group.resolution = Resolution("again", "", (), event.event_uid)
-            self._storm(streak, streak.last, resolved=True)
+            self._add_repeat(streak, streak.last, resolved=True)
 
     def _failed(self, finished: FinishedCall, texts: Texts) -> None:
-        if finished.says_no:
+        if finished.is_answer_no:
             return
-        sample = error_line(texts.output(finished.result)) or _silent(finished)
+        sample = error_line(texts.output(finished.result)) or _text_without_output(finished)
         group = self._group(finished.result, finished.call.tool, sample, finished.call.summary)
         if "human_intervention" in finished.result.marks:
             # A call that a person refused is never counted as resolved.
@@ -131,13 +131,13 @@ class ErrorGroups:
         streak = self._pending.get(finished.key)
         if streak is None:
             if len(self._pending) >= MOST_PENDING:
-                self._give_up(next(iter(self._pending)))
+                self._close_unresolved(next(iter(self._pending)))
             streak = _Streak(
                 finished.call.seq, finished.call.tool, finished.call.path or finished.call.summary
             )
             streak.is_test = "test_run" in finished.kinds
             self._pending[finished.key] = streak
-        streak.met(finished.result, group)
+        streak.add_occurrence(finished.result, group)
         streak.number = self._number
         self._failed_lately.append(finished.key)
 
@@ -147,7 +147,7 @@ class ErrorGroups:
         if len(self._groups) < MOST_ERRORS:
             # Errors over the maximum appear only in the total of `Markers.error`.
             self._groups[mark] = group
-        group.met(event.event_uid)
+        group.add_occurrence(event.event_uid)
         return group
 
     def _succeeded(self, finished: FinishedCall) -> None:
@@ -167,8 +167,8 @@ class ErrorGroups:
     def _resolve(self, streak: _Streak, finished: FinishedCall, how: Resolution) -> None:
         for group in streak.groups:
             group.resolution = how
-            group.took(streak.first, finished.call.seq)
-        self._storm(streak, finished.call.seq, resolved=True)
+            group.add_span(streak.first, finished.call.seq)
+        self._add_repeat(streak, finished.call.seq, resolved=True)
 
     def _tests_passed(self, finished: FinishedCall) -> None:
         """Resolve earlier failed test runs if an edit came in between.
@@ -216,22 +216,22 @@ class ErrorGroups:
             _Action(finished.call.seq, kind, finished.call.event_uid, text, finished.key)
         )
 
-    def _give_up(self, key: Key) -> None:
+    def _close_unresolved(self, key: Key) -> None:
         streak = self._pending.pop(key)
         for group in streak.groups:
-            group.took(streak.first, streak.last)
-        self._storm(streak, streak.last, resolved=False)
+            group.add_span(streak.first, streak.last)
+        self._add_repeat(streak, streak.last, resolved=False)
 
-    def _storm(self, streak: _Streak, end: int, *, resolved: bool) -> None:
-        if streak.count >= STORM and len(self._repeats) < MOST_REPEATS:
+    def _add_repeat(self, streak: _Streak, end: int, *, resolved: bool) -> None:
+        if streak.count >= REPEAT_FROM and len(self._repeats) < MOST_REPEATS:
             self._repeats.append((streak, end, resolved))
 
     def end(self) -> None:
         """Call once, after the last event: failures that are still pending stay unresolved."""
         if self._unreachable is not None:
-            self._storm(self._unreachable, self._unreachable.last, resolved=False)
+            self._add_repeat(self._unreachable, self._unreachable.last, resolved=False)
         for key in list(self._pending):
-            self._give_up(key)
+            self._close_unresolved(key)
 
     def snippets(self, tokens: TokenSums) -> Iterator[ErrorSnippet]:
         for group in sorted(self._groups.values(), key=lambda g: (-g.count, g.fingerprint)):
@@ -261,7 +261,7 @@ def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             end = last
 
 
-def _silent(finished: FinishedCall) -> str:
+def _text_without_output(finished: FinishedCall) -> str:
     """A text for a failure without output: the program and its exit status."""
     program = _ELSEWHERE.sub("", finished.call.summary).split(None, 1)[:1]
     return " ".join((*program, f"ended with status {finished.result.exit_code}"))

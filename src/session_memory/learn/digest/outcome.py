@@ -8,7 +8,7 @@ sidechains are no evidence.
 
 from session_memory.core.skills import RESULT, verdict_of
 from session_memory.learn.digest import SessionOutcome, TestRun
-from session_memory.learn.digest.steps import FinishedCall, few
+from session_memory.learn.digest.steps import FinishedCall, first_few
 from session_memory.learn.digest.verdicts import (
     COMPLAINT,
     DISMISSAL,
@@ -53,7 +53,7 @@ class Ending:
         if not self._prompts:
             self._prompts.append(event.event_uid)
 
-    def stepped_in(self, event: BriefEvent) -> None:
+    def intervened(self, event: BriefEvent) -> None:
         self._interrupt = event.event_uid
 
     def answer(self, event: BriefEvent) -> None:
@@ -71,7 +71,7 @@ class Ending:
             self._did_something, self._error = True, None
         else:
             self._error = finished.result.event_uid
-            if not finished.says_no:
+            if not finished.is_answer_no:
                 self._failures.append(finished.result.event_uid)
         kind = finished.result.native_kind or ""
         if kind.startswith(RESULT):
@@ -91,7 +91,7 @@ class Ending:
     def committed(self, finished: FinishedCall) -> None:
         self._commit = finished.call.event_uid, finished.result.event_uid
 
-    def broke(self, event: BriefEvent) -> None:
+    def model_failed(self, event: BriefEvent) -> None:
         """An error that belongs to no call: the model could not be reached."""
         self._error, self._is_answered = event.event_uid, False
 
@@ -109,7 +109,7 @@ class Ending:
         if self._error is not None and not self._is_answered:
             return SessionOutcome("fail", "error", (self._error,))
         if self._failures and not self._did_something:
-            return SessionOutcome("fail", "error", few(self._failures))
+            return SessionOutcome("fail", "error", first_few(self._failures))
         return self._unproved(open_calls)
 
     def _is_outweighed(self) -> bool:

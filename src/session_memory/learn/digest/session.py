@@ -128,7 +128,7 @@ class DigestBuilder:
         if "human_intervention" in kinds:
             self.people.interventions.add(event, self._texts.words(event))
             if self._counts(event):
-                self.ending.stepped_in(event)
+                self.ending.intervened(event)
 
     def _done(self, finished: FinishedCall) -> None:
         self.tools.add(finished)
@@ -160,13 +160,13 @@ class DigestBuilder:
             if is_prompt:
                 self.ending.prompt(event, text)
             elif "human_intervention" in kinds:
-                self.ending.stepped_in(event)
+                self.ending.intervened(event)
 
     def _model(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "model")
         is_error = "error" in kinds
         if is_error:
-            self.errors.lonely(event, self._texts)
+            self.errors.add_model_error(event, self._texts)
         if "human_intervention" in kinds:
             self.people.interventions.add(event, self._texts.words(event))
         if "assistant_msg" in kinds and not is_error:
@@ -176,9 +176,9 @@ class DigestBuilder:
 
     def _end(self, event: BriefEvent, kinds: tuple[str, ...], is_error: bool) -> None:
         if "human_intervention" in kinds:
-            self.ending.stepped_in(event)
+            self.ending.intervened(event)
         elif is_error:
-            self.ending.broke(event)
+            self.ending.model_failed(event)
         elif "assistant_msg" in kinds:
             self.ending.answer(event)
 

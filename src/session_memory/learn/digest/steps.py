@@ -32,7 +32,7 @@ class FinishedCall(NamedTuple):
         return runs_shell(self.call.tool)
 
     @property
-    def says_no(self) -> bool:
+    def is_answer_no(self) -> bool:
         """Whether exit status 1 is the answer "no" (``grep`` found nothing), not a failure."""
         if self.result.exit_code != 1 or not self.is_shell:
             return False
@@ -115,7 +115,7 @@ def _running(numbers: Iterable[int]) -> Iterator[int]:
         yield total
 
 
-def few(uids: Sequence[str], most: int = 5) -> tuple[str, ...]:
+def first_few(uids: Sequence[str], most: int = 5) -> tuple[str, ...]:
     """The first ``most`` uids, each once."""
     return tuple(islice(dict.fromkeys(uids), most))
 

@@ -5,7 +5,7 @@ from collections import deque
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest import Undone
 from session_memory.learn.digest.commits import is_commit
-from session_memory.learn.digest.steps import FinishedCall, TokenSums, few
+from session_memory.learn.digest.steps import FinishedCall, TokenSums, first_few
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
 
@@ -63,18 +63,18 @@ class UndoneEdits:
     def result(self, tokens: TokenSums) -> tuple[Undone, ...]:
         undone = []
         if self._abandoned:
-            paths = few([path for _, path in self._abandoned if path], 10)
+            paths = first_few([path for _, path in self._abandoned if path], 10)
             spent = sum(tokens.between(event.seq, event.seq) for event, _ in self._abandoned)
-            uids = few([event.event_uid for event, _ in self._abandoned])
+            uids = first_few([event.event_uid for event, _ in self._abandoned])
             undone.append(Undone("rewind", len(self._abandoned), spent, paths, uids))
         for kind, lost, finished in self._reverted[:20]:
-            paths = few([edit.call.path or "" for edit in lost if edit.call.path], 10)
+            paths = first_few([edit.call.path or "" for edit in lost if edit.call.path], 10)
             spent = tokens.between(lost[0].call.seq, finished.call.seq)
             if kind == "edit":
                 # Other work between the two edits was not undone, so its tokens do not count.
                 parts = (*lost, finished)
                 spent = sum(tokens.between(p.call.seq, p.result.seq) for p in parts)
-            uids = (finished.call.event_uid, *few([edit.call.event_uid for edit in lost], 4))
+            uids = (finished.call.event_uid, *first_few([edit.call.event_uid for edit in lost], 4))
             undone.append(Undone(kind, len(lost), spent, paths, uids))
         return tuple(undone)
 

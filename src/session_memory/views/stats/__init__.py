@@ -16,7 +16,7 @@ from session_memory.store.statistics_parts import Scope
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.short_names import short_names
 from session_memory.views.stats import activity, tokens, work
-from session_memory.views.stats.passes import Passes
+from session_memory.views.stats.queries import StatsQueries
 
 DEFAULT_LIMIT = 10
 
@@ -35,20 +35,20 @@ class StatsFilter(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = DEFAULT_LIMIT
 
 
-_SECTIONS: dict[str, Callable[[Passes, StatsFilter], Any]] = {
-    "summary": lambda passes, filters: activity.summary(passes),
-    "activity": lambda passes, filters: activity.activity(passes, zone_name(filters.tz)),
-    "agents": lambda passes, filters: activity.agents(passes, filters.limit),
-    "repos": lambda passes, filters: activity.repos(passes, filters.limit),
-    "tools": lambda passes, filters: work.tools(passes, filters.limit),
-    "retries": lambda passes, filters: work.retries(passes, filters.limit),
-    "tests": lambda passes, filters: work.tests(passes, filters.limit),
-    "files": lambda passes, filters: work.files(passes, filters.limit),
-    "time": lambda passes, filters: work.time(passes),
-    "models": lambda passes, filters: tokens.models(passes, filters.limit),
-    "cache": lambda passes, filters: tokens.cache(passes),
-    "context": lambda passes, filters: tokens.context(passes),
-    "sessions": lambda passes, filters: work.longest(passes, filters.limit),
+_SECTIONS: dict[str, Callable[[StatsQueries, StatsFilter], Any]] = {
+    "summary": lambda queries, filters: activity.summary(queries),
+    "activity": lambda queries, filters: activity.activity(queries, zone_name(filters.tz)),
+    "agents": lambda queries, filters: activity.agents(queries, filters.limit),
+    "repos": lambda queries, filters: activity.repos(queries, filters.limit),
+    "tools": lambda queries, filters: work.tools(queries, filters.limit),
+    "retries": lambda queries, filters: work.retries(queries, filters.limit),
+    "tests": lambda queries, filters: work.tests(queries, filters.limit),
+    "files": lambda queries, filters: work.files(queries, filters.limit),
+    "time": lambda queries, filters: work.time(queries),
+    "models": lambda queries, filters: tokens.models(queries, filters.limit),
+    "cache": lambda queries, filters: tokens.cache(queries),
+    "context": lambda queries, filters: tokens.context(queries),
+    "sessions": lambda queries, filters: work.longest(queries, filters.limit),
 }
 SECTIONS = tuple(_SECTIONS)
 
@@ -82,8 +82,8 @@ def statistics(
     """A report with the given sections."""
     ask = Statistics(store.db)
     with store.db.snapshot():
-        passes = Passes(ask, _scope(ask, filters), filters.tz)
-        found = {name: _SECTIONS[name](passes, filters) for name in SECTIONS if name in sections}
+        queries = StatsQueries(ask, _scope(ask, filters), filters.tz)
+        found = {name: _SECTIONS[name](queries, filters) for name in SECTIONS if name in sections}
         listed = found["sessions"].rows if "sessions" in found else []
         names = short_names(store, {row.session_uid for row in listed})
         return StatsReport(store.sessions.count(), filters, found, names)

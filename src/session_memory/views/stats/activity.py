@@ -2,20 +2,20 @@
 
 from session_memory.store.database import Row
 from session_memory.store.usage import BUCKETS
-from session_memory.views.stats.passes import Passes, grouped, total
+from session_memory.views.stats.queries import StatsQueries, grouped, total
 from session_memory.views.stats.sections import Activity, Day, Group, Rows, Summary, first, rate
 
 PULSE = 10
 _TOKENS = 5  # flavor, repo, model, responses, sessions, then the buckets
 
 
-def summary(passes: Passes) -> Summary:
+def summary(queries: StatsQueries) -> Summary:
     events, turns, completed, calls, results, failed, edits, retries, errors, undated = total(
-        passes.pulse, 3, PULSE
+        queries.pulse, 3, PULSE
     )
-    sessions, subagents = total(passes.sessions, 3, 2)
-    days = sorted({passes.day(row[2]) for row in passes.pulse if row[2] is not None})
-    tokens = _tokens(passes.used)
+    sessions, subagents = total(queries.sessions, 3, 2)
+    days = sorted({queries.day(row[2]) for row in queries.pulse if row[2] is not None})
+    tokens = _tokens(queries.used)
     return Summary(
         sessions=sessions,
         subagents=subagents,
@@ -32,7 +32,7 @@ def summary(passes: Passes) -> Summary:
         edits=edits,
         retries=retries,
         api_errors=errors,
-        responses=sum(row[3] for row in passes.used),
+        responses=sum(row[3] for row in queries.used),
         input_tokens=tokens["input_tokens"],
         output_tokens=tokens["output_tokens"],
         cache_read_tokens=tokens["cache_read_tokens"],
@@ -41,39 +41,39 @@ def summary(passes: Passes) -> Summary:
     )
 
 
-def activity(passes: Passes, tz: str) -> Activity:
-    started = passes.by_day(passes.sessions, 2)
-    pulse = passes.by_day(passes.pulse, 2)
+def activity(queries: StatsQueries, tz: str) -> Activity:
+    started = queries.by_day(queries.sessions, 2)
+    pulse = queries.by_day(queries.pulse, 2)
     nothing = [0] * PULSE
     days = []
     for day in sorted({*started, *pulse}):
         events, turns, completed, calls, _, failed, *_ = pulse.get(day, nothing)
         sessions = started.get(day, [0])[0]
         days.append(Day(day, sessions, turns, completed, calls, failed, events))
-    return Activity(tz, days, _weekdays(passes))
+    return Activity(tz, days, _weekdays(queries))
 
 
-def _weekdays(passes: Passes) -> list[list[int]]:
+def _weekdays(queries: StatsQueries) -> list[list[int]]:
     hours = [[0] * 24 for _ in range(7)]
-    for row in passes.pulse:
+    for row in queries.pulse:
         if row[2] is not None:
-            moment = passes.moment(row[2])
+            moment = queries.moment(row[2])
             hours[moment.weekday()][moment.hour] += row[3]
     return hours
 
 
-def agents(passes: Passes, limit: int) -> Rows[Group]:
-    return _groups(passes, 0, limit)
+def agents(queries: StatsQueries, limit: int) -> Rows[Group]:
+    return _groups(queries, 0, limit)
 
 
-def repos(passes: Passes, limit: int) -> Rows[Group]:
-    return _groups(passes, 1, limit)
+def repos(queries: StatsQueries, limit: int) -> Rows[Group]:
+    return _groups(queries, 1, limit)
 
 
-def _groups(passes: Passes, column: int, limit: int) -> Rows[Group]:
+def _groups(queries: StatsQueries, column: int, limit: int) -> Rows[Group]:
     parts = [
         grouped(rows, column)
-        for rows in (passes.sessions, passes.pulse, passes.tests, passes.used, passes.waits)
+        for rows in (queries.sessions, queries.pulse, queries.tests, queries.used, queries.waits)
     ]
     names = {name for part in parts for name in part}
     groups = [_group(name, *(part.get(name, []) for part in parts)) for name in names]

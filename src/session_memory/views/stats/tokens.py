@@ -6,7 +6,7 @@ from session_memory.store.statistics_parts import BANDS
 from session_memory.store.statistics_sql import DROPS, PEAKS, STEPS
 from session_memory.store.usage import BUCKETS
 from session_memory.views.stats.activity import hit_rate
-from session_memory.views.stats.passes import Passes, summed, total
+from session_memory.views.stats.queries import StatsQueries, summed, total
 from session_memory.views.stats.sections import (
     Band,
     Cache,
@@ -20,10 +20,10 @@ from session_memory.views.stats.sections import (
 )
 
 
-def models(passes: Passes, limit: int) -> Rows[ModelStats]:
+def models(queries: StatsQueries, limit: int) -> Rows[ModelStats]:
     rows = []
     for name, (responses, sessions, *figures) in summed(
-        passes.used, lambda r: str(r[2]), 3
+        queries.used, lambda r: str(r[2]), 3
     ).items():
         tokens = dict(zip(BUCKETS, figures, strict=True))
         rows.append(
@@ -39,19 +39,19 @@ def models(passes: Passes, limit: int) -> Rows[ModelStats]:
     return first(rows, limit)
 
 
-def cache(passes: Passes) -> Cache:
-    tokens = dict(zip(BUCKETS, total(passes.used, 5, len(BUCKETS)), strict=True))
+def cache(queries: StatsQueries) -> Cache:
+    tokens = dict(zip(BUCKETS, total(queries.used, 5, len(BUCKETS)), strict=True))
     read, written = tokens["cache_read_tokens"], tokens["cache_write_tokens"]
     uncached = tokens["input_tokens"]
     days = [
         CacheDay(day, some, sent, rate(some, sent))
-        for day, (some, sent) in passes.by_day(passes.ask.cached(passes.scope), 0).items()
+        for day, (some, sent) in queries.by_day(queries.ask.cached(queries.scope), 0).items()
     ]
     return Cache(read, written, uncached, read + written + uncached, hit_rate(tokens), days)
 
 
-def context(passes: Passes) -> ContextStats:
-    spread = {place: _spread(figures) for place, *figures in passes.ask.contexts(passes.scope)}
+def context(queries: StatsQueries) -> ContextStats:
+    spread = {place: _spread(figures) for place, *figures in queries.ask.contexts(queries.scope)}
     bands = [
         Band(start, last, spread[place])
         for place, (start, last) in enumerate(BANDS)

@@ -13,7 +13,7 @@ from session_memory.views.zones import clock
 Sums = list[int]
 
 
-class Passes:
+class StatsQueries:
     def __init__(self, statistics: Statistics, scope: Scope, tz: tzinfo | None) -> None:
         self.ask = statistics
         self.scope = scope
