@@ -48,7 +48,7 @@ def block(value: str) -> str:
 
 
 def html(items: Iterable[TranscriptItem], prompts: Iterable[TranscriptItem]) -> Iterator[str]:
-    """The page in pieces. ``prompts`` is the same session, read at the level of its prompts."""
+    """The page in parts. ``prompts`` is the same session, read at the level of its prompts."""
     page = _HtmlPage(prompts)
     for item in items:
         yield from page.of(item)
@@ -128,56 +128,56 @@ class _HtmlPage:
 
     # ------------------------------------------------------------ what was said
 
-    def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
-        yield self._article(piece, "prompt", "You")
-        yield f'<div class="text typed">{block(piece.text or piece.title)}</div>'
-        yield f"{self._images(piece)}</article>\n"
+    def _prompt(self, shown: TranscriptEvent) -> Iterator[str]:
+        yield self._article(shown, "prompt", "You")
+        yield f'<div class="text typed">{block(shown.text or shown.title)}</div>'
+        yield f"{self._images(shown)}</article>\n"
 
-    def _answer(self, piece: TranscriptEvent) -> Iterator[str]:
-        yield self._article(piece, "answer", self._sessions[-1].flavor.capitalize())
-        yield f'<div class="text">{answer(piece.text or piece.title)}</div></article>\n'
+    def _answer(self, shown: TranscriptEvent) -> Iterator[str]:
+        yield self._article(shown, "answer", self._sessions[-1].flavor.capitalize())
+        yield f'<div class="text">{answer(shown.text or shown.title)}</div></article>\n'
 
-    def _thinking(self, piece: TranscriptEvent) -> Iterator[str]:
-        yield f'<div class="thinking text"{self._id(piece)}>'
-        yield f"{answer(piece.text or piece.title)}</div>\n"
+    def _thinking(self, shown: TranscriptEvent) -> Iterator[str]:
+        yield f'<div class="thinking text"{self._id(shown)}>'
+        yield f"{answer(shown.text or shown.title)}</div>\n"
 
-    def _note(self, piece: TranscriptEvent) -> Iterator[str]:
-        bad = " failed" if piece.event.kind in ("error", "retry") else ""
-        words = text(piece.title or piece.text[:200])
-        marks = self._marks(piece)
-        if len(piece.text) <= len(piece.title):
-            yield f'<div class="note{bad}"{self._id(piece)}>{marks}{words}</div>\n'
+    def _note(self, shown: TranscriptEvent) -> Iterator[str]:
+        bad = " failed" if shown.event.kind in ("error", "retry") else ""
+        words = text(shown.title or shown.text[:200])
+        marks = self._marks(shown)
+        if len(shown.text) <= len(shown.title):
+            yield f'<div class="note{bad}"{self._id(shown)}>{marks}{words}</div>\n'
             return
         yield (
-            f'<details class="note{bad}"{self._id(piece)}><summary>{marks}'
+            f'<details class="note{bad}"{self._id(shown)}><summary>{marks}'
             f'<span class="what">{words}</span></summary>'
-            f'<div class="inside"><pre>{block(piece.text)}</pre></div></details>\n'
+            f'<div class="inside"><pre>{block(shown.text)}</pre></div></details>\n'
         )
 
     # ------------------------------------------------------------ what was done
 
-    def _call(self, piece: TranscriptEvent) -> Iterator[str]:
-        what, inside, is_open = self._inside(piece)
+    def _call(self, shown: TranscriptEvent) -> Iterator[str]:
+        what, inside, is_open = self._inside(shown)
         opened = " open" if is_open else ""
         yield (
-            f'<details class="call"{self._id(piece)}{opened}><summary>'
-            f'<span class="name">{text(piece.event.tool or "tool")}</span>{self._marks(piece)}'
+            f'<details class="call"{self._id(shown)}{opened}><summary>'
+            f'<span class="name">{text(shown.event.tool or "tool")}</span>{self._marks(shown)}'
             f'<span class="what">{what}</span></summary>'
             f'<div class="inside">{inside}</div></details>\n'
         )
 
-    def _inside(self, piece: TranscriptEvent) -> tuple[str, str, bool]:
+    def _inside(self, shown: TranscriptEvent) -> tuple[str, str, bool]:
         """The line that names a call, what is below it, and whether that is open."""
-        if piece.changes:
-            parts = [self._change(change) for change in piece.changes]
+        if shown.changes:
+            parts = [self._change(change) for change in shown.changes]
             return ", ".join(what for what, _ in parts), "".join(diff for _, diff in parts), True
-        if piece.questions:
-            asked = "".join(self._question(one) for one in piece.questions)
-            return text(piece.questions[0].text), asked, True
-        if piece.command is not None:
-            first = piece.command.strip().split("\n", 1)[0]
-            return text(first[:400]), f"<pre>{block(piece.command)}</pre>", False
-        return text(piece.title), f"<pre>{block(piece.text)}</pre>", False
+        if shown.questions:
+            asked = "".join(self._question(one) for one in shown.questions)
+            return text(shown.questions[0].text), asked, True
+        if shown.command is not None:
+            first = shown.command.strip().split("\n", 1)[0]
+            return text(first[:400]), f"<pre>{block(shown.command)}</pre>", False
+        return text(shown.title), f"<pre>{block(shown.text)}</pre>", False
 
     @staticmethod
     def _question(question: "AskedQuestion") -> str:
@@ -196,45 +196,45 @@ class _HtmlPage:
         name = text(change_name(change, self._sessions[-1].cwd))
         return f"{name} {figures}", f'<pre class="diff">{"".join(lines)}</pre>'
 
-    def _result(self, piece: TranscriptEvent) -> Iterator[str]:
-        failed = " failed" if piece.event.is_error else ""
-        lines = piece.text.strip("\n").count("\n") + 1 if piece.text.strip() else 0
-        first = piece.text.strip().split("\n", 1)[0][:400]
-        words = [piece.event.tool or "tool", *result_words(piece)]
+    def _result(self, shown: TranscriptEvent) -> Iterator[str]:
+        failed = " failed" if shown.event.is_error else ""
+        lines = shown.text.strip("\n").count("\n") + 1 if shown.text.strip() else 0
+        first = shown.text.strip().split("\n", 1)[0][:400]
+        words = [shown.event.tool or "tool", *result_words(shown)]
         words.append(plural(lines, "line") if lines else "no output")
         is_short = lines <= SHORT_OUTPUT
-        is_open = " open" if is_short and (failed or piece.event.is_a("decision")) else ""
-        body = f"<pre>{block(piece.text)}</pre>" if lines else ""
+        is_open = " open" if is_short and (failed or shown.event.is_a("decision")) else ""
+        body = f"<pre>{block(shown.text)}</pre>" if lines else ""
         yield (
-            f'<details class="result{failed}"{self._id(piece)}{is_open}><summary>'
-            f'<span class="what">{text(first)}</span>{self._marks(piece)}'
+            f'<details class="result{failed}"{self._id(shown)}{is_open}><summary>'
+            f'<span class="what">{text(first)}</span>{self._marks(shown)}'
             f'<span class="end">{text(" · ".join(words))}</span></summary>'
-            f'<div class="inside">{body}{self._images(piece)}</div></details>\n'
+            f'<div class="inside">{body}{self._images(shown)}</div></details>\n'
         )
 
     # ------------------------------------------------------------ parts
 
-    def _article(self, piece: TranscriptEvent, sort: str, who: str) -> str:
-        left = " abandoned" if piece.event.branch is not None else ""
-        time = text(local(piece.event.ts)) if piece.event.ts else ""
-        anchor = self._anchor(piece)
+    def _article(self, shown: TranscriptEvent, sort: str, who: str) -> str:
+        left = " abandoned" if shown.event.branch is not None else ""
+        time = text(local(shown.event.ts)) if shown.event.ts else ""
+        anchor = self._anchor(shown)
         return (
             f'<article class="{sort}{left}" id="{anchor}"><div class="who"><b>{text(who)}</b>'
-            f"<span>{time}</span>{self._marks(piece)}"
-            f'<a href="#{anchor}">#{piece.seq}</a></div>'
+            f"<span>{time}</span>{self._marks(shown)}"
+            f'<a href="#{anchor}">#{shown.seq}</a></div>'
         )
 
-    def _anchor(self, piece: TranscriptEvent) -> str:
-        return f"s{self._number}e{piece.seq}" if piece.depth else f"e{piece.seq}"
+    def _anchor(self, shown: TranscriptEvent) -> str:
+        return f"s{self._number}e{shown.seq}" if shown.depth else f"e{shown.seq}"
 
-    def _id(self, piece: TranscriptEvent) -> str:
-        return f' id="{self._anchor(piece)}"'
-
-    @staticmethod
-    def _marks(piece: TranscriptEvent) -> str:
-        shown = [mark for mark in piece.marks if mark != "error"]
-        return "".join(f'<span class="mark">{text(mark)}</span>' for mark in shown)
+    def _id(self, shown: TranscriptEvent) -> str:
+        return f' id="{self._anchor(shown)}"'
 
     @staticmethod
-    def _images(piece: TranscriptEvent) -> str:
-        return "".join(f'<div class="image">{text(image_words(i))}</div>' for i in piece.images)
+    def _marks(shown: TranscriptEvent) -> str:
+        marks = [mark for mark in shown.marks if mark != "error"]
+        return "".join(f'<span class="mark">{text(mark)}</span>' for mark in marks)
+
+    @staticmethod
+    def _images(shown: TranscriptEvent) -> str:
+        return "".join(f'<div class="image">{text(image_words(i))}</div>' for i in shown.images)

@@ -135,59 +135,59 @@ class _MarkdownPage:
         yield from (f"- {name}: {inline(value)}" for name, value in facts)
         yield ""
 
-    def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
-        yield from self._heading(piece, "You")
-        yield from harmless(piece.text or piece.title)
-        yield from self._images(piece)
+    def _prompt(self, shown: TranscriptEvent) -> Iterator[str]:
+        yield from self._heading(shown, "You")
+        yield from harmless(shown.text or shown.title)
+        yield from self._images(shown)
         yield ""
 
-    def _answer(self, piece: TranscriptEvent) -> Iterator[str]:
-        yield from self._heading(piece, self._flavor[-1].capitalize())
-        yield from harmless(piece.text or piece.title)
+    def _answer(self, shown: TranscriptEvent) -> Iterator[str]:
+        yield from self._heading(shown, self._flavor[-1].capitalize())
+        yield from harmless(shown.text or shown.title)
         yield ""
 
-    def _thinking(self, piece: TranscriptEvent) -> Iterator[str]:
+    def _thinking(self, shown: TranscriptEvent) -> Iterator[str]:
         yield from ("*Thinking:*", "")
-        for line in harmless(piece.text or piece.title):
+        for line in harmless(shown.text or shown.title):
             yield f"> {line}" if line else ">"
         yield ""
 
-    def _note(self, piece: TranscriptEvent) -> Iterator[str]:
-        words = inline(piece.title or piece.text[:200])
-        yield from (f"*{inline(piece.event.kind)}{self._marks(piece)}: {words}*", "")
-        if piece.text.strip() and len(piece.text) > len(piece.title):
-            yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
+    def _note(self, shown: TranscriptEvent) -> Iterator[str]:
+        words = inline(shown.title or shown.text[:200])
+        yield from (f"*{inline(shown.event.kind)}{self._marks(shown)}: {words}*", "")
+        if shown.text.strip() and len(shown.text) > len(shown.title):
+            yield from (*fenced(safe_lines(shown.text.strip("\n"))), "")
 
-    def _call(self, piece: TranscriptEvent) -> Iterator[str]:
-        is_shown_below = piece.changes or piece.questions or piece.command is not None
-        title = "" if is_shown_below else piece.title
+    def _call(self, shown: TranscriptEvent) -> Iterator[str]:
+        is_shown_below = shown.changes or shown.questions or shown.command is not None
+        title = "" if is_shown_below else shown.title
         words = f": {inline(title)}" if title else ""
-        yield from (f"**{inline(piece.event.tool or 'tool')}**{self._marks(piece)}{words}", "")
-        for change in piece.changes:
+        yield from (f"**{inline(shown.event.tool or 'tool')}**{self._marks(shown)}{words}", "")
+        for change in shown.changes:
             name = inline(change_name(change, self._cwd[-1]))
             yield from (f"File {name} (+{change.added} -{change.removed})", "")
             yield from (*fenced(map(_one, change.lines), "diff"), "")
-        for question in piece.questions:
+        for question in shown.questions:
             yield from (f"Question: {inline(question.text)}", "")
             for number, one in enumerate(question.options, 1):
                 about = f": {inline(one.description)}" if one.description else ""
                 yield f"{number}. **{inline(one.label)}**{about}"
             yield ""
-        if piece.command is not None:
-            yield from (*fenced(safe_lines(piece.command), "sh"), "")
-        elif not piece.questions and not piece.changes and piece.text.strip():
-            yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
+        if shown.command is not None:
+            yield from (*fenced(safe_lines(shown.command), "sh"), "")
+        elif not shown.questions and not shown.changes and shown.text.strip():
+            yield from (*fenced(safe_lines(shown.text.strip("\n"))), "")
 
-    def _result(self, piece: TranscriptEvent) -> Iterator[str]:
-        if piece.text.strip():
-            yield from (*fenced(safe_lines(piece.text.strip("\n"))), "")
-        yield from self._images(piece)
-        words = f"{piece.event.tool or 'tool'}: {', '.join(result_words(piece))}"
+    def _result(self, shown: TranscriptEvent) -> Iterator[str]:
+        if shown.text.strip():
+            yield from (*fenced(safe_lines(shown.text.strip("\n"))), "")
+        yield from self._images(shown)
+        words = f"{shown.event.tool or 'tool'}: {', '.join(result_words(shown))}"
         yield from (f"*{inline(words)}*", "")
 
-    def _heading(self, piece: TranscriptEvent, who: str) -> Iterator[str]:
-        time = f" · {local(piece.event.ts)}" if piece.event.ts else ""
-        yield f"{self._level(piece.depth, 2)} {inline(who)}{self._marks(piece)}{time}"
+    def _heading(self, shown: TranscriptEvent, who: str) -> Iterator[str]:
+        time = f" · {local(shown.event.ts)}" if shown.event.ts else ""
+        yield f"{self._level(shown.depth, 2)} {inline(who)}{self._marks(shown)}{time}"
         yield ""
 
     @staticmethod
@@ -195,13 +195,13 @@ class _MarkdownPage:
         return "#" * min(depth * 2 + level, DEEPEST_HEADING)
 
     @staticmethod
-    def _marks(piece: TranscriptEvent) -> str:
-        marks = [mark for mark in piece.marks if mark != piece.event.kind]
+    def _marks(shown: TranscriptEvent) -> str:
+        marks = [mark for mark in shown.marks if mark != shown.event.kind]
         return f" ({inline(', '.join(marks))})" if marks else ""
 
     @staticmethod
-    def _images(piece: TranscriptEvent) -> Iterator[str]:
-        for image in piece.images:
+    def _images(shown: TranscriptEvent) -> Iterator[str]:
+        for image in shown.images:
             yield from (f"*{inline(image_words(image))}*", "")
 
 

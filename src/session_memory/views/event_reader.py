@@ -138,6 +138,8 @@ def _unsaid(event: SessionEvent, sort: str) -> str:
     """A title for an event without text."""
     if sort == "thinking":
         return "(the log keeps none of it)"
+    if is_compaction(event):
+        return "(the conversation so far was summarized)"
     return f"({event.native_kind})" if event.native_kind and sort == "note" else ""
 
 

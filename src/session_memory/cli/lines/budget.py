@@ -27,8 +27,8 @@ _NAMES = {"day": "today", "month": "this month"}
 _WIDE = 20
 
 
-def budget_lines(found: "Budget", limit: int | None) -> Iterator[str]:
-    return table(COLUMNS, [_cells(standing) for standing in found.periods], limit)
+def budget_lines(budget: "Budget", limit: int | None) -> Iterator[str]:
+    return table(COLUMNS, [_cells(standing) for standing in budget.periods], limit)
 
 
 def _cells(standing: "BudgetPeriod") -> list[str | Cell]:
@@ -44,9 +44,9 @@ def _cells(standing: "BudgetPeriod") -> list[str | Cell]:
     ]
 
 
-def warnings(found: "Budget") -> Iterator[str]:
+def warnings(budget: "Budget") -> Iterator[str]:
     """A sentence for each limit that is nearly reached or exceeded."""
-    for standing in found.periods:
+    for standing in budget.periods:
         if standing.limit is None or standing.state not in ("near", "over"):
             continue
         # A limit can be less than a millionth of a dollar, which is stored as 0.

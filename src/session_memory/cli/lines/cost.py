@@ -160,9 +160,9 @@ def unpriced_lines(unpriced: list[dict[str, object]]) -> Iterator[str]:
 # ---------------------------------------------------------------- audit
 
 
-def audit_lines(found: "CostAudit", limit: int | None) -> Iterator[str]:
+def audit_lines(audit: "CostAudit", limit: int | None) -> Iterator[str]:
     """A line for each response with its products below it, and the sum at the end."""
-    for record in found.records:
+    for record in audit.records:
         usage = record.usage
         head = f"#{usage.seq}  {local(usage.ts)}  {record.rate.kind.label}  {usage.usage_id}"
         head += f"  [branch {record.branch}]" if record.branch is not None else ""
@@ -174,16 +174,16 @@ def audit_lines(found: "CostAudit", limit: int | None) -> Iterator[str]:
             product = f" = {_pico(part.picodollars)}" if record.rate.price is not None else ""
             yield f"    {part.count:>12,} {part.bucket:<14} x {price} {per}{product}"
         yield safe(f"    {record.rate.words}")
-    if not found.records:
+    if not audit.records:
         yield "own: the log reports no usage"
     else:
-        yield f"own: {shown(found.own)} ({exact(found.own.microdollars)})"
-    for branch, spent in found.branches.items():
+        yield f"own: {shown(audit.own)} ({exact(audit.own.microdollars)})"
+    for branch, spent in audit.branches.items():
         yield safe(f"of these on branch {branch}: {exact(spent)}")
-    for uid, below in found.subagents.items():
+    for uid, below in audit.subagents.items():
         yield safe(f"subagent {uid}: {shown(below)}")
-    if found.subagents:
-        yield f"with subagents: {shown(found.whole)} ({exact(found.whole.microdollars)})"
+    if audit.subagents:
+        yield f"with subagents: {shown(audit.whole)} ({exact(audit.whole.microdollars)})"
 
 
 def _per(bucket: str, price: int) -> int:

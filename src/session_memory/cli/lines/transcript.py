@@ -120,95 +120,95 @@ class TranscriptLines:
 
     # ------------------------------------------------------------ pieces
 
-    def _piece(self, piece: TranscriptEvent) -> Iterator[str]:
-        yield from self._new_day(piece)
-        margin = self._margin(piece)
+    def _piece(self, shown: TranscriptEvent) -> Iterator[str]:
+        yield from self._new_day(shown)
+        margin = self._margin(shown)
         blank = " " * MARGIN
-        for place, line in enumerate(getattr(self, f"_{piece.sort}")(piece)):
+        for place, line in enumerate(getattr(self, f"_{shown.sort}")(shown)):
             start = blank if place else margin
-            yield f"{start}{self._nesting(piece.depth)}{line}".rstrip()
+            yield f"{start}{self._nesting(shown.depth)}{line}".rstrip()
 
-    def _prompt(self, piece: TranscriptEvent) -> Iterator[str]:
+    def _prompt(self, shown: TranscriptEvent) -> Iterator[str]:
         style: dict[str, Any] = {"fg": "green", "bold": True}
-        if "human_intervention" in piece.marks or "decision" in piece.marks:
+        if "human_intervention" in shown.marks or "decision" in shown.marks:
             style = {"fg": "yellow", "bold": True}
-        yield f"{click.style('you', **style)}{self._marked(piece, hide=('error',))}"
-        for line in self._said(piece):
+        yield f"{click.style('you', **style)}{self._marked(shown, hide=('error',))}"
+        for line in self._said(shown):
             yield click.style("▌ ", **style) + line
-        yield from self._images(piece.images)
+        yield from self._images(shown.images)
 
-    def _answer(self, piece: TranscriptEvent) -> Iterator[str]:
+    def _answer(self, shown: TranscriptEvent) -> Iterator[str]:
         name = safe(self._flavor())
-        yield f"{click.style(name, fg='magenta', bold=True)}{self._marked(piece)}"
-        room = self._room(piece.depth, 2)
-        if not piece.text.strip() and piece.title:
-            yield f"  {safe(piece.title)}"
-        for line in prose(piece.text, room, shorten=not self._unfolded):
+        yield f"{click.style(name, fg='magenta', bold=True)}{self._marked(shown)}"
+        room = self._room(shown.depth, 2)
+        if not shown.text.strip() and shown.title:
+            yield f"  {safe(shown.title)}"
+        for line in prose(shown.text, room, shorten=not self._unfolded):
             yield f"  {line}"
 
-    def _thinking(self, piece: TranscriptEvent) -> Iterator[str]:
-        words = piece.text.strip("\n") or piece.title
-        for place, line in enumerate(self._plain(words, piece.depth, 10)):
+    def _thinking(self, shown: TranscriptEvent) -> Iterator[str]:
+        words = shown.text.strip("\n") or shown.title
+        for place, line in enumerate(self._plain(words, shown.depth, 10)):
             start = "thinking  " if not place else " " * 10
             yield click.style(f"{start}{line}", dim=True, italic=True)
 
-    def _note(self, piece: TranscriptEvent) -> Iterator[str]:
-        words = piece.text.strip("\n") or piece.title
+    def _note(self, shown: TranscriptEvent) -> Iterator[str]:
+        words = shown.text.strip("\n") or shown.title
         if not self._unfolded:
             words = safe(words[: 4 * WIDEST])
-        is_bad = piece.event.kind in ("error", "retry")
+        is_bad = shown.event.kind in ("error", "retry")
         mark = click.style("✗", fg="red") if is_bad else click.style("·", **_DIM)
         style: dict[str, Any] = {"fg": "red"} if is_bad else _DIM
-        for place, line in enumerate(self._note_lines(words, piece)):
-            start = f"{mark}{self._marked(piece, hide=('error',))} " if not place else "  "
+        for place, line in enumerate(self._note_lines(words, shown)):
+            start = f"{mark}{self._marked(shown, hide=('error',))} " if not place else "  "
             yield f"{start}{click.style(line, **style)}"
 
-    def _note_lines(self, words: str, piece: TranscriptEvent) -> list[str]:
+    def _note_lines(self, words: str, shown: TranscriptEvent) -> list[str]:
         if self._unfolded:
-            return whole(words) or [safe(piece.title)]
-        return [self._fitted(words, piece.depth, 2 + self._marked_width(piece))]
+            return whole(words) or [safe(shown.title)]
+        return [self._fitted(words, shown.depth, 2 + self._marked_width(shown))]
 
-    def _call(self, piece: TranscriptEvent) -> Iterator[str]:
-        self._last_call = piece.event.call_id
-        start = f"{click.style(_tool(piece), fg='cyan', bold=True)}{self._marked(piece)}"
-        if piece.changes:
-            self._edits.add(piece.event.call_id or "")
-            yield from self._edit(piece, start)
-        elif piece.questions:
+    def _call(self, shown: TranscriptEvent) -> Iterator[str]:
+        self._last_call = shown.event.call_id
+        start = f"{click.style(_tool(shown), fg='cyan', bold=True)}{self._marked(shown)}"
+        if shown.changes:
+            self._edits.add(shown.event.call_id or "")
+            yield from self._edit(shown, start)
+        elif shown.questions:
             yield start
-            yield from self._questions(piece)
-        elif piece.command is not None:
-            yield from self._command(piece, start)
+            yield from self._questions(shown)
+        elif shown.command is not None:
+            yield from self._command(shown, start)
         else:
-            title = self._call_title(piece)
-            used = len(_tool(piece)) + 2 + self._marked_width(piece)
-            yield f"{start}  {self._fitted(safe(title), piece.depth, used)}".rstrip()
+            title = self._call_title(shown)
+            used = len(_tool(shown)) + 2 + self._marked_width(shown)
+            yield f"{start}  {self._fitted(safe(title), shown.depth, used)}".rstrip()
             if self._unfolded:
-                given = piece.arguments if piece.arguments is not None else piece.text
+                given = shown.arguments if shown.arguments is not None else shown.text
                 yield from (click.style(f"  {line}", **_DIM) for line in outline(given))
 
-    def _call_title(self, piece: TranscriptEvent) -> str:
-        if piece.event.path and piece.title == one_line(piece.event.path):
-            return path_from(piece.event.path, self._sessions[-1].cwd)
-        return piece.title
+    def _call_title(self, shown: TranscriptEvent) -> str:
+        if shown.event.path and shown.title == one_line(shown.event.path):
+            return path_from(shown.event.path, self._sessions[-1].cwd)
+        return shown.title
 
-    def _edit(self, piece: TranscriptEvent, start: str) -> Iterator[str]:
+    def _edit(self, shown: TranscriptEvent, start: str) -> Iterator[str]:
         cwd = self._sessions[-1].cwd if self._sessions else None
-        for place, change in enumerate(piece.changes):
-            used = 20 if place else len(_tool(piece)) + 20 + self._marked_width(piece)
-            room = self._room(piece.depth, used)
+        for place, change in enumerate(shown.changes):
+            used = 20 if place else len(_tool(shown)) + 20 + self._marked_width(shown)
+            room = self._room(shown.depth, used)
             name = safe(change_name(change, cwd))
             name = name if room is None else cut_middle(name, room)
             title = f"{name}  {tally(change.added, change.removed)}".rstrip()
             yield f"{start}  {title}" if not place else f"  {title}"
-            room = self._room(piece.depth, 4)
+            room = self._room(shown.depth, 4)
             for line in diff_lines(change.lines, room, shorten=not self._unfolded):
                 yield f"  {click.style(BAR.rstrip(), **_DIM)} {line}"
 
-    def _questions(self, piece: TranscriptEvent) -> Iterator[str]:
+    def _questions(self, shown: TranscriptEvent) -> Iterator[str]:
         """Each question with its options, numbered."""
-        room = self._room(piece.depth, 6)
-        for place, question in enumerate(piece.questions):
+        room = self._room(shown.depth, 6)
+        for place, question in enumerate(shown.questions):
             if place:
                 yield ""
             yield from (f"  {line}" for line in prose(question.text, room))
@@ -218,57 +218,57 @@ class TranscriptLines:
                 for start, line in zip(chain([f"{number}. "], repeat("   ")), lines, strict=False):
                     yield f"  {start}{line}"
 
-    def _command(self, piece: TranscriptEvent, start: str) -> Iterator[str]:
-        used = len(_tool(piece)) + 3 + self._marked_width(piece)
-        lines = self._plain(piece.command or "", piece.depth, used)
+    def _command(self, shown: TranscriptEvent, start: str) -> Iterator[str]:
+        used = len(_tool(shown)) + 3 + self._marked_width(shown)
+        lines = self._plain(shown.command or "", shown.depth, used)
         sign = click.style("$", **_DIM)
         for place, line in enumerate(lines or [""]):
             yield f"{start} {sign} {line}" if not place else f"{' ' * used}{line}"
 
-    def _result(self, piece: TranscriptEvent) -> Iterator[str]:
-        event = piece.event
+    def _result(self, shown: TranscriptEvent) -> Iterator[str]:
+        event = shown.event
         style: dict[str, Any] = {"fg": "red"} if event.is_error else {}
         is_said = event.call_id in self._edits and not event.is_error and not self._unfolded
         self._edits.discard(event.call_id or "")
         bar = f"{click.style(BAR.rstrip(), **(style or _DIM))} "
-        for line in [] if is_said else self._result_text(piece):
+        for line in [] if is_said else self._result_text(shown):
             how = style or (_DIM if line.startswith("… ") else {})
             yield f"  {bar}{click.style(line, **how) if how and line else line}"
-        for line in self._images(piece.images):
+        for line in self._images(shown.images):
             yield f"  {line}"
-        words = " · ".join(self._outcome(piece))
+        words = " · ".join(self._outcome(shown))
         end = click.style(f"└ {words}", **(style or _DIM))
-        yield f"  {end}{self._marked(piece, hide=('error',))}"
+        yield f"  {end}{self._marked(shown, hide=('error',))}"
 
-    def _result_text(self, piece: TranscriptEvent) -> Iterable[str]:
+    def _result_text(self, shown: TranscriptEvent) -> Iterable[str]:
         """The text of a result. A person's answer is wrapped; the output of a program is cut."""
-        if piece.event.is_a("decision") and not piece.event.is_error and not self._unfolded:
-            return prose(piece.text, self._room(piece.depth, 4))
-        return self._plain(piece.text, piece.depth, 4)
+        if shown.event.is_a("decision") and not shown.event.is_error and not self._unfolded:
+            return prose(shown.text, self._room(shown.depth, 4))
+        return self._plain(shown.text, shown.depth, 4)
 
-    def _outcome(self, piece: TranscriptEvent) -> Iterator[str]:
+    def _outcome(self, shown: TranscriptEvent) -> Iterator[str]:
         # Calls may run side by side: a result that does not follow its call says whose it is.
-        name = "" if piece.event.call_id == self._last_call else f"{_tool(piece)} "
-        first, *others = result_words(piece)
+        name = "" if shown.event.call_id == self._last_call else f"{_tool(shown)} "
+        first, *others = result_words(shown)
         yield from (f"{name}{first}", *others)
 
-    def _native(self, piece: TranscriptEvent, follower: TranscriptItem | None) -> Iterator[str]:
+    def _native(self, shown: TranscriptEvent, follower: TranscriptItem | None) -> Iterator[str]:
         """The record below the last of its events: several events can come from one record."""
-        if piece.payload is None or _same_record(piece, follower):
+        if shown.payload is None or _same_record(shown, follower):
             return
-        margin = " " * MARGIN + self._nesting(piece.depth) + "    "
-        for line in outline(piece.payload.record):
+        margin = " " * MARGIN + self._nesting(shown.depth) + "    "
+        for line in outline(shown.payload.record):
             yield margin + click.style(line, **_DIM)
-        if piece.payload.spilled is not None:
+        if shown.payload.spilled is not None:
             yield margin + click.style("the whole output, which the agent keeps apart:", **_DIM)
-            for line in safe_lines(piece.payload.spilled):
+            for line in safe_lines(shown.payload.spilled):
                 yield margin + line
 
     # ------------------------------------------------------------ parts of lines
 
-    def _said(self, piece: TranscriptEvent) -> Iterator[str]:
-        words = piece.text.strip("\n") or piece.title
-        return prose(words, self._room(piece.depth, 2), shorten=not self._unfolded)
+    def _said(self, shown: TranscriptEvent) -> Iterator[str]:
+        words = shown.text.strip("\n") or shown.title
+        return prose(words, self._room(shown.depth, 2), shorten=not self._unfolded)
 
     def _plain(self, text: str, depth: int, used: int) -> list[str]:
         if not text.strip():
@@ -279,32 +279,32 @@ class TranscriptLines:
         for image in images:
             yield click.style(f"[{image_words(image)}]", fg="yellow", dim=True)
 
-    def _marked(self, piece: TranscriptEvent, hide: tuple[str, ...] = ()) -> str:
-        marks = [mark for mark in piece.marks if mark not in hide]
-        if piece.owner is not None and self._has_several_owners:
+    def _marked(self, shown: TranscriptEvent, hide: tuple[str, ...] = ()) -> str:
+        marks = [mark for mark in shown.marks if mark not in hide]
+        if shown.owner is not None and self._has_several_owners:
             marks = [
-                f"inherited from {self._names(piece.owner)}" if mark == "inherited" else mark
+                f"inherited from {self._names(shown.owner)}" if mark == "inherited" else mark
                 for mark in marks
             ]
         words = safe(", ".join(marks))
         return click.style(f" [{words}]", fg="yellow") if words else ""
 
-    def _marked_width(self, piece: TranscriptEvent) -> int:
-        return len(click.unstyle(self._marked(piece)))
+    def _marked_width(self, shown: TranscriptEvent) -> int:
+        return len(click.unstyle(self._marked(shown)))
 
-    def _margin(self, piece: TranscriptEvent) -> str:
-        clock = local(piece.event.ts, "%H:%M:%S", self._tz) if piece.event.ts else ""
+    def _margin(self, shown: TranscriptEvent) -> str:
+        clock = local(shown.event.ts, "%H:%M:%S", self._tz) if shown.event.ts else ""
         time = "" if clock == self._clock else clock
         self._clock = clock or self._clock
-        if piece.seq == self._asked and not piece.depth:
-            return click.style(f"{f'>{piece.seq}':>5}  {time:<8}  ", fg="yellow", bold=True)
-        return click.style(f"{piece.seq:>5}  {time:<8}  ", **_DIM)
+        if shown.seq == self._asked and not shown.depth:
+            return click.style(f"{f'>{shown.seq}':>5}  {time:<8}  ", fg="yellow", bold=True)
+        return click.style(f"{shown.seq:>5}  {time:<8}  ", **_DIM)
 
-    def _new_day(self, piece: TranscriptEvent) -> Iterator[str]:
-        day = local(piece.event.ts, "%Y-%m-%d", self._tz) if piece.event.ts else self._day
+    def _new_day(self, shown: TranscriptEvent) -> Iterator[str]:
+        day = local(shown.event.ts, "%Y-%m-%d", self._tz) if shown.event.ts else self._day
         if day != self._day:
             self._day, self._clock = day, ""
-            yield self._line(piece.depth, click.style(f"── {day}", **_DIM))
+            yield self._line(shown.depth, click.style(f"── {day}", **_DIM))
 
     def _flavor(self) -> str:
         return self._sessions[-1].flavor if self._sessions else "agent"
@@ -327,12 +327,12 @@ class TranscriptLines:
         return text if room is None else cut(text, room)
 
 
-def _tool(piece: TranscriptEvent) -> str:
-    return cut(safe(piece.event.tool or "tool"), LONGEST_NAME)
+def _tool(shown: TranscriptEvent) -> str:
+    return cut(safe(shown.event.tool or "tool"), LONGEST_NAME)
 
 
-def _same_record(piece: TranscriptEvent, follower: TranscriptItem | None) -> bool:
+def _same_record(shown: TranscriptEvent, follower: TranscriptItem | None) -> bool:
     if not isinstance(follower, TranscriptEvent):
         return False
-    ours, theirs = piece.event.payload_ref or "", follower.event.payload_ref or ""
+    ours, theirs = shown.event.payload_ref or "", follower.event.payload_ref or ""
     return ours.partition("#")[0] == theirs.partition("#")[0]

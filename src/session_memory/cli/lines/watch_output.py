@@ -31,11 +31,11 @@ CLOCK = "%H:%M:%S"
 class WatchOutput(AbstractContextManager["WatchOutput"]):
     """Prints only errors, on stderr. Subclasses print more."""
 
-    def about(self, happening: "WatchEvent") -> None:
+    def about(self, event: "WatchEvent") -> None:
         """Call the method that has the name of the event, if there is one."""
-        tell = getattr(self, str(type(happening).__struct_config__.tag), None)
-        if tell is not None:
-            tell(happening)
+        report = getattr(self, str(type(event).__struct_config__.tag), None)
+        if report is not None:
+            report(event)
 
     def error(self, trouble: "WatchError") -> None:
         retry = "" if trouble.retry_in is None else f"; again in {duration(trouble.retry_in)}"
@@ -50,11 +50,11 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
 class WatchJsonLines(WatchOutput):
     """One JSON object per line, written at once."""
 
-    def about(self, happening: "WatchEvent") -> None:
+    def about(self, event: "WatchEvent") -> None:
         from session_memory.collect.watch_events import Idle
 
-        if not isinstance(happening, Idle):
-            click.echo(to_json(happening.to_dict()))
+        if not isinstance(event, Idle):
+            click.echo(to_json(event.to_dict()))
 
 
 class WatchPlainLines(WatchOutput):
@@ -134,5 +134,5 @@ def _batch(synced: "Synced") -> str:
     return f"read {', '.join(parts)} in {duration(synced.seconds)}"
 
 
-def _clock(happening: Any) -> str:
-    return local(happening.to_dict()["at"], CLOCK)
+def _clock(event: Any) -> str:
+    return local(event.to_dict()["at"], CLOCK)

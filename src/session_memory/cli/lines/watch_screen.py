@@ -71,8 +71,8 @@ class WatchScreen(WatchOutput):
         self._is_new = False
         self._is_caught_up = False
 
-    def about(self, happening: "WatchEvent") -> None:
-        super().about(happening)
+    def about(self, event: "WatchEvent") -> None:
+        super().about(event)
         # The progress bar of the first sync comes before the view, not into it.
         if self._is_caught_up:
             self._draw_if_due(time.monotonic())
