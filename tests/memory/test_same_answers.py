@@ -1,7 +1,9 @@
 """A memory and the command line give the same answers: ``to_dict()`` is what ``--json`` prints."""
 
 import json
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +165,27 @@ def test_what_was_learned_has_no_secrets_and_is_the_same(
             assert printed(answer) == cli(*words)
             assert secret not in to_json(answer.to_dict()) and secret not in repr(answer)
             assert "redacted" in to_json(answer.to_dict()).lower(), words
+
+
+def until_all_is_read(events: Iterable[dict[str, Any]], stop: Callable[[], None]) -> list[Any]:
+    """Events without clocks and places; the watch is stopped after the first problem."""
+    seen = []
+    for event in events:
+        seen.append({name: event[name] for name in event if name not in ("at", "seconds", "store")})
+        if event["event"] == "problem":
+            stop()
+    return seen
+
+
+def test_a_watch_prints_what_following_gives(home: Path) -> None:
+    with Memory(home / "one.db") as memory, memory.follow([demo_home()]) as follow:
+        followed = until_all_is_read((event.to_dict() for event in follow), follow.stop)
+    words = ("watch", "--json", "--root", str(demo_home()), "--store", str(home / "two.db"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "session_memory.cli", *words], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        printed_events = until_all_is_read(map(json.loads, process.stdout), process.terminate)
+    assert process.returncode == 0
+    assert printed_events == json.loads(to_json(followed))
+    assert {event["event"] for event in followed} >= {"started", "synced", "session", "stopped"}
