@@ -37,8 +37,8 @@ class Corpus:
 
 def shared() -> Path:
     """The directory with the generator, the floors and the sample logs."""
-    told = os.environ.get("SESSION_MEMORY_SHARED")
-    place = Path(told).expanduser() if told else CHECKOUT.parent / "shared"
+    given = os.environ.get("SESSION_MEMORY_SHARED")
+    place = Path(given).expanduser() if given else CHECKOUT.parent / "shared"
     if not (place / "bench" / "gen_corpus.py").is_file():
         raise Failed(
             f"no generator at {place / 'bench' / 'gen_corpus.py'}\n"
@@ -48,15 +48,15 @@ def shared() -> Path:
     return place
 
 
-def find_corpus(bench: Bench, told: Path | None, sessions: int, megabytes: float) -> Corpus:
-    """The corpus in ``told``; else the one generated for these figures, now or before."""
-    home = told or KEPT / f"corpus-{sessions}-{megabytes:g}" / "home"
+def find_corpus(bench: Bench, given: Path | None, sessions: int, megabytes: float) -> Corpus:
+    """The corpus in ``given``; else the one generated for these figures, now or before."""
+    home = given or KEPT / f"corpus-{sessions}-{megabytes:g}" / "home"
     truth = home.parent / "truth.json"
-    if told and not (home / PROJECTS).is_dir():
+    if given and not (home / PROJECTS).is_dir():
         raise Failed(f"no {PROJECTS} below {home}\nhint: --corpus names a HOME directory")
     # The generator writes truth.json last: without it the corpus is not whole.
     if not truth.is_file():
-        if told:
+        if given:
             raise Failed(f"no {truth}\nhint: it lies beside the HOME that gen_corpus.py makes")
         home.mkdir(parents=True, exist_ok=True)
         generator = shared() / "bench" / "gen_corpus.py"

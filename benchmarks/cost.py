@@ -40,8 +40,8 @@ def measure(bench: Bench, home: Path, store: Path) -> Measured:
     found = Measured()
     ccusage = _ccusage()
     for _ in range(TIMES):
-        told = ("--store", store, "--json")
-        found.runs.setdefault("cost", []).append(bench.cli("cost", "--tz", "UTC", *told))
+        options = ("--store", store, "--json")
+        found.runs.setdefault("cost", []).append(bench.cli("cost", "--tz", "UTC", *options))
         found.runs.setdefault("statusline", []).append(bench.cli("statusline", "--store", store))
         if ccusage:
             found.runs.setdefault("ccusage", []).append(_theirs(bench, ccusage, home, "daily"))
@@ -75,8 +75,8 @@ def _differing(bench: Bench, store: Path) -> float:
 
 def _side_by_side(bench: Bench, ccusage: str, home: Path, store: Path) -> list[tuple[str, ...]]:
     """By model: the same tokens, and what each makes of them."""
-    told = ("--tz", "UTC", "--store", store, "--json")
-    ours = {row["key"]: row for row in bench.cli("cost", "--by", "model", *told).answer["rows"]}
+    options = ("--tz", "UTC", "--store", store, "--json")
+    ours = {row["key"]: row for row in bench.cli("cost", "--by", "model", *options).answer["rows"]}
     theirs: dict[str, dict[str, float]] = {}
     for month in _theirs(bench, ccusage, home, "monthly").answer["monthly"]:
         for row in month["modelBreakdowns"]:

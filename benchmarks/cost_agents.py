@@ -29,7 +29,7 @@ Tokens = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """What an agent says of a session: input with cached tokens, of these read, output, cost."""
 
     uid: str
@@ -40,14 +40,14 @@ class Told:
 @dataclass(frozen=True)
 class Compared:
     sample: str
-    told: Told
+    reported: Reported
     tokens: Tokens
     amount: Amount
 
     @property
     def is_equal(self) -> bool:
-        same = self.told.microdollars in (None, self.amount.microdollars)
-        return same and self.tokens == self.told.tokens
+        same = self.reported.microdollars in (None, self.amount.microdollars)
+        return same and self.tokens == self.reported.tokens
 
 
 def compare(home: Path) -> Iterator[Compared]:
@@ -55,13 +55,13 @@ def compare(home: Path) -> Iterator[Compared]:
     flavor = home.parent.parent.name.partition("-")[0]
     with new_store() as store:
         collect(store, home)
-        for told in sorted(_TOLD[flavor](home), key=lambda told: told.uid):
+        for reported in sorted(_REPORTED[flavor](home), key=lambda reported: reported.uid):
             # Claude Code's figure and Grok's are those of a session with its subagents.
             whole = flavor in ("claude", "grok")
-            uids = _family(store, told.uid) if whole else [told.uid]
-            amount = tree_amounts(store, [told.uid])[told.uid]
+            uids = _family(store, reported.uid) if whole else [reported.uid]
+            amount = tree_amounts(store, [reported.uid])[reported.uid]
             name = f"{home.parent.parent.name}/{home.parent.name}"
-            yield Compared(name, told, _tokens(store, uids), amount)
+            yield Compared(name, reported, _tokens(store, uids), amount)
 
 
 def _family(store: Store, uid: str) -> list[str]:
@@ -78,7 +78,7 @@ def _tokens(store: Store, uids: list[str]) -> Tokens:
     )
 
 
-def _claude(home: Path) -> Iterator[Told]:
+def _claude(home: Path) -> Iterator[Reported]:
     """The last word of each log; it covers what was resumed before."""
     for path in home.rglob("*.jsonl"):
         states = [line for line in _lines(path) if line.get("type") == "cost-state"]
@@ -89,18 +89,18 @@ def _claude(home: Path) -> Iterator[Told]:
             given = sum(each["inputTokens"] for each in used) + read + written
             output = sum(each["outputTokens"] for each in used)
             cost = round(states[-1]["totalCostUSD"] * 1_000_000)
-            yield Told(f"claude:{path.stem}", (given, read, output), cost)
+            yield Reported(f"claude:{path.stem}", (given, read, output), cost)
 
 
-def _grok(home: Path) -> Iterator[Told]:
+def _grok(home: Path) -> Iterator[Reported]:
     for path in home.rglob("usage.json"):
         used = json.loads(path.read_text())["session"]
         given = used["inputTokens"] + used.get("cacheCreationTokens", 0)
         tokens = (given, used["cachedReadTokens"], used["outputTokens"])
-        yield Told(f"grok:{path.parent.name}", tokens)
+        yield Reported(f"grok:{path.parent.name}", tokens)
 
 
-def _codex(home: Path) -> Iterator[Told]:
+def _codex(home: Path) -> Iterator[Reported]:
     """Responses may be written down more than once; each counts once, for its own thread."""
     found: dict[str, dict[str, Tokens]] = {}
     for path in home.rglob("*.jsonl"):
@@ -116,10 +116,10 @@ def _codex(home: Path) -> Iterator[Told]:
                 found.setdefault(payload["thread_id"], {})[payload["response_id"]] = tokens
     for thread, responses in found.items():
         given, read, output = (sum(column) for column in zip(*responses.values(), strict=True))
-        yield Told(f"codex:{thread}", (given, read, output))
+        yield Reported(f"codex:{thread}", (given, read, output))
 
 
-_TOLD = {"claude": _claude, "grok": _grok, "codex": _codex}
+_REPORTED = {"claude": _claude, "grok": _grok, "codex": _codex}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -142,12 +142,14 @@ def rows(directory: Path) -> Iterator[tuple[str, ...]]:
     yield "sample", "session", "input, read, output", "the agent's", "cost", "the agent's", ""
     for home in homes(directory):
         for each in compare(home):
-            dollars = "" if each.told.microdollars is None else f"{each.told.microdollars:,}"
+            dollars = (
+                "" if each.reported.microdollars is None else f"{each.reported.microdollars:,}"
+            )
             yield (
                 each.sample,
-                each.told.uid.partition(":")[2][:13],
+                each.reported.uid.partition(":")[2][:13],
                 " ".join(map(str, each.tokens)),
-                " ".join(map(str, each.told.tokens)),
+                " ".join(map(str, each.reported.tokens)),
                 f"{each.amount.microdollars:,}" if each.amount.microdollars else "unpriced",
                 dollars,
                 "same" if each.is_equal else "**differs**",

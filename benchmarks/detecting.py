@@ -63,12 +63,12 @@ def main() -> int:
     options.add_argument("--sessions", type=int, default=1000)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--json", action="store_true")
-    told = options.parse_args()
+    given = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
         home = ClaudeHome(Path(place))
-        truth = plant(home, sessions=told.sessions, seed=told.seed)
+        truth = plant(home, sessions=given.sessions, seed=given.seed)
         figures = compared(truth, found_in(home))
-    if told.json:
+    if given.json:
         print(json.dumps(figures))
         return 0
     print(f"{'detector':<24} planted  wrong  missed  precision  recall")

@@ -36,8 +36,8 @@ def measure(m: Measurements) -> None:
     m.figures["analyze_cpu"] = min(ratios)
     m.figures["analyze_mb"] = max(peaks)
     say("detectors")
-    told = m.bench.script(Path(__file__).with_name("detecting.py"), "--json").answer
-    m.figures["detect_wrong"] = sum(row["wrong"] + row["missed"] for row in told.values())
+    found = m.bench.script(Path(__file__).with_name("detecting.py"), "--json").answer
+    m.figures["detect_wrong"] = sum(row["wrong"] + row["missed"] for row in found.values())
 
 
 def events(where: str) -> None:

@@ -164,7 +164,7 @@ def _cost(wall: float, cpu: float, count: int) -> dict[str, float]:
 def appended(name: str, place: Path, peers: Path, count: int) -> dict[str, float]:
     if name in STORES:
         return measured(count, STORES[name](place, peers))
-    # A peer that leaves its threads running must not keep the figures from being told.
+    # A peer that leaves its threads running must not keep us from printing the figures.
     return asyncio.run(measured_async(count, ASYNC_STORES[name](place, peers)))
 
 
@@ -275,8 +275,15 @@ def scratch() -> Iterator[Path]:
 def in_a_process(*words: object) -> Any:
     """The figures of a measurement; None where what it measures is not there."""
     with scratch() as place:
-        told = [sys.executable, __file__, "child", str(words[0]), str(place), *map(str, words[1:])]
-        done = subprocess.run(told, capture_output=True, text=True, check=False)
+        command = [
+            sys.executable,
+            __file__,
+            "child",
+            str(words[0]),
+            str(place),
+            *map(str, words[1:]),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"  {words[1:]}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         return None

@@ -44,8 +44,8 @@ class Measurements:
         return run
 
     def sync(self, name: str, store: str | Path, *roots: Path) -> Run:
-        told = [word for root in roots for word in ("--root", root)]
-        run = self.timed(name, "sync", *told, "--store", store, "--json")
+        options = [word for root in roots for word in ("--root", root)]
+        run = self.timed(name, "sync", *options, "--store", store, "--json")
         self.peak = max(self.peak, run.peak)
         return run
 
@@ -152,16 +152,16 @@ def measure_watch(m: Measurements) -> None:
 
 def measure_care(m: Measurements) -> None:
     """What looks after the store, on the store of the first sync."""
-    told = ("--store", m.store, "--json")
-    before = m.timed("fingerprint", "fingerprint", *told).answer["fingerprint"]
-    if not m.timed("verify", "verify", *told).answer["ok"]:
+    options = ("--store", m.store, "--json")
+    before = m.timed("fingerprint", "fingerprint", *options).answer["fingerprint"]
+    if not m.timed("verify", "verify", *options).answer["ok"]:
         raise Failed("verify found something wrong")
     target = m.bench.scratch / "restored"
-    m.timed("restore-native --all", "restore-native", "--all", "--to", target, *told)
+    m.timed("restore-native --all", "restore-native", "--all", "--to", target, *options)
     m.figures["restored_wrong"] = differing(m.corpus.home / PROJECTS, target / PROJECTS)
     shutil.rmtree(target)
-    m.timed("rebuild", "rebuild", *told)
-    after = m.timed("fingerprint", "fingerprint", *told).answer["fingerprint"]
+    m.timed("rebuild", "rebuild", *options)
+    after = m.timed("fingerprint", "fingerprint", *options).answer["fingerprint"]
     m.figures["rebuild_differs"] = int(before != after)
 
 

@@ -68,8 +68,8 @@ def watch_report(m: Measurements) -> list[str]:
     w = m.watched
     rows = [("watch, beside the corpus", "p50", "p99", "most", "")]
     for name, seconds in (("one line", w.single), ("200 logs at once", w.at_once)):
-        told = (percentile(seconds, 50), percentile(seconds, 99), max(seconds))
-        rows.append((name, *(f"{one:.2f} s" for one in told), f"{len(seconds):,} lines"))
+        figures = (percentile(seconds, 50), percentile(seconds, 99), max(seconds))
+        rows.append((name, *(f"{one:.2f} s" for one in figures), f"{len(seconds):,} lines"))
     sizes = f"{w.early_rss / MB:.0f} MB, {w.lines:,} lines later {w.late_rss / MB:.0f} MB"
     return [*table(rows), "", f"Memory of the watch: {sizes}."]
 

@@ -64,8 +64,8 @@ def measure_all(
     bench: Bench, options: argparse.Namespace
 ) -> tuple[of.Measurements, agentsview.Peer]:
     of.say("the corpus")
-    told = options.corpus.resolve() if options.corpus else None
-    corpus = find_corpus(bench, told, options.sessions, options.mb)
+    given = options.corpus.resolve() if options.corpus else None
+    corpus = find_corpus(bench, given, options.sessions, options.mb)
     if options.write and not corpus.is_full:
         raise Failed(
             f"a corpus of {corpus.bytes / MB:.0f} MB is too small for the page\n"

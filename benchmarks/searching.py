@@ -35,8 +35,7 @@ WALLS = {"search, rare word": RARE, "search, common word": "the", "search, a pat
 def measure(m: "Measurements") -> None:
     """Into the figures of a run, and the whole command as a person types it."""
     truth = m.corpus.home.parent / "truth.json"
-    told = m.bench.script(Path(__file__), m.store, truth).answer
-    m.figures |= told
+    m.figures |= m.bench.script(Path(__file__), m.store, truth).answer
     for name, question in WALLS.items():
         for _ in range(5):
             m.timed(name, "search", question, "--store", m.store)
@@ -93,8 +92,8 @@ def wrong(store: Store, planted: dict[str, Any]) -> list[str]:
     }
     return [
         needle
-        for needle, told in planted.items()
-        if found[needle] != {f"claude:{session}" for session in told["sessions"]}
+        for needle, expected in planted.items()
+        if found[needle] != {f"claude:{session}" for session in expected["sessions"]}
     ]
 
 

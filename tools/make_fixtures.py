@@ -81,9 +81,9 @@ def without_prose(record: dict[str, Any]) -> dict[str, Any]:
     if kind == "attachment":
         record["attachment"] = {"type": record["attachment"]["type"]}
         record.pop("rendered", None)
-    told = record.get("toolUseResult")
-    if isinstance(told, dict) and "agentId" in told:
-        told["content"] = told["content"][-1:]
+    details = record.get("toolUseResult")
+    if isinstance(details, dict) and "agentId" in details:
+        details["content"] = details["content"][-1:]
     message = record.get("message")
     if isinstance(message, dict) and isinstance(message.get("content"), list):
         for block in message["content"]:

@@ -279,11 +279,11 @@ def differences(old: Iterable[str], new: Iterable[str]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--check", action="store_true", help="write nothing, fail if it differs")
-    told = parser.parse_args()
+    given = parser.parse_args()
     old = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
     new = text(table(), str(datetime.now(UTC).date()))
     changed = list(differences(old.splitlines()[1:], new.splitlines()[1:]))
-    if told.check:
+    if given.check:
         sys.exit("\n".join(changed) if changed else 0)
     if changed:
         TARGET.write_text(new, encoding="utf-8")

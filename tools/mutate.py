@@ -1,7 +1,7 @@
 """Change one room's code in small ways and list the changes that no test notices.
 
     make mutate ROOM=pricing                                  its tests: tests/pricing
-    make mutate ROOM=derive TESTS="tests/collect" MINUTES=60
+    make mutate ROOM="live/fork.py live/folds.py" TESTS=tests/live/test_live_fork.py MINUTES=60
 
 Each change ("mutant") is one operator, number, condition, call or returned value of one module. The
 tests run on each mutant, on SQLite only, until the first failure. A mutant on which a test fails is
@@ -68,20 +68,21 @@ class OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("room", help="a directory or module below src/session_memory")
+    parser.add_argument("rooms", nargs="+", help="directories or modules below src/session_memory")
     parser.add_argument("--tests", nargs="*", help="directories or files of tests (tests/ROOM)")
     parser.add_argument("--minutes", type=float, default=20, help="stop after (%(default)s)")
     given = parser.parse_args()
-    place = SOURCE / "session_memory" / given.room
-    tests = given.tests or [f"tests/{given.room}"]
-    missing = [path for path in (place, *(ROOT / name for name in tests)) if not path.exists()]
+    places = [SOURCE / "session_memory" / room for room in given.rooms]
+    tests = given.tests or [f"tests/{room}" for room in given.rooms]
+    missing = [path for path in (*places, *(ROOT / test for test in tests)) if not path.exists()]
     if missing:
         hint = "name a room below src/session_memory, and its tests with TESTS=…"
         print(f"error: there is no {missing[0].relative_to(ROOT)}\nhint: {hint}", file=sys.stderr)
         return 2
     os.nice(10)
     os.chdir(ROOT)
-    return run(list(every_mutant(place)), tests, given.minutes)
+    found = [mutant for place in places for mutant in every_mutant(place)]
+    return run(found, tests, given.minutes)
 
 
 def run(found: list[Mutant], tests: list[str], minutes: float) -> int:

@@ -38,7 +38,9 @@ def test_our_figures_are_those_of_the_agent(home: Path) -> None:
 
 
 def test_claude_codex_and_grok_have_all_told_something() -> None:
-    result = {each.told.uid.partition(":")[0] for home in HOMES for each in AGENTS.compare(home)}
+    result = {
+        each.reported.uid.partition(":")[0] for home in HOMES for each in AGENTS.compare(home)
+    }
     assert result == {"claude", "codex", "grok"}
-    dollars = [each.told.microdollars for home in HOMES for each in AGENTS.compare(home)]
+    dollars = [each.reported.microdollars for home in HOMES for each in AGENTS.compare(home)]
     assert sum(figure is not None for figure in dollars) >= 6
