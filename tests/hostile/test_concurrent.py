@@ -140,8 +140,8 @@ def test_a_reader_sees_whole_sessions_while_a_store_is_filled(
 def test_a_live_writer_beside_a_sync_never_waits_long(
     memory: Memory, children: Children, record_property: Callable[[str, object], None]
 ) -> None:
-    """The longest wait for the write lock while about 10 MB are added to a store in use."""
-    files = corpus(memory.root, 110, 12_000)
+    """The longest wait for the write lock while some megabytes are added to a store in use."""
+    files = corpus(memory.root, 60, 12_000)
     put(files[: len(files) // 8])
     memory.sync()
     put(files)

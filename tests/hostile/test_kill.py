@@ -40,7 +40,7 @@ from .conftest import (
 )
 from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
 
-KILLS = {"sqlite": times(48), "postgresql": times(16)}
+KILLS = {"sqlite": times(32), "postgresql": times(12)}
 # About 1 MB. The children use transactions that are smaller in the same proportion.
 SESSIONS, OUTPUT = 20, 5_000
 DATA = Path(__file__).parent.parent / "data"

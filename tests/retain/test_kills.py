@@ -1,8 +1,10 @@
 """Killed at any moment, with no chance to say goodbye: what is left can always be gone on with."""
 
+import os
 import signal
-import subprocess
 import sys
+import traceback
+import warnings
 from pathlib import Path
 
 import pytest
@@ -18,44 +20,50 @@ SECRET = "xylophone-quartet-zanzibar"
 SESSIONS = 6
 ALPHA = "claude:s0"
 
-_CHILD = """
-import os, signal, sys
-sys.path.insert(0, {tests!r})
-from pathlib import Path
-from keeping import Keeper, LATER
-from session_memory.retain.forget import forget
-keeper = Keeper(Path({directory!r}), {place!r})
-keeper.store
-seen = 0
-def count(frame, event, argument):
-    global seen
-    seen += event in ("call", "c_call")
-    if seen == {at}:
-        os.kill(os.getpid(), signal.SIGKILL)
-sys.setprofile(count)
-if {what!r} == "retain":
-    keeper.retain()
-else:
-    forget(keeper.store, keeper.config, [{uid!r}], LATER)
-sys.setprofile(None)
-print(seen)
-"""
 
+def run_and_kill(keeper: Keeper, what: str, at: int = 0) -> int:
+    """Do it in a fork of this process, which is killed at its ``at``-th call of a function.
 
-def run_and_kill(keeper: Keeper, directory: Path, what: str, at: int = 0) -> int:
-    """Let a child do it, killed at its ``at``-th call; how many there were if it was not."""
+    Returns the number of calls if it was not killed, else 0.
+    """
     keeper.close()
-    code = _CHILD.format(
-        tests=str(Path(__file__).parent),
-        directory=str(directory),
-        place=keeper.place,
-        what=what,
-        uid=ALPHA,
-        at=at,
-    )
-    child = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False)
-    assert child.returncode in (0, -signal.SIGKILL)
-    return int(child.stdout or 0)
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        # Newer Pythons warn of a fork beside the threads of pytest-xdist.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writing, str(_count_calls(keeper, what, at)).encode())
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        calls = answer.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status in (0, -signal.SIGKILL)
+    return int(calls or 0)
+
+
+def _count_calls(keeper: Keeper, what: str, at: int) -> int:
+    store = keeper.store
+    seen = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+        if seen == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(count)
+    if what == "retain":
+        keeper.retain()
+    else:
+        forget(store, keeper.config, [ALPHA], LATER)
+    sys.setprofile(None)
+    return seen
 
 
 def moments(calls: int, database: str) -> list[int]:
@@ -83,17 +91,17 @@ def as_before(keeper: Keeper) -> None:
 @pytest.mark.kill
 @pytest.mark.slow
 def test_an_eviction_that_is_killed_leaves_the_raw_in_the_store_or_in_the_archive(
-    keeper: Keeper, tmp_path: Path, database: str
+    keeper: Keeper, database: str
 ) -> None:
     filled(keeper)
     before = contents(keeper.store)
     analyzed(keeper.store)
-    calls = run_and_kill(keeper, tmp_path, "retain")
+    calls = run_and_kill(keeper, "retain")
     for moment in moments(calls, database):
         as_before(keeper)
         for file in Archive(keeper.archive).files():
             file.unlink()
-        run_and_kill(keeper, tmp_path, "retain", moment)
+        run_and_kill(keeper, "retain", moment)
         assert verify(keeper.store).findings == []
         for file in Archive(keeper.archive).files():
             assert Archive(keeper.archive).check(file) == []
@@ -109,7 +117,7 @@ def test_an_eviction_that_is_killed_leaves_the_raw_in_the_store_or_in_the_archiv
 @pytest.mark.slow
 @pytest.mark.parametrize("evicted", [False, True])
 def test_forgetting_that_is_killed_is_finished_by_doing_it_again(
-    keeper: Keeper, tmp_path: Path, database: str, evicted: bool
+    keeper: Keeper, database: str, evicted: bool
 ) -> None:
     talk(keeper.claude.session("s0"), *(f"{SECRET} {n}" for n in range(20)))
     talk(keeper.claude.session("s1"), "plain words")
@@ -120,7 +128,7 @@ def test_forgetting_that_is_killed_is_finished_by_doing_it_again(
         keeper.collect()
         if evicted:
             keeper.evict(ALPHA)
-        return run_and_kill(keeper, tmp_path, "forget", at)
+        return run_and_kill(keeper, "forget", at)
 
     calls = once()
     for moment in moments(calls, database):

@@ -49,11 +49,11 @@ def agents_at_work(root: Path) -> Iterator[None]:
 @pytest.mark.kill
 @pytest.mark.slow
 def test_killed_and_started_again_a_watch_misses_nothing_and_doubles_nothing(
-    memory: Memory, watch: Watch
+    memory: Memory, watch: Watch, database: str
 ) -> None:
     """It is killed while agents write, once as soon as it says something and once just begun."""
     work = agents_at_work(memory.root)
-    for _ in range(6):
+    for _ in range({"sqlite": 5, "postgresql": 3}[database]):
         following = watch(caught_up=False)
         following.until(lambda said: said["event"] == "started")
         for _ in range(5):
