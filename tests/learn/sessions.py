@@ -42,3 +42,13 @@ def outcome_of(store: Store, uid: str) -> tuple[str, str, list[str]]:
     outcome = digest(store, uid).outcome
     summaries = {event.event_uid: event.summary for event in events_of(store, uid)}
     return outcome.outcome, outcome.reason, [summaries[event] for event in outcome.evidence]
+
+
+def two_timeouts(home: ClaudeHome) -> ClaudeHome:
+    """Two sessions, each with one command that timed out."""
+    for name in ("one", "two"):
+        log = home.session(name)
+        log.prompt("run it")
+        log.run("make all", "command timed out after 60 s", exit_code=1)
+        log.answer("It timed out.")
+    return home

@@ -1,15 +1,9 @@
 """Digests made by older analysis code are found, reported and made again; no others are."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import session_memory
 from session_memory.config import Config
 from session_memory.learn.analyze import analyze
 from session_memory.learn.version import analysis_version, release_number
@@ -20,19 +14,9 @@ from session_memory.views.doctor import examine
 from session_memory.views.learning import show_digest, unread
 from session_memory.views.outdated import outdated
 
-from .sessions import NOW, analyzed, bodies, digest
+from .sessions import NOW, analyzed, bodies, digest, two_timeouts
 
-PACKAGE = Path(session_memory.__file__).parent
 pytestmark = pytest.mark.usefixtures("everywhere")
-
-
-def sessions(home: ClaudeHome) -> ClaudeHome:
-    for name in ("one", "two"):
-        log = home.session(name)
-        log.prompt("run it")
-        log.run("make all", "command timed out after 60 s", exit_code=1)
-        log.answer("It timed out.")
-    return home
 
 
 def made_by(store: Store, version: AnalysisVersion) -> None:
@@ -51,13 +35,13 @@ def newer() -> AnalysisVersion:
 
 
 def test_nothing_is_analyzed_again_when_nothing_changed(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         assert analyze(store, now=NOW).analyzed == 0
         assert (outdated(store), unread(store)) == (0, 0)
 
 
 def test_digests_of_older_code_are_made_again(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         before = bodies(store)
         made_by(store, older())
         assert (outdated(store), unread(store)) == (2, 2)
@@ -67,20 +51,20 @@ def test_digests_of_older_code_are_made_again(claude: ClaudeHome) -> None:
 
 
 def test_digests_from_before_versions_were_recorded_are_made_again(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         made_by(store, AnalysisVersion("", 0))
         assert analyze(store, now=NOW).analyzed == 2
 
 
 def test_digests_of_a_newer_release_are_left_alone(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         made_by(store, newer())
         assert (outdated(store), unread(store)) == (0, 0)
         assert analyze(store, now=NOW).analyzed == 0
 
 
 def test_an_evicted_session_keeps_its_old_digest(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         made_by(store, older())
         with store.transaction():
             store.db.execute("update sessions set evicted_at = 1 where uid = 'claude:one'")
@@ -91,7 +75,7 @@ def test_an_evicted_session_keeps_its_old_digest(claude: ClaudeHome) -> None:
 
 
 def test_a_shown_digest_says_that_the_stored_one_is_outdated(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         shown = show_digest(store, "claude:one")
         assert (shown.is_stored, shown.is_outdated) == (True, False)
         made_by(store, older())
@@ -101,7 +85,7 @@ def test_a_shown_digest_says_that_the_stored_one_is_outdated(claude: ClaudeHome)
 
 
 def test_doctor_reports_outdated_digests(claude: ClaudeHome, tmp_path: Path) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         made_by(store, older())
         checks = examine(Config(), str(tmp_path / "memory.db"), store, None, "here").checks
         (check,) = [check for check in checks if check.name == "analysis"]
@@ -112,7 +96,7 @@ def test_doctor_reports_outdated_digests(claude: ClaudeHome, tmp_path: Path) -> 
 
 
 def test_the_version_is_beside_the_digest_and_not_in_it(claude: ClaudeHome) -> None:
-    with analyzed(sessions(claude).write()) as store:
+    with analyzed(two_timeouts(claude).write()) as store:
         version = analysis_version()
         rows = store.db.all("select analysis, analysis_release from digests")
         assert rows == [(version.code, version.release)] * 2
@@ -125,45 +109,3 @@ def test_the_version_is_beside_the_digest_and_not_in_it(claude: ClaudeHome) -> N
 )
 def test_release_numbers_grow(version: str, number: int) -> None:
     assert release_number(version) == number
-
-
-def test_a_changed_detector_makes_stored_digests_outdated(
-    claude: ClaudeHome, tmp_path: Path
-) -> None:
-    """A copy of the package with another threshold runs as a program of its own."""
-    home = sessions(claude).write()
-    copy = tmp_path / "changed" / "session_memory"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    environment = {
-        "HOME": str(home),
-        "PATH": os.environ["PATH"],
-        "SESSION_MEMORY_STORE": str(tmp_path / "memory.db"),
-        "PYTHONPATH": str(copy.parent),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "session_memory", *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
-
-    def analyzed_now() -> int:
-        return int(json.loads(run("analyze", "--json").stdout)["analyzed"])
-
-    run("sync")
-    assert (analyzed_now(), analyzed_now()) == (2, 0)
-    module = copy / "learn" / "detect" / "timeout.py"
-    module.write_text(module.read_text("utf-8").replace("OFTEN = 2", "OFTEN = 1"), "utf-8")
-    note = "An older version made 2 digests. Make them again:"
-    assert note in run("sessions").stderr
-    assert "An older version made the stored digest." in run("digest", "one").stderr
-    assert "2 digests made by an older version" in run("doctor").stdout
-    assert (analyzed_now(), analyzed_now()) == (2, 0)
-    assert note not in run("sessions").stderr
-    signals = json.loads(run("digest", "one", "--json").stdout)["signals"]
-    assert "timeout" in {signal["type"] for signal in signals}

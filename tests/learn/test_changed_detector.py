@@ -1,0 +1,76 @@
+"""A changed detector makes stored digests outdated, and a new one needs no other change."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import session_memory
+from session_memory.testing.claude import ClaudeHome
+
+from .sessions import digest_of_log, two_timeouts
+
+PACKAGE = Path(session_memory.__file__).parent
+PAGE = Path(__file__).parent.parent.parent / "docs" / "learning.md"
+
+
+def test_a_changed_detector_makes_stored_digests_outdated(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    """A copy of the package with another threshold runs as a program of its own."""
+    home = two_timeouts(claude).write()
+    copy = tmp_path / "changed" / "session_memory"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "SESSION_MEMORY_STORE": str(tmp_path / "memory.db"),
+        "PYTHONPATH": str(copy.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "session_memory", *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+
+    def analyzed_now() -> int:
+        return int(json.loads(run("analyze", "--json").stdout)["analyzed"])
+
+    run("sync")
+    assert (analyzed_now(), analyzed_now()) == (2, 0)
+    module = copy / "learn" / "detect" / "timeout.py"
+    module.write_text(module.read_text("utf-8").replace("OFTEN = 2", "OFTEN = 1"), "utf-8")
+    note = "An older version made 2 digests. Make them again:"
+    assert note in run("sessions").stderr
+    assert "An older version made the stored digest." in run("digest", "one").stderr
+    assert "2 digests made by an older version" in run("doctor").stdout
+    assert (analyzed_now(), analyzed_now()) == (2, 0)
+    assert note not in run("sessions").stderr
+    signals = json.loads(run("digest", "one", "--json").stdout)["signals"]
+    assert "timeout" in {signal["type"] for signal in signals}
+
+
+def test_the_detector_on_the_page_works(claude: ClaudeHome) -> None:
+    found = re.search(r"```text\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    module = ModuleType("long_session")
+    exec(textwrap.dedent(found[1]), module.__dict__)
+    detector = module.DETECTOR
+    for turns, expected in ((module.MOST_TURNS, 0), (module.MOST_TURNS + 1, 1)):
+        log = claude.session(f"turns-{turns}")
+        for _ in range(turns):
+            log.prompt("go on")
+            log.answer("done")
+        signals = list(detector.find(digest_of_log(claude, log)))
+        assert [signal.type for signal in signals] == [detector.type] * expected
