@@ -40,3 +40,9 @@ def test_undoing_a_fold_changes_the_session_so_that_a_sync_notices(
     before = opened.db.value(asked)
     live.undo_compaction(session)
     assert opened.db.value(asked) == before + 1
+
+
+def test_a_session_that_begins_with_an_answer_waits_for_the_user(live: SessionStore) -> None:
+    session = live.create_session()
+    live.append_message(session, role="assistant", content="How can I help?")
+    assert live.resume_plan(session).next == "wait_for_user"
