@@ -48,7 +48,7 @@ counts. A session is in the period if any part of it is.
 | variable | meaning |
 |---|---|
 | `SESSION_MEMORY_STORE` | where the store is; by default `~/.session-memory/memory.db` |
-| `SESSION_MEMORY_CONFIG` | the configuration file; by default `~/.session-memory/config.toml` |
+| `SESSION_MEMORY_CONFIG` | an existing configuration file; else `~/.session-memory/config.toml` |
 | `SESSION_MEMORY_HOST` | the name of this machine in the store; by default its host name |
 | `HOME` | the directory below which agents keep their logs |
 | `CLAUDE_CONFIG_DIR`, `XDG_CONFIG_HOME` | where Claude Code keeps its logs, if not in `~/.claude` |
