@@ -54,9 +54,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The Chromium of the system."""
+    """The Chromium of the system.
+
+    Playwright keeps an event loop running in this thread, in which no other test could use
+    asyncio. So it ends with the module, not with the whole run.
+    """
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         if os.environ.get("CI"):
