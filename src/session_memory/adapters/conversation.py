@@ -11,15 +11,10 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.base import NativeEvent, NativeUsage
-from session_memory.adapters.detectors import (
-    best_argument,
-    is_edit_tool,
-    is_test_run,
-    shell_edit,
-    shell_text,
-)
+from session_memory.adapters.detectors import is_edit_tool
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.token_counts import part_of, without
+from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
@@ -30,7 +25,6 @@ LONGEST_TEXT = 256 * 1024
 LONGEST_ID = 500
 _EXIT = re.compile(r"\[?exit (?:code|status):? (-?\d{1,9})\]?\s*\Z", re.IGNORECASE)
 _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
-_DESCRIPTIVE = ("description", "pattern", "query", "url", "prompt", "command", "name")
 
 
 class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
@@ -86,7 +80,7 @@ def _block(message: ConversationMessage, block: Any) -> NativeEvent:
     if kind in CALLS:
         call_id = _id(block.get("id")) or _id(block.get("call_id"))
         arguments = block.get("input", block.get("arguments"))
-        return call_event(call_id, block.get("name"), arguments, label)
+        return _named_call(call_id, block.get("name"), arguments, label)
     if kind in RESULTS:
         call_id = _id(block.get("tool_use_id")) or _id(block.get("call_id"))
         return _result(call_id, result_text(block), block.get("is_error") is True, label)
@@ -143,37 +137,15 @@ def _flat_call(call: Any) -> NativeEvent:
         except ValueError:
             arguments = {"arguments": arguments}
     call_id = _id(native.get("id")) or _id(native.get("call_id"))
-    return call_event(call_id, inner.get("name"), arguments, "assistant/tool_call")
+    return _named_call(call_id, inner.get("name"), arguments, "assistant/tool_call")
 
 
-def call_event(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEvent:
-    name = one_line(_str(tool)) or "unknown"
-    command = shell_text(name, arguments)
-    kinds, path, summary = ["tool_call"], None, ""
+def _named_call(call_id: str, tool: Any, arguments: Any, label: str) -> NativeEvent:
+    name, path = one_line(_str(tool)) or "unknown", None
     if isinstance(arguments, Mapping):
         path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
-        summary = "" if path else best_argument(arguments, _DESCRIPTIVE)
-    if command is not None:
-        summary, edited = command, shell_edit(command)
-        if edited is not None:
-            kinds.insert(0, "edit")
-            path = edited or None
-        if is_test_run(command):
-            kinds.insert(0, "test_run")
-    elif is_edit_tool(name, arguments):
-        kinds.insert(0, "edit")
-    return NativeEvent(
-        kinds[0],
-        "assistant",
-        one_line(summary),
-        label,
-        marks=tuple(kinds[1:]),
-        tool=name,
-        call_id=call_id or "unnamed",
-        path=path,
-        arguments=arguments,
-        is_shell=command is not None,
-    )
+    is_edit = is_edit_tool(name, arguments)
+    return call_event(call_id or "unnamed", name, arguments, label, path=path, is_edit=is_edit)
 
 
 def _result(call_id: str, text: str, is_error: bool, label: str) -> NativeEvent:

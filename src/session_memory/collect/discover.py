@@ -22,7 +22,7 @@ class Root(msgspec.Struct, frozen=True):
 
 
 class Discovered(msgspec.Struct, frozen=True):
-    """A source of a flavor, or why something that looks like one is none."""
+    """A source of a flavor, or a path that should be one with the reason why it is not."""
 
     flavor: str
     ref: SourceRef | Unlisted
@@ -34,7 +34,7 @@ def roots(
     only: tuple[str, ...] = (),
     environ: Mapping[str, str] = os.environ,
 ) -> list[Root]:
-    """Where to look: the roots given on the command line, else configured, else by default."""
+    """The directories to search: those given, else the configured ones, else the agents' own."""
     for root in given:
         if not root.exists():
             raise SourceUnreadable(str(root), "there is no such directory")
@@ -95,7 +95,7 @@ def _below(config: Config, root: Root, seen: set[str]) -> Iterator[SourceRef | U
 
 
 def present_paths(config: Config, where: list[Root]) -> set[Path]:
-    """Every source that the agents have now, by the path it is known by."""
+    """The paths of all sources that the agents have now."""
     found = (each.ref for each in discover(config, where))
     refs = [ref for ref in found if isinstance(ref, SourceRef)]
     return {part.path for ref in refs for part in (ref, *ref.companions)}

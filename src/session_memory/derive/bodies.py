@@ -34,7 +34,8 @@ NOTHING = Body()
 
 
 def bodies_in(store: Store, source: SourceRow, native: str) -> Iterator[tuple[bytes, int, Body]]:
-    """``(record, block, body)`` of a session's events in one source. A message in chunks is one."""
+    """``(record, block, body)`` of a session's events in one source. Chunks of a message are
+    joined."""
     stem, waiting = stem_of(source), _OpenRecord()
     for record in stored_records(store, source):
         if record.session != native or record.problem is not None:
@@ -75,7 +76,7 @@ class Bodies:
         self._bodies: list[Body] = []
 
     def of(self, event: SessionEvent) -> Body:
-        """Empty once the raw was evicted."""
+        """The body of an event; empty once the raw was evicted."""
         return self.at(*place_of(event))
 
     def at(self, source: str, offset: int, length: int, block: int) -> Body:

@@ -1,4 +1,4 @@
-"""The detectors of the adapters, for rooms that see events and never an adapter."""
+"""The detectors of the adapters, for rooms that must not import an adapter."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ __all__ = [
 
 
 def command_of(tool: str, arguments: Any) -> str | None:
-    """The text that a call gives to a shell; None when it gives none."""
+    """The text that a call gives to a shell; None for other calls."""
     return shell_text(tool, arguments)
 
 
 def is_shell(tool: str) -> bool:
-    """Whether a tool hands a text to a shell."""
+    """Whether a tool runs shell commands."""
     return shell_text(tool, {"command": "true"}) is not None

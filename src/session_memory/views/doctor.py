@@ -1,4 +1,4 @@
-"""Is everything well? What was found where, what is about to be lost, and the store's health.
+"""The report of ``doctor``: agents' logs, logs that will be deleted, adapters, and the store.
 
 Each check is one line: ``ok``, ``warn`` (look at it) or ``bad`` (it does not work), with a hint.
 """
@@ -56,7 +56,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 def examine(
     config: Config, where: str, store: Store | None, problem: Check | None, host: str
 ) -> Diagnosis:
-    """Look at everything. ``problem`` says why there is no ``store`` to look into."""
+    """The whole report. ``problem`` says why there is no ``store`` to examine."""
     path = None if is_postgres(where) else Path(where)
     known = store.sources.known(host) if store else {}
     now_s = time.time()
@@ -81,7 +81,8 @@ def _logs(found: list[RootState]) -> Iterator[Check]:
     for root in found:
         name = f"{root.flavor} logs"
         if not root.exists:
-            # An agent that was never used is no fault; a root somebody named is.
+            # A missing default root means an unused agent. A missing root that the user named is a
+            # fault.
             status = "ok" if root.is_default else "warn"
             hint = None if root.is_default else "Correct the root: session-memory config --path"
             yield Check(name, status, f"{root.path}: not there", hint)
@@ -148,7 +149,7 @@ def _contents(facts: dict[str, Any]) -> Iterator[Check]:
     sizes = f"{size(facts['bytes'])} for {size(facts['raw_bytes'])} of logs"
     yield Check("store", "ok", f"{facts['path']}: {text}, {sizes}")
     if count := facts["problems"]:
-        # A broken line stays broken, and is kept: nothing is left to do about it.
+        # A broken line stays broken. It is kept, and nothing can be done about it.
         text = f"{plural(count, 'piece')} of bad input, kept in the raw: session-memory problems"
         yield Check("problems", "ok", text)
 
@@ -158,12 +159,12 @@ OUR_DIRECTORY = ".session-memory"
 
 def _permissions(path: Path | None) -> Iterator[Check]:
     if path is None:
-        # A server's files, and who may read them, are the business of whoever runs it.
+        # Whoever runs the server decides who may read its files.
         return
     files = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm", ".lock"))]
     modes = [(file, stat.S_IMODE(file.stat().st_mode)) for file in files if file.exists()]
     if path.parent.name == OUR_DIRECTORY:
-        # Elsewhere the directory is somebody's own business, and the file is private anyway.
+        # Any other directory belongs to the user, and the file is private anyway.
         modes.append((path.parent, stat.S_IMODE(path.parent.stat().st_mode)))
     fine = True
     for file, mode in modes:
@@ -180,7 +181,7 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     adapters: dict[str, int] = facts["adapters"]
     named = ", ".join(f"{flavor} {number}" for flavor, number in sorted(adapters.items()))
     yield Check("versions", "ok", f"schema {facts['schema']} of {NEWEST}, adapters: {named}")
-    # What is evicted is derived by the adapter of the day when it comes back.
+    # An evicted session is derived again when it is restored.
     evicted = store.retention.evicted()
     here = [row for row in store.sources.every() if row.id not in evicted]
     older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in here)

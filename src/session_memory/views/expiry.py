@@ -1,4 +1,4 @@
-"""What agents keep where, what they will delete soon, and whether the store already has it."""
+"""Where agents keep logs, which logs they delete soon, and whether the store has them."""
 
 import os
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class _File(msgspec.Struct):
 
 
 def root_state(root: Root, config: Config, known: dict[str, SourceRow], now_s: float) -> RootState:
-    """``known`` are the sources of this host by path, as the store has them."""
+    """The state of a root. ``known`` are the stored sources of this host, by path."""
     state = RootState(
         flavor=root.flavor, path=str(root.path), exists=root.exists, is_default=root.is_default
     )
@@ -79,7 +79,7 @@ def root_state(root: Root, config: Config, known: dict[str, SourceRow], now_s: f
 def _expiring(
     files: list[_File], known: dict[str, SourceRow], days: int, now_s: float
 ) -> list[Expiring]:
-    """Files in the last days of their life, those with the least left first."""
+    """Files that the agent deletes soon, the next one first."""
     soon = []
     for file in files:
         if file.status is None:

@@ -14,7 +14,7 @@ from session_memory.store import Store
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """``spilled`` is the body the agent moved out of its log, where the record names one."""
+    """A native record. ``spilled`` is an output that the agent moved out of its log to a file."""
 
     record: Any
     spilled: str | None = None
@@ -111,5 +111,5 @@ def decoded(body: bytes) -> Any:
 
 
 def _tail(path: str) -> str:
-    """``tool-results/x.txt``: as much of a path as is the same on every machine."""
+    """The last two parts of a path, ``tool-results/x.txt``: they are the same on every machine."""
     return "/".join(path.rsplit("/", 2)[-2:])

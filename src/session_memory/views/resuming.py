@@ -1,4 +1,5 @@
-"""How a session goes on in its own agent: an argument list, never a line for a shell."""
+"""The command that resumes a session in its own agent. It is an argument list, run without a
+shell."""
 
 import re
 import shlex
@@ -20,8 +21,8 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 
 
 class Resume(msgspec.Struct, frozen=True):
-    """``cwd`` is where the agent has to be started; ``is_gone`` when its log is not where it looks
-    for it, ``is_cwd_gone`` when the directory is not there."""
+    """How to resume a session. ``cwd`` is the directory to start the agent in. ``is_gone``: the
+    log is not where the agent looks for it. ``is_cwd_gone``: the directory does not exist."""
 
     session_uid: str
     argv: tuple[str, ...]
@@ -32,7 +33,7 @@ class Resume(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The same for a person to paste; every word quoted for a shell."""
+        """The command as a line to paste into a shell, with every word quoted."""
         command = shlex.join(self.argv)
         return f"cd {shlex.quote(self.cwd)} && {command}" if self.cwd else command
 
@@ -71,7 +72,7 @@ def resume(store: Store, session: Session, here: str) -> Resume:
 
 
 def _is_plain(cwd: str | None) -> bool:
-    """A line that is pasted must be what it looks like."""
+    """Whether a directory is safe in a line that a person pastes: printable and absolute."""
     return cwd is None or (cwd.isprintable() and cwd.startswith("/"))
 
 
@@ -80,7 +81,7 @@ def _is_there(store: Store, session: Session, here: str) -> bool:
     sources = store.sessions.source_ids(row.id) if row else []
     rows = [store.sources.get(source) for source in sources]
     logs = [Path(one.path) for one in rows if one.role == "log" and one.host == here]
-    # Where the agent itself looks, whatever else we were told to read.
+    # Only where the agent itself looks, not the roots that the user configured.
     places = [root.path.resolve() for root in roots(Config(), only=(session.flavor,))]
     return any(_is_below(log, places) for log in logs if "\0" not in str(log))
 

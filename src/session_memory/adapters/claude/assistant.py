@@ -9,14 +9,9 @@ from session_memory.adapters.claude.lines import (
     ServerFailure,
     TokenUsage,
 )
-from session_memory.adapters.detectors import (
-    best_argument,
-    is_edit_tool,
-    is_test_run,
-    shell_edit,
-    shell_text,
-)
+from session_memory.adapters.detectors import is_edit_tool
 from session_memory.adapters.token_counts import part_of, usable_count
+from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
@@ -76,34 +71,17 @@ def _answer(native: ClaudeLine, text: str, model: str | None) -> NativeEvent:
 
 
 def _call(block: Block) -> NativeEvent:
-    tool = block.name or ""
-    arguments = block.input
-    command = shell_text(tool, arguments)
-    kinds, path, summary = ["tool_call"], None, ""
+    tool, arguments, path = block.name or "", block.input, None
     if isinstance(arguments, dict):
         path = text_or_none(arguments.get("file_path") or arguments.get("notebook_path"))
-        summary = "" if path else best_argument(arguments, _DESCRIPTIVE)
-    if command is not None:
-        summary = command
-        edited = shell_edit(command)
-        if edited is not None:
-            kinds.insert(0, "edit")
-            path = edited or None
-        if is_test_run(command):
-            kinds.insert(0, "test_run")
-    elif is_edit_tool(tool):
-        kinds.insert(0, "edit")
-    return NativeEvent(
-        kinds[0],
-        "assistant",
-        one_line(summary) if summary else "",
+    return call_event(
+        block.id,
+        tool,
+        arguments,
         "assistant/" + block.type,
-        marks=tuple(kinds[1:]),
-        tool=tool or None,
-        call_id=block.id,
         path=path,
-        arguments=arguments,
-        is_shell=command is not None,
+        is_edit=is_edit_tool(tool),
+        described_by=_DESCRIPTIVE,
     )
 
 

@@ -8,12 +8,12 @@ import msgspec
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import Cursor, Readable, Record, SourceRef
 from session_memory.adapters.claude.translate import from_line, from_meta, session_named_in
+from session_memory.adapters.documents import read_document
 from session_memory.core.roles import DOCUMENT, SPILL
 
 # Well below the size of a piece that collect hands over: otherwise the wait would never end.
 LONGEST_WAIT = 1024 * 1024
 MOST_WAITING = 500
-LONGEST_DOCUMENT = 1024 * 1024
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
@@ -21,13 +21,11 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     ref = source.ref
     if ref.role == SPILL:
         return
+    if ref.role == DOCUMENT:
+        yield from read_document(source, cursor, from_meta)
+        return
     with source.open(cursor.offset) as stream:
-        if ref.role == DOCUMENT:
-            body = stream.read(LONGEST_DOCUMENT)
-            # An empty document was created a moment ago and is not written yet.
-            if body and not cursor.offset:
-                yield Cursor(len(body)), from_meta(ref, body)
-        elif ref.agent and not ref.session:
+        if ref.agent and not ref.session:
             yield from _of_a_subagent_beside_its_session(ref, stream, cursor)
         else:
             for offset, length, line in jsonl.lines(stream, cursor.offset):

@@ -19,7 +19,7 @@ from session_memory.adapters.claude.other_lines import (
     unknown_line,
 )
 from session_memory.adapters.claude.user import user_line
-from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.documents import object_in
 from session_memory.core.text import one_line
 from session_memory.core.time import time_or_none
 
@@ -67,12 +67,8 @@ def from_meta(ref: SourceRef, body: bytes) -> Record:
     """The facts in a subagent's ``.meta.json``."""
     record = Record(0, len(body), agent_session(ref.session, ref.agent))
     record.parent_session = ref.session or None
-    try:
-        meta = decode_anything(body)
-    except ValueError:
-        meta = None
-    if not isinstance(meta, dict):
-        record.problem = "malformed document"
+    meta = object_in(body, record)
+    if meta is None:
         return record
     depth = meta.get("spawnDepth")
     parent = meta.get("parentAgentId")

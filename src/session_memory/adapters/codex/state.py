@@ -10,6 +10,8 @@ from hashlib import blake2b
 
 import msgspec
 
+from session_memory.adapters.cursor_state import StateText, bounded
+
 SAID = 128
 CALLED = 32
 TWINS = 32
@@ -191,23 +193,8 @@ class ThreadState(msgspec.Struct, array_like=True):
         return self.open_calls.pop(short(call_id), "")
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(ThreadState).decode
-
-
-def saved(state: ThreadState) -> str:
-    return _encode(state).decode()
-
-
-def restored(text: str) -> ThreadState:
-    return _decode(text) if text else ThreadState()
-
-
-def bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
-    """The entries, with room for one more: the oldest entry is dropped when there are too many."""
-    if len(entries) >= most:
-        del entries[next(iter(entries))]
-    return entries
+_text = StateText(ThreadState)
+saved, restored = _text.saved, _text.restored
 
 
 def digest(text: str | bytes) -> str:

@@ -4,13 +4,7 @@ import re
 from typing import Any
 
 from session_memory.adapters.base import CallOutcome, ChildLink, NativeEvent, Record
-from session_memory.adapters.detectors import (
-    best_argument,
-    is_edit_tool,
-    is_test_run,
-    shell_edit,
-    shell_text,
-)
+from session_memory.adapters.detectors import is_edit_tool
 from session_memory.adapters.grok.lines import (
     BackgroundTask,
     ContentItem,
@@ -24,6 +18,7 @@ from session_memory.adapters.grok.lines import (
 from session_memory.adapters.grok.messages import lifecycle, text_of
 from session_memory.adapters.grok.names import fit
 from session_memory.adapters.grok.state import LogState
+from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
 
@@ -43,7 +38,6 @@ REFUSED_BY_A_PERSON = (
 )
 _EDITING = frozenset({"edit", "write"})
 _PATHS = ("file_path", "target_file", "path", "filePath", "notebook_path", "target_directory")
-_DESCRIPTIVE = ("description", "pattern", "query", "url", "prompt", "command", "name")
 _OUTPUTS = frozenset({"output", "content", "text", "message", "summary", "error"})
 _STARTED = re.compile(r"Subagent started in background\.\s+subagent_id: (\S{1,200})\s")
 _EXIT = re.compile(r"\Aexit: -?\d+\n?")
@@ -72,32 +66,13 @@ def call(update: Update, record: Record, state: LogState, saying: str) -> None:
 
 
 def _call_event(call_id: str, tool: str, tool_kind: str | None, arguments: Any) -> NativeEvent:
-    command = shell_text(tool, arguments)
-    kinds, path, summary = ["tool_call"], None, ""
+    path = None
     if isinstance(arguments, dict):
         path = next((v for n in _PATHS if isinstance(v := arguments.get(n), str) and v), None)
-        summary = "" if path else best_argument(arguments, _DESCRIPTIVE)
-    if command is not None:
-        summary, edited = command, shell_edit(command)
-        if edited is not None:
-            kinds.insert(0, "edit")
-            path = edited or None
-        if is_test_run(command):
-            kinds.insert(0, "test_run")
-    elif is_edit_tool(tool, arguments) or tool_kind in _EDITING:
-        kinds.insert(0, "edit")
-    return NativeEvent(
-        kinds[0],
-        "assistant",
-        one_line(summary),
-        "tool_call",
-        marks=tuple(kinds[1:]),
-        tool=one_line(tool),
-        call_id=call_id,
-        path=path,
-        arguments=arguments,
-        is_shell=command is not None,
-    )
+    is_edit = is_edit_tool(tool, arguments) or tool_kind in _EDITING
+    event = call_event(call_id, tool, arguments, "tool_call", path=path, is_edit=is_edit)
+    event.tool = one_line(tool)
+    return event
 
 
 def call_update(update: Update, record: Record, state: LogState, saying: str) -> None:

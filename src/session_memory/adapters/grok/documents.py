@@ -4,8 +4,8 @@ about its subagents."""
 from typing import Any
 
 from session_memory.adapters.base import Record, SourceRef
+from session_memory.adapters.documents import object_in
 from session_memory.adapters.grok.names import fit
-from session_memory.adapters.jsonl import decode_anything
 from session_memory.core.text import escaped
 
 SUBAGENT = "subagent"
@@ -16,12 +16,8 @@ RESUMED = "subagent_resume"
 def from_document(ref: SourceRef, body: bytes) -> Record:
     """The facts in a ``summary.json``, or in a parent's ``subagents/<child>/meta.json``."""
     record = Record(0, len(body), fit(ref.agent or ref.session))
-    try:
-        document = decode_anything(body)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        record.problem = "malformed document"
+    document = object_in(body, record)
+    if document is None:
         return record
     if ref.agent:
         _of_a_child(document, record, ref)

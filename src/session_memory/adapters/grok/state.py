@@ -3,6 +3,8 @@ is small."""
 
 import msgspec
 
+from session_memory.adapters.cursor_state import StateText, bounded
+
 OPEN_CALLS = 256
 ANSWERED_CALLS = 64
 CHILDREN = 256
@@ -47,7 +49,7 @@ class LogState(msgspec.Struct, array_like=True):
 
     def opens(self, call_id: str, tool: str, about: str) -> None:
         if len(call_id) <= LONGEST_ID:
-            _bounded(self.calls, OPEN_CALLS)[call_id] = (tool[:LONGEST_ID], about[:200])
+            bounded(self.calls, OPEN_CALLS)[call_id] = (tool[:LONGEST_ID], about[:200])
 
     def answers(self, call_id: str) -> None:
         if len(call_id) > LONGEST_ID:
@@ -58,7 +60,7 @@ class LogState(msgspec.Struct, array_like=True):
     def runs_on(self, task: str, call_id: str) -> None:
         """Note that a call continues in the background, under another id."""
         if max(len(task), len(call_id)) <= LONGEST_ID:
-            _bounded(self.tasks, TASKS)[task] = call_id
+            bounded(self.tasks, TASKS)[task] = call_id
 
     # ------------------------------------------------------------ prompts
 
@@ -88,7 +90,7 @@ class LogState(msgspec.Struct, array_like=True):
 
     def starts_child(self, child: str, turn: str | None) -> None:
         if turn and turn != self.closed and max(len(turn), len(child)) <= LONGEST_ID:
-            _bounded(self.children, CHILDREN)[child] = turn
+            bounded(self.children, CHILDREN)[child] = turn
 
     def ends_child(self, child: str) -> None:
         """End a subagent. Its usage counts for the turn that started it, if that turn still
@@ -107,19 +109,5 @@ class LogState(msgspec.Struct, array_like=True):
         return tuple(self.closed_with)
 
 
-def _bounded(entries: dict, most: int) -> dict:  # type: ignore[type-arg]
-    if len(entries) >= most:
-        del entries[next(iter(entries))]
-    return entries
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(LogState).decode
-
-
-def saved(state: LogState) -> str:
-    return _encode(state).decode()
-
-
-def restored(text: str) -> LogState:
-    return _decode(text) if text else LogState()
+_text = StateText(LogState)
+saved, restored = _text.saved, _text.restored

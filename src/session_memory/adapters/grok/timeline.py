@@ -9,6 +9,7 @@ from zlib import crc32
 import msgspec
 
 from session_memory.adapters.base import CallOutcome, NativeEvent, Record, SourceRef
+from session_memory.adapters.cursor_state import StateText
 from session_memory.adapters.grok.kinds import TIMELINE_BOOKKEEPING
 from session_memory.adapters.grok.lines import Moment, decode_moment
 from session_memory.adapters.grok.names import MOST_MS, fit
@@ -35,16 +36,8 @@ class TimelineState(msgspec.Struct, array_like=True):
     answers: list[tuple[str, bool]] = []
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(TimelineState).decode
-
-
-def saved(state: TimelineState) -> str:
-    return _encode(state).decode()
-
-
-def restored(text: str) -> TimelineState:
-    return _decode(text) if text else TimelineState()
+_text = StateText(TimelineState)
+saved, restored = _text.saved, _text.restored
 
 
 def from_moment(

@@ -4,6 +4,7 @@ after."""
 import msgspec
 
 from session_memory.adapters.base import NativeUsage
+from session_memory.adapters.cursor_state import StateText
 
 
 class LastAnswer(msgspec.Struct, array_like=True):
@@ -14,13 +15,5 @@ class LastAnswer(msgspec.Struct, array_like=True):
     used: NativeUsage | None = None
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(LastAnswer).decode
-
-
-def saved(answer: LastAnswer) -> str:
-    return _encode(answer).decode()
-
-
-def restored(state: str) -> LastAnswer:
-    return _decode(state) if state else LastAnswer()
+_text = StateText(LastAnswer)
+saved, restored = _text.saved, _text.restored

@@ -1,9 +1,9 @@
-"""``meta.json``, which mycode rewrites as a whole: what a session is called and where it ran."""
+"""``meta.json``, which mycode rewrites as a whole: the title and directory of a session."""
 
 from typing import Any
 
 from session_memory.adapters.base import Record, SourceRef
-from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.documents import object_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
@@ -12,12 +12,8 @@ UNNAMED = "New chat"
 
 def from_document(ref: SourceRef, body: bytes) -> Record:
     record = Record(0, len(body), fit_native_id(ref.session)[0])
-    try:
-        document = decode_anything(body)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        record.problem = "malformed document"
+    document = object_in(body, record)
+    if document is None:
         return record
     title = _text(document, "title")
     record.facts = {

@@ -2,7 +2,7 @@
 
 sessions/<session>/messages.jsonl   the log
 sessions/<session>/meta.json        title, directory and times; up to 0.4 model and provider too
-sessions/<session>/tool-output/*    what a tool said at length, kept as it is
+sessions/<session>/tool-output/*    long output of a tool, kept as it is
 """
 
 import os
@@ -127,7 +127,7 @@ def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
             continue
         seen.add((status.st_dev, status.st_ino))
         parts = directory.relative_to(root).parts or (directory.name,)
-        # A home of another name keeps them where the usual one does.
+        # A home with another name has the same layout.
         parts = parts[1:] if parts[0] == "sessions" and len(parts) > 1 else parts
         yield from _session(directory, "/".join((PREFIX, *parts)), is_ours=False)
         waiting += reversed(below)

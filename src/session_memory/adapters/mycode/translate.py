@@ -1,4 +1,4 @@
-"""One line of ``messages.jsonl`` into one record."""
+"""Translates one line of ``messages.jsonl`` into one record."""
 
 from typing import Any
 from zlib import crc32
@@ -26,7 +26,7 @@ STANDS_FOR_SUMMARY = 2
 def from_line(
     ref: SourceRef, visible: Visible, offset: int, length: int, line: bytes | None
 ) -> Record:
-    """The record of one line; ``visible`` moves on with it."""
+    """The record of one line. Changes ``visible``."""
     session, unfit = fit_native_id(ref.session)
     record = Record(offset, length, session, unfit_name=ref.session if unfit else None)
     visible.lines += 1
@@ -40,7 +40,7 @@ def from_line(
         record.problem, record.problem_detail = "malformed line", one_line(str(error), _DETAIL)
         return record
     if not isinstance(native, dict):
-        # The program passes over it as well, so it has no place in the list.
+        # mycode skips such a line too, so it has no place in the list.
         record.problem = "malformed line"
         record.problem_detail = f"a JSON {type(native).__name__}, not an object"
         return record
@@ -79,7 +79,7 @@ def _translate(
 def _compact(
     native: dict[str, Any], meta: dict[str, Any], record: Record, visible: Visible, number: int
 ) -> None:
-    """A summary. Which release wrote it decides what a later rewind counts from."""
+    """The summary of a compaction. Its release decides from where a later rewind counts."""
     if "compacted_count" in meta:
         visible.runs = [(number, number)] * STANDS_FOR_SUMMARY
     else:

@@ -1,13 +1,16 @@
-"""The messages that mycode would show at a moment, as the numbers of their lines.
+"""The messages that mycode shows at a moment, as numbers of lines.
 
-Runs of lines that follow each other take one entry, so that a long session's list stays short.
+Consecutive lines are one run, so the list of a long session stays short.
 """
 
 import msgspec
 
+from session_memory.adapters.cursor_state import StateText
+
 
 class Visible(msgspec.Struct, array_like=True):
-    """``runs``: first and last line of each stretch, in order; ``lines``: how many were read."""
+    """``runs``: the first and last line of each run, in order. ``lines``: how many lines were
+    read."""
 
     lines: int = 0
     runs: list[tuple[int, int]] = []
@@ -26,7 +29,8 @@ class Visible(msgspec.Struct, array_like=True):
             self.runs.append((line, line))
 
     def cut(self, length: int) -> None:
-        """Keep the first ``length``; as in the program, a negative one counts from the end."""
+        """Keep the first ``length`` messages. A negative length counts from the end, as in
+        mycode."""
         left = max(len(self) + length, 0) if length < 0 else length
         kept: list[tuple[int, int]] = []
         for first, last in self.runs:
@@ -37,13 +41,5 @@ class Visible(msgspec.Struct, array_like=True):
         self.runs = kept
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Visible).decode
-
-
-def saved(visible: Visible) -> str:
-    return _encode(visible).decode()
-
-
-def restored(state: str) -> Visible:
-    return _decode(state) if state else Visible()
+_text = StateText(Visible)
+saved, restored = _text.saved, _text.restored

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from session_memory.adapters import jsonl
+from session_memory.adapters.power_loop.translate import decoded
 from session_memory.core.errors import AmbiguousSession, UnknownSession
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep
 from session_memory.core.text import escaped
@@ -42,7 +43,7 @@ def _one_of(names: list[str], name: str | None) -> str:
 def _known(session: dict[str, Any]) -> dict[str, Any]:
     names = ("system_prompt", "model")
     known: dict[str, Any] = {name: session[name] for name in names if session.get(name)}
-    metadata = _decoded(session.get("metadata_json"))
+    metadata = decoded(session.get("metadata_json"))
     known["metadata"] = metadata if isinstance(metadata, dict) else {}
     return known
 
@@ -65,15 +66,15 @@ def _is_note(row: dict[str, Any]) -> bool:
 
 
 def _message(row: dict[str, Any]) -> dict[str, Any]:
-    meta = _decoded(row.get("meta_json"))
+    meta = decoded(row.get("meta_json"))
     facts = dict(meta) if isinstance(meta, dict) else {}
     content = row.get("content")
     if facts.get(_ENCODING) == "json":
         del facts[_ENCODING]
-        content = _decoded(content)
+        content = decoded(content)
     facts["created_at"] = row.get("created_at")
     message = {name: row.get(name) for name in ("role", "tool_call_id", "name", "round_index")}
-    calls = _decoded(row.get("tool_calls_json"))
+    calls = decoded(row.get("tool_calls_json"))
     return {**message, "content": content, "tool_calls": calls or None, "meta": facts}
 
 
@@ -87,12 +88,3 @@ def _compaction(row: dict[str, Any], notes: dict[int, dict[str, Any]], out: set[
 
 def _seqs(runs: Any) -> set[int]:
     return {seq for first, last in runs for seq in range(first, last + 1)}
-
-
-def _decoded(text: Any) -> Any:
-    if not isinstance(text, str) or not text:
-        return None
-    try:
-        return jsonl.decode_anything(text.encode())
-    except ValueError:
-        return None
