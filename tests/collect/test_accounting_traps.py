@@ -5,7 +5,16 @@ from typing import Any
 
 from session_memory.core.schema import Cost, Usage
 from session_memory.testing.claude import ClaudeHome, call, text, thinking, usage
-from session_memory.testing.collecting import check_sound, collected, events_of, every_usage
+from session_memory.testing.collecting import (
+    check_same,
+    check_sound,
+    collect,
+    collected,
+    contents,
+    events_of,
+    every_usage,
+    new_store,
+)
 
 Counted = dict[str, tuple[int, int, int, int]]
 
@@ -221,3 +230,22 @@ def test_minimal_lines_without_session_uuid_or_time_are_counted_too(claude: Clau
         message = {"id": f"msg_{agent}", "model": "opus", "usage": usage(5), "role": "assistant"}
         log.add({"type": "assistant", "message": message})
     assert {name: row[1] for name, row in counted(claude).items()} == {"msg_None": 5, "msg_a1": 5}
+
+
+def test_a_smaller_repetition_in_a_later_sync_moves_the_usage_to_the_last_block(
+    claude: ClaudeHome,
+) -> None:
+    """The largest output counts, and it belongs to the last event of its response."""
+    log = claude.session()
+    log.prompt("hello")
+    log.answer("a first part", id="msg_1", used=usage(70, input=11))
+    with new_store() as store:
+        collect(store, claude.write())
+        log.answer("a second part", id="msg_1", used=usage(2, input=11))
+        collect(store, claude.write())
+        (response,) = every_usage(store)
+        last = events_of(store, log.uid)[-1]
+        assert (response.output_tokens, response.seq) == (70, last.seq)
+        assert [event.tokens for event in events_of(store, log.uid)] == [0, 0, 70]
+        with collected(claude.write()) as at_once:
+            check_same(contents(at_once), contents(store))

@@ -207,6 +207,21 @@ def test_a_timeline_tells_outcomes_whenever_it_arrives(tmp_path: Path) -> None:
     ]
 
 
+def test_a_failure_that_only_a_late_timeline_knows_makes_the_next_call_a_retry(
+    tmp_path: Path,
+) -> None:
+    """The timeline gives no event, so nothing but the failure asks for a derivation."""
+    log = ToyLog(tmp_path / "home" / "s.toy").add(prompt("go"))
+    log.add(called("c")).add(resulted("c")).add(called("d")).add(resulted("d")).write()
+    line = ToyLog(tmp_path / "home" / "s.line")
+    line.add(outcomes=[{"call_id": "c", "is_error": True}]).write()
+    with settled(tmp_path / "home") as store:
+        kinds = [event.kind for event in events_of(store, "toy:s")]
+        session = store.sessions.get("toy:s")
+    assert kinds == ["user_msg", "tool_call", "error", "retry", "tool_result"]
+    assert session is not None and session.cost.retries == 1
+
+
 def test_records_without_ids_in_files_of_the_same_name_are_not_the_same(tmp_path: Path) -> None:
     for session in ("a", "b"):
         line = ToyLog(tmp_path / "home" / session / "all.line")
@@ -353,6 +368,27 @@ def test_going_back_more_often_than_there_are_prompts_is_no_crash(tmp_path: Path
     with settled(tmp_path / "home") as store:
         branches = [event.branch for event in events_of(store, "toy:s")]
     assert branches == ["s#0:0", None, None, None]
+
+
+@pytest.mark.parametrize("undo", [{"back_to_prompt": 2}, {"turns_undone": 203}])
+def test_going_back_to_a_prompt_that_is_no_longer_remembered(
+    tmp_path: Path, undo: dict[str, int]
+) -> None:
+    """200 prompts are saved with the session. The third of 205 must be found in the store."""
+    log = ToyLog(tmp_path / "home" / "s.toy")
+    for number in range(205):
+        log.add(prompt(f"prompt {number}"))
+    log.write()
+    with new_store() as store:
+        collect(store, tmp_path / "home")
+        log.add(went_back(), **undo).write()
+        collect(store, tmp_path / "home")
+        events = events_of(store, "toy:s")
+        kept = [event.summary for event in events if event.branch is None]
+        assert kept == ["prompt 0", "prompt 1", "went back"]
+        assert {event.branch for event in events if event.branch} == {"s#2:0"}
+        with collected(tmp_path / "home") as at_once:
+            check_same(contents(at_once), contents(store))
 
 
 def test_going_back_reaches_further_than_what_is_remembered(tmp_path: Path) -> None:
