@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial, update_wrapper
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from session_memory.live.threads import Threads
@@ -124,12 +123,7 @@ class AsyncMemory:
     async def __aenter__(self) -> "AsyncMemory":
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         await self.close()
 
 

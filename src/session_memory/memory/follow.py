@@ -5,7 +5,6 @@ The watch has a connection of its own, so the memory it belongs to can be used w
 
 import asyncio
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from session_memory.collect.stop_flag import StopFlag
@@ -65,12 +64,7 @@ class Follow:
     def __enter__(self) -> "Follow":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
 
@@ -131,10 +125,5 @@ class AsyncFollow:
     async def __aenter__(self) -> "AsyncFollow":
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         await self.close()

@@ -1,7 +1,6 @@
 """`Memory`: the store with everything that can be asked of it and done with it."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from session_memory.memory.base import IN_MEMORY
@@ -79,12 +78,7 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
     def __enter__(self) -> "Memory":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
