@@ -349,7 +349,7 @@ def executes(sql: str) -> Callable[[Store], None]:
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (flip_a_bit, "hash"),
         (executes("delete from packs where source_id = 2"), "bytes were kept"),
@@ -369,11 +369,11 @@ def executes(sql: str) -> Callable[[Store], None]:
         (executes("update sessions set stale = 1 where id = 1"), "session-memory sync"),
     ],
 )
-def test_damage_is_noticed(store: Store, damage: Callable[[Store], None], said: str) -> None:
+def test_damage_is_noticed(store: Store, damage: Callable[[Store], None], message: str) -> None:
     assert verify(store).findings == []
     damage(store)
     findings = verify(store).findings
-    assert any(said in finding for finding in findings), findings
+    assert any(message in finding for finding in findings), findings
 
 
 def test_forged_usage_is_noticed_even_when_its_sum_was_forged_too(store: Store) -> None:

@@ -378,8 +378,8 @@ def test_whichever_scanner_is_there_finds_the_same_secrets(
     if scan is not one_by_one:
         pytest.importorskip("hyperscan")
     assert callable(scan)
-    chosen = scan(_IN_RUN, _EXACT, _ANY_CASE)
-    monkeypatch.setattr("session_memory.redact.detection._scan", lambda: chosen)
+    scanner = scan(_IN_RUN, _EXACT, _ANY_CASE)
+    monkeypatch.setattr("session_memory.redact.detection._scan", lambda: scanner)
     for planted in planted_secrets(77):
         assert planted.kind in {secret.kind for secret in secrets(planted.text)}
 

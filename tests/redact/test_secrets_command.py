@@ -92,13 +92,15 @@ def test_no_secret_is_ever_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     run = CliRunner()
     assert run.invoke(main, ["sync"]).exit_code == 0
     for more in ([], ["--json"], ["alpha"], ["--kind", "github-token", "--limit", "0"]):
-        told = run.invoke(main, ["secrets", *more])
-        assert told.exit_code == 0, told.output
-        assert "github-token" in told.output
-        assert list(secrets(told.output)) == []
+        result = run.invoke(main, ["secrets", *more])
+        assert result.exit_code == 0, result.output
+        assert "github-token" in result.output
+        assert list(secrets(result.output)) == []
         for planted in (TOKEN, PASSWORD, KEY):
             for part in (planted.secret[:14], planted.secret[-14:]):
-                assert part not in told.output or part.startswith("-----") or part.endswith("-----")
+                assert (
+                    part not in result.output or part.startswith("-----") or part.endswith("-----")
+                )
     listing = json.loads(run.invoke(main, ["secrets", "--json"]).output)
     assert listing.keys() == {"secrets", "total", "distinct", "kinds", "bytes"}
     assert "[redacted:github-token]" in listing["secrets"][0]["preview"]

@@ -39,7 +39,7 @@ class Retained(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp())
         self.keeper = Keeper(self.directory, self.stores.place(f"kept{Retained.number}"))
         self.control = self.stores.new()
-        self.said = 0
+        self.messages = 0
         # Once a session goes on in another file, nothing is added to the first.
         self.logs = [self.keeper.claude.session("s0")]
         self.talk(0)
@@ -55,8 +55,8 @@ class Retained(RuleBasedStateMachine):
 
     @rule(number=which)
     def talk(self, number: int) -> None:
-        self.said += 1
-        talk(self.log(number), f"word{self.said}")
+        self.messages += 1
+        talk(self.log(number), f"word{self.messages}")
 
     @precondition(lambda self: self.has_room)
     @rule(number=which)
@@ -89,10 +89,10 @@ class Retained(RuleBasedStateMachine):
         collect(self.control, self.keeper.claude.path)
         self.compare_costs()
 
-    @rule(chosen=st.sets(which, min_size=1))
-    def evict(self, chosen: set[int]) -> None:
+    @rule(numbers=st.sets(which, min_size=1))
+    def evict(self, numbers: set[int]) -> None:
         uids = self.keeper.store.sessions.uids()
-        self.keeper.evict(*{uids[number % len(uids)] for number in chosen} if uids else ())
+        self.keeper.evict(*{uids[number % len(uids)] for number in numbers} if uids else ())
         check_sound(self.keeper.store)
 
     @rule(number=which)

@@ -353,7 +353,7 @@ def test_nothing_comes_in_while_a_session_is_forgotten(
         talk(log, "more")
     keeper.claude.write()
     hook, forgets = busy(lambda: synced(keeper, other)), lake.forget
-    monkeypatch.setattr(lake, "forget", lambda *told: (hook(), forgets(*told))[1])
+    monkeypatch.setattr(lake, "forget", lambda *args: (hook(), forgets(*args))[1])
     assert forget(keeper.store, keeper.config, [ALPHA], LATER).proof.found == []
     assert calls(hook) == 1
     synced(keeper, other)
@@ -368,7 +368,7 @@ def test_nothing_is_evicted_while_it_is_forgotten(
     keeper.collect()
     analyzed(keeper.store)
     hook, forgets = busy(lambda: evicted_by(keeper, other)), lake.forget
-    monkeypatch.setattr(lake, "forget", lambda *told: (hook(), forgets(*told))[1])
+    monkeypatch.setattr(lake, "forget", lambda *args: (hook(), forgets(*args))[1])
     assert forget(keeper.store, keeper.config, [ALPHA], LATER).proof.found == []
     assert calls(hook) == 1
     assert Archive(keeper.archive).files() == []

@@ -165,6 +165,6 @@ def test_forget_names_the_files_that_hold_a_lesson_from_it(machine: Machine) -> 
     machine.run("apply", "--target", str(target), "--repo", "app")
     uids = [f"b{number}" for number in range(8)]
     for words in (("--dry-run",), ("--yes",)):
-        told = machine.json("forget", *uids, *words)["unreachable"]
-        assert [line for line in told if line.startswith(f"{target}: ")]
-        assert any("train export" in line and "lake export --to" in line for line in told)
+        lines = machine.json("forget", *uids, *words)["unreachable"]
+        assert [line for line in lines if line.startswith(f"{target}: ")]
+        assert any("train export" in line and "lake export --to" in line for line in lines)

@@ -34,9 +34,9 @@ ALPHA, BETA = "claude:alpha", "claude:beta"
 
 
 def costs(keeper: Keeper) -> dict[str, dict[str, object]]:
-    """What each session used; how long it took and its turns are told by the events it owns."""
-    told = {one.session_uid: one.cost.to_dict() for one in keeper.store.sessions.every()}
-    return {uid: {k: v for k, v in cost.items() if "tokens" in k} for uid, cost in told.items()}
+    """What each session used; how long it took and its turns depend on the events it owns."""
+    costs = {one.session_uid: one.cost.to_dict() for one in keeper.store.sessions.every()}
+    return {uid: {k: v for k, v in cost.items() if "tokens" in k} for uid, cost in costs.items()}
 
 
 def is_evicted(keeper: Keeper, uid: str) -> bool:
@@ -112,8 +112,8 @@ def test_what_grows_comes_back_whole(keeper: Keeper, archived: bool) -> None:
     talk(log, "two")
     keeper.collect()
     assert not is_evicted(keeper, ALPHA)
-    said = [event.summary for event in events_of(keeper.store, ALPHA)]
-    assert said == ["one", "one!", "two", "two!"]
+    summaries = [event.summary for event in events_of(keeper.store, ALPHA)]
+    assert summaries == ["one", "one!", "two", "two!"]
     assert costs(keeper)[ALPHA]["output_tokens"] == 20
     check_sound(keeper.store)
 

@@ -34,8 +34,8 @@ SECRET = "xylophone-quartet-zanzibar"
 
 def traces(keeper: Keeper, text: str = SECRET) -> list[str]:
     """Every place of ours that holds a text: each file as it is, and everything unpacked."""
-    wanted = text.encode()
-    found = [place for place, data in _everything(keeper) if wanted in data.lower()]
+    data_of_text = text.encode()
+    found = [place for place, data in _everything(keeper) if data_of_text in data.lower()]
     return sorted(set(found))
 
 
@@ -71,8 +71,8 @@ def _unpacked(value: bytes) -> bytes:
 
 
 def forgotten(keeper: Keeper, *uids: str, **how: bool) -> ForgetResult:
-    chosen = with_relatives(keeper.store, uids, **how)
-    return forget(keeper.store, keeper.config, chosen, LATER)
+    selected = with_relatives(keeper.store, uids, **how)
+    return forget(keeper.store, keeper.config, selected, LATER)
 
 
 def secretive(keeper: Keeper, name: str = "alpha") -> None:
@@ -190,8 +190,8 @@ def test_in_a_log_that_several_sessions_share_its_records_become_blanks(keeper: 
     talk(log, "the end")
     keeper.collect()
     assert keeper.store.sessions.uids() == [ALPHA]
-    said = [event.summary for event in events_of(keeper.store, ALPHA)]
-    assert said == ["mine", "mine!", "mine again", "mine again!", "the end", "the end!"]
+    summaries = [event.summary for event in events_of(keeper.store, ALPHA)]
+    assert summaries == ["mine", "mine!", "mine again", "mine again!", "the end", "the end!"]
     assert traces(keeper) == []
     check_sound(keeper.store)
     fingerprint = keeper.store.fingerprint()

@@ -89,8 +89,8 @@ def test_events_stay_when_their_session_is_evicted(keeper: Keeper, lake: Path) -
     filled(keeper)
     exported(keeper, lake)
     keeper.evict(ALPHA)
-    told = exported(keeper, lake)
-    assert told.without_events == 0
+    result = exported(keeper, lake)
+    assert result.without_events == 0
     count = f"select count(*) from events where session_uid = '{ALPHA}'"
     assert asked(lake, count) == [(4,)]
     when = f"select evicted_at is not null from sessions where session_uid = '{ALPHA}'"

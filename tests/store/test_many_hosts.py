@@ -100,8 +100,8 @@ def place(server_stores: PostgresStores) -> Iterator[str]:
 def finish(process: "subprocess.Popen[bytes]") -> dict[str, int]:
     out, error = process.communicate(timeout=120)
     assert process.returncode == 0, error.decode()
-    told: dict[str, int] = json.loads(out)
-    return told
+    counts: dict[str, int] = json.loads(out)
+    return counts
 
 
 def test_four_machines_at_once_leave_what_one_after_the_other_does(

@@ -59,15 +59,15 @@ def elsewhere(url: str, **parts: str) -> str:
     found = re.fullmatch(r"postgresql://(\w+):(\w+)@([\w.]+):(\d+)/(\w+)", url)
     assert found is not None
     names = ("user", "password", "host", "port", "database")
-    told = dict(zip(names, found.groups(), strict=True)) | parts
-    return "postgresql://{user}:{password}@{host}:{port}/{database}".format(**told)
+    values = dict(zip(names, found.groups(), strict=True)) | parts
+    return "postgresql://{user}:{password}@{host}:{port}/{database}".format(**values)
 
 
 # ------------------------------------------------------------ addresses
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "expected"),
     [
         ("postgresql://mira@db:5432/team", "postgresql://mira@db:5432/team"),
         ("postgresql://mira:secret@db:5432/team", "postgresql://mira@db:5432/team"),
@@ -82,8 +82,8 @@ def elsewhere(url: str, **parts: str) -> str:
         ("/home/mira/a:b@c.db", "/home/mira/a:b@c.db"),
     ],
 )
-def test_an_address_is_shown_without_its_password(address: str, said: str) -> None:
-    assert shown(address) == said
+def test_an_address_is_shown_without_its_password(address: str, expected: str) -> None:
+    assert shown(address) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_an_address_is_shown_without_its_password(address: str, said: str) -> No
 def test_an_address_that_is_none_is_not_repeated(address: str) -> None:
     with pytest.raises(StoreError) as caught:
         open_store(address)
-    told = f"{caught.value} {caught.value.hint}"
-    assert not any(part in told for part in (SECRET, "ss/w", "rd#1", "123x", "pasword"))
+    text = f"{caught.value} {caught.value.hint}"
+    assert not any(part in text for part in (SECRET, "ss/w", "rd#1", "123x", "pasword"))
     assert caught.value.hint is not None and "%40" in caught.value.hint
 
 
