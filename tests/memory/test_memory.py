@@ -51,6 +51,17 @@ def test_a_store_that_must_exist_is_not_created(home: Path) -> None:
     assert refused.value.hint and not (home / "nowhere.db").exists()
 
 
+def test_a_closed_memory_says_so_and_can_be_closed_again(place: Path) -> None:
+    memory = Memory()
+    memory.close()
+    memory.close()
+    assert str(place) in repr(memory)
+    for ask in (memory.sessions, memory.cost, memory.verify, lambda: memory.search("x")):
+        with pytest.raises(StoreError, match="the memory is closed") as refused:
+            ask()
+        assert refused.value.hint
+
+
 def test_a_configuration_file_that_does_not_exist_is_an_error(place: Path) -> None:
     with Memory(place, "~/nowhere.toml") as memory, pytest.raises(ConfigError, match="nowhere"):
         memory.cost()

@@ -69,7 +69,8 @@ class OpenMemory:
         self._config: Config | None = None
         self._place = store_place(store, lambda: self.config)
         self._durability = durability
-        self._store = self._open(create=create)
+        self._store: Store | None = self._open(create=create)
+        self._name = self._store.db.name
 
     def _open(self, *, create: bool = False) -> "Store":
         """A new connection to the same store, with the user's own prices."""
@@ -82,6 +83,10 @@ class OpenMemory:
     @property
     def store(self) -> "Store":
         """The open store, for questions that have no method here."""
+        if self._store is None:
+            from session_memory.core.errors import StoreError
+
+            raise StoreError("the memory is closed", "Open another one: Memory().")
         return self._store
 
     @property
@@ -94,19 +99,19 @@ class OpenMemory:
     @property
     def place(self) -> str:
         """Where the store is, without the password of a server."""
-        return self._store.db.name
+        return self._name
 
     def _uid(self, session: str) -> str:
         from session_memory.views.lookup import find_session
 
-        return find_session(self._store, session)
+        return find_session(self.store, session)
 
     def _complete_index(self) -> None:
         """Build the word index if an update of the package removed it."""
-        if not self._store.index.is_complete:
+        if not self.store.index.is_complete:
             from session_memory.derive.reindex import ensure_index
 
-            ensure_index(self._store)
+            ensure_index(self.store)
 
     def _refuse_in_memory(self, what: str) -> None:
         from session_memory.core.errors import StoreError

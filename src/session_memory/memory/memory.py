@@ -73,7 +73,9 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
             self._live.close()
         if self._live_async is not None:
             self._live_async[1].close()
-        self.store.close()
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     def __enter__(self) -> "Memory":
         return self
