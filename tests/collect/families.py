@@ -13,7 +13,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from session_memory.core.time import format_time, parse_time
-from session_memory.testing.claude import START, line_of
+from session_memory.testing.claude import line_of
+from session_memory.testing.clock import START
 
 PROJECT = Path(".claude/projects/-home-mira-code-app")
 MOVED = Path(".claude/projects/-home-mira-code-other")
