@@ -117,7 +117,7 @@ def test_where_nothing_was_used_no_dash_stands_for_it(home, run) -> None:
     shown = run("show", "idle0000").stdout
     assert "  tokens   the log reports none\n" in shown and "  cost " not in shown
     assert run("tree", "idle0000").stdout.endswith("\n1 session, no usage\n")
-    assert run("cost", "--audit", "idle0000").stdout == "own: its log tells of no usage\n"
+    assert run("cost", "--audit", "idle0000").stdout == "own: the log reports no usage\n"
     assert "0 errors, 0 retries, 0 test runs" in run("digest", "idle0000").stdout
 
 

@@ -261,7 +261,7 @@ def test_lines_fit_the_terminal(demo, start) -> None:
 def test_a_wide_terminal_shows_more(demo, start) -> None:
     assert "outcome" in on_a_terminal(start, "sessions", COLUMNS="200")
     assert "outcome" not in on_a_terminal(start, "sessions", COLUMNS="100")
-    assert "model" in on_a_terminal(start, "sessions", COLUMNS="120")
+    assert "model" in on_a_terminal(start, "sessions", COLUMNS="140")
     assert "model" not in on_a_terminal(start, "sessions", COLUMNS="80")
 
 
