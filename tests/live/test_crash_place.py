@@ -251,7 +251,7 @@ def unprivileged() -> tuple[str, ...]:
     try:
         subprocess.run([*before, "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("root may read and write everything, and setpriv is not at hand")
+        pytest.skip("root may read and write everything, and setpriv is not installed")
     return before
 
 

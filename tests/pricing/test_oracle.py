@@ -71,7 +71,7 @@ def test_the_samples_hold_priced_records() -> None:
 def test_a_small_corpus_costs_what_the_oracle_says(tmp_path: Path) -> None:
     generator = SHARED / "bench" / "gen_corpus.py"
     if not generator.is_file():
-        pytest.skip("the corpus generator is not at hand")
+        pytest.skip("the corpus generator is only in shared/bench: set SESSION_MEMORY_SHARED")
     made = tmp_path / "corpus" / "home"
     items = ["--sessions", "20", "--mb", "3"]
     subprocess.run([sys.executable, str(generator), str(made), *items], check=True, timeout=300)

@@ -21,7 +21,7 @@ GENERATOR = SHARED / "bench" / "gen_corpus.py"
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its home, beside the truth about it."""
     if not GENERATOR.exists():
-        pytest.skip("the generator of the corpus is not at hand")
+        pytest.skip("the corpus generator is only in shared/bench: set SESSION_MEMORY_SHARED")
     pytest.importorskip("orjson")
     home = tmp_path_factory.mktemp("corpus") / "home"
     size = ("--sessions", "60", "--mb", "6")
