@@ -51,26 +51,26 @@ def test_an_empty_answer_says_what_there_is_none_of(demo, run) -> None:
         "No file with 'nope' in its path was changed"
         in run("diff", "91d4", "--file", "nope").stderr
     )
-    told = run("commands", "--text", "zzzz").stderr
-    assert "No command with 'zzzz' in it was run in these sessions." in told
-    told = run("commands", "7ac3", "--state", "open").stderr
-    assert "No command is without a result in these sessions." in told
+    printed = run("commands", "--text", "zzzz").stderr
+    assert "No command with 'zzzz' in it was run in these sessions." in printed
+    printed = run("commands", "7ac3", "--state", "open").stderr
+    assert "No command is without a result in these sessions." in printed
 
 
 def test_an_unknown_kind_is_answered_with_the_kinds(demo, run) -> None:
-    told = run("show", "91d4", "--kind", "foo").stderr
-    assert "No event is of kind foo. The kinds: assistant_msg, completion," in told
+    printed = run("show", "91d4", "--kind", "foo").stderr
+    assert "No event is of kind foo. The kinds: assistant_msg, completion," in printed
     assert "Did you mean user_msg?" in run("show", "91d4", "--kind", "user_msgs").stderr
 
 
 @pytest.mark.parametrize("command", ["sessions", "cost", "stats models"])
 def test_models_are_asked_for_by_patterns_too(demo, run, command: str) -> None:
-    def told(model: str):
+    def printed(model: str):
         answer = json.loads(run(*command.split(), "--model", model, "--json").stdout)
         answer.pop("wanted", None)
         return answer
 
-    assert told("opus*") == told("opus") != told("o[p]us")
+    assert printed("opus*") == printed("opus") != printed("o[p]us")
 
 
 def test_sessions_and_show_have_the_clock_of_a_zone(demo, run) -> None:
@@ -90,7 +90,7 @@ def test_a_transcript_on_stdout_is_no_json(demo, run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "printed"),
     [
         (
             '[prices.a]\ninput = 1\noutput = 1\n[prices."b*"]\ninput = "x"\noutput = 1\n',
@@ -102,10 +102,10 @@ def test_a_transcript_on_stdout_is_no_json(demo, run) -> None:
         ("stor = 'x'\n", "contains unknown field `stor`"),
     ],
 )
-def test_a_wrong_setting_is_named_in_words(run, tmp_path, text: str, told: str) -> None:
+def test_a_wrong_setting_is_named_in_words(run, tmp_path, text: str, printed: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
-    assert f"{path}: {told}" in run("config", "--config", str(path)).stderr
+    assert f"{path}: {printed}" in run("config", "--config", str(path)).stderr
 
 
 def test_where_nothing_was_used_no_dash_stands_for_it(home, run) -> None:

@@ -35,7 +35,8 @@ def test_the_report_of_a_sync_is_its_nine_figures(logs, run) -> None:
 def test_new_problems_are_status_3_and_known_ones_are_not(logs, run) -> None:
     first = run("sync")
     assert first.exit_code == 3
-    assert "Next: session-memory problems" in first.stdout
+    assert "What could not be read: session-memory problems" in first.stdout
+    assert first.stdout.splitlines()[-1] == "Next: session-memory sessions"
     second = run("sync")
     assert second.exit_code == 0
     assert "The store notes 1 problem." in " ".join(second.stdout.split())
@@ -147,8 +148,8 @@ def test_the_command_runs_as_a_process(logs, start) -> None:
 def test_sync_says_how_large_the_store_is_when_it_is_closed(run, home, database) -> None:
     if database == "postgresql":
         pytest.skip("a server's files are its own")
-    told = run("sync", "--root", str(demo_home())).stdout
+    printed = run("sync", "--root", str(demo_home())).stdout
     path = home / ".session-memory" / "memory.db"
-    assert f"takes {size(path.stat().st_size)} for" in told
+    assert f"takes {size(path.stat().st_size)} for" in printed
     with open_store(path) as store:
         assert store.db.bytes_on_disk() == path.stat().st_size

@@ -98,7 +98,7 @@ def test_every_command_works_on_a_server_and_none_shows_the_password(
 ) -> None:
     password = re.search(r":(\w+)@", demo)[1]
     config = tmp_path / "config.toml"
-    told = {"option": ("--store", demo), "configuration": ("--config", str(config))}.get(how, ())
+    printed = {"option": ("--store", demo), "configuration": ("--config", str(config))}.get(how, ())
     config.write_text(f"store = {json.dumps(demo)}\n")
     if how != "environment":
         monkeypatch.delenv("SESSION_MEMORY_STORE")
@@ -107,7 +107,7 @@ def test_every_command_works_on_a_server_and_none_shows_the_password(
         for mode in ((), ("--json",)):
             if mode and words[0] in ("restore-native", "backup", "export"):
                 words = tuple(f"{word}2" if str(tmp_path) in word else word for word in words)
-            result = run(*words, *told, *mode)
+            result = run(*words, *printed, *mode)
             assert result.exit_code in (0, 3), (words, result.stderr)
             seen.append(result.output)
     assert password not in "".join(seen)

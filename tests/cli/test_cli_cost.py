@@ -127,8 +127,8 @@ def test_nothing_collected_has_cost_nothing(run, home) -> None:
 
 
 def test_an_audit_names_message_tokens_row_and_rule_and_adds_up(run, spent) -> None:
-    told = answer(run, "cost", "--audit", "alpha")
-    (record,) = told["records"]
+    printed = answer(run, "cost", "--audit", "alpha")
+    (record,) = printed["records"]
     shown_event = next(
         event
         for event in answer(run, "show", "alpha")["events"]
@@ -139,9 +139,9 @@ def test_an_audit_names_message_tokens_row_and_rule_and_adds_up(run, spent) -> N
         {"bucket": "output", "count": 1000, "price": 25_000_000, "picodollars": 25_000_000_000}
     ]
     assert record["rule"] == "anthropic/claude-opus-4-8, by its name"
-    assert record["microdollars"] == told["totals"]["microdollars"] == 25_000
-    assert told["subagents"] == {f"{ALPHA}:a1": {"microdollars": 60_000, "unpriced_tokens": 0}}
-    assert told["with_subagents"]["microdollars"] == 85_000
+    assert record["microdollars"] == printed["totals"]["microdollars"] == 25_000
+    assert printed["subagents"] == {f"{ALPHA}:a1": {"microdollars": 60_000, "unpriced_tokens": 0}}
+    assert printed["with_subagents"]["microdollars"] == 85_000
     text = run("cost", "--audit", "alpha").stdout
     assert "1,000 output         x $25.000000 a million = $0.025" in text
     assert "with subagents: $0.0850 ($0.085000)" in text
@@ -222,8 +222,8 @@ def test_the_same_figure_stands_everywhere(run, spent) -> None:
 
 
 def test_the_cost_of_a_subagent_leaves_its_parent_out(run, demo) -> None:
-    told = answer(run, "cost", "--session", "7ac3:a5", "--by", "session")
-    assert [row["relation"] for row in told["rows"]] == ["subagent"]
+    printed = answer(run, "cost", "--session", "7ac3:a5", "--by", "session")
+    assert [row["relation"] for row in printed["rows"]] == ["subagent"]
 
 
 # ---------------------------------------------------------------- budget
@@ -237,8 +237,11 @@ def test_a_limit_is_set_kept_and_shown(run, spent) -> None:
     path = spent / ".session-memory" / "config.toml"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert load_config(path).budget.month == 200
-    told = answer(run, "budget")
-    assert [period["limit_microdollars"] for period in told["periods"]] == [12_500_000, 200_000_000]
+    printed = answer(run, "budget")
+    assert [period["limit_microdollars"] for period in printed["periods"]] == [
+        12_500_000,
+        200_000_000,
+    ]
     run("budget", "set", "--day", "0")
     assert load_config(path).budget.day is None
 
@@ -314,8 +317,8 @@ def test_a_limit_that_is_near_or_passed_is_said_everywhere(
     noon = ("--tz", f"Etc/GMT{datetime.now(UTC).hour - 12:+d}")
     shown = run("budget", "set", "--day", limit, *noon)
     assert shown.exit_code == status
-    told = answer(run, "budget", *noon, status=status)
-    assert (told["state"], told["periods"][0]["spent_microdollars"]) == (state, 1_000_000)
+    printed = answer(run, "budget", *noon, status=status)
+    assert (printed["state"], printed["periods"][0]["spent_microdollars"]) == (state, 1_000_000)
     cost = run("cost", *noon)
     assert cost.exit_code == 0
     line = run("statusline", *noon, input='{"session_id": "alpha"}').stdout
@@ -341,8 +344,8 @@ def test_the_line_knows_the_session(run, spent) -> None:
     result = run("statusline", input=said)
     assert result.exit_code == 0
     assert result.stdout == "Opus\\x1b[31m | session $0.0850 | today -\n"
-    told = json.loads(run("statusline", "--json", input=said).stdout)
-    assert told["session"] == {"microdollars": 85_000, "unpriced_tokens": 0}
+    printed = json.loads(run("statusline", "--json", input=said).stdout)
+    assert printed["session"] == {"microdollars": 85_000, "unpriced_tokens": 0}
 
 
 @pytest.mark.parametrize("said", ["", "{}", "nonsense", '{"session_id": "../../etc/passwd"}'])

@@ -31,9 +31,9 @@ def test_wrong_usage_is_status_2_with_a_hint(words, message, hint, run) -> None:
     result = run(*words)
     assert result.exit_code == 2
     assert result.stdout == ""
-    error, told = result.stderr.splitlines()
+    error, printed = result.stderr.splitlines()
     assert error.startswith("error: ") and message in error
-    assert told.startswith("hint: ") and hint in told
+    assert printed.startswith("hint: ") and hint in printed
 
 
 @pytest.mark.parametrize("words", [("sessions", "--json", "--nonsense"), ("--json", "store")])

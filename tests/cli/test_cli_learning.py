@@ -30,17 +30,17 @@ def planted(home: Path, run: Run) -> Path:
     return home
 
 
-def told(run: Run, *words: str) -> Any:
+def printed(run: Run, *words: str) -> Any:
     result = run(*words, "--json")
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
 
 def test_only_what_changed_is_analyzed(run: Run, planted: Path) -> None:
-    first = told(run, "analyze")
+    first = printed(run, "analyze")
     assert (first["analyzed"], first["unchanged"]) == (30, 0)
     assert sum(first["outcomes"].values()) == 30
-    assert told(run, "analyze")["analyzed"] == 0
+    assert printed(run, "analyze")["analyzed"] == 0
     again = run("analyze")
     assert again.stdout == "Nothing to analyze; 30 sessions known.\n"
     named = run("analyze", "planted-5-00001")
@@ -54,21 +54,21 @@ def test_sync_analyzes_when_it_is_asked_to(run: Run, home: Path) -> None:
     log.run("pytest -q", "1 passed in 0.10s")
     log.answer("It passes.")
     claude.write()
-    report = told(run, "sync", "--analyze")
+    report = printed(run, "sync", "--analyze")
     assert report["analysis"]["outcomes"] == {"success": 1}
-    listed = told(run, "sessions")["sessions"]
+    listed = printed(run, "sessions")["sessions"]
     assert [session["outcome"] for session in listed] == ["success"]
-    assert "analysis" not in told(run, "sync")
+    assert "analysis" not in printed(run, "sync")
     assert "Nothing to analyze" in run("sync", "--analyze").stdout
 
 
 def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object) -> None:
-    uid = told(run, "sessions", "--limit", "1")["sessions"][0]["session_uid"]
-    before = told(run, "digest", uid)
+    uid = printed(run, "sessions", "--limit", "1")["sessions"][0]["session_uid"]
+    before = printed(run, "digest", uid)
     assert before["is_stored"] is False
     assert "Not stored yet" in run("digest", uid).stderr
     run("analyze")
-    after = told(run, "digest", uid)
+    after = printed(run, "digest", uid)
     assert after["is_stored"] is True
     assert after["digest"] == before["digest"]
     page = run("digest", uid).stdout
@@ -81,18 +81,18 @@ def test_patterns_are_ranked_listed_and_shown(run: Run, planted: Path) -> None:
     empty = run("patterns")
     assert empty.stdout == "" and "session-memory analyze" in empty.stderr
     run("analyze")
-    listing = told(run, "patterns", "--limit", "0")
+    listing = printed(run, "patterns", "--limit", "0")
     assert listing["total"] == len(listing["patterns"]) > 5
     assert (listing["sessions"], listing["unread"]) == (30, 0)
     problems = [p for p in listing["patterns"] if p["polarity"] == "problem"]
     assert [p["score"] for p in problems] == sorted((p["score"] for p in problems), reverse=True)
     assert all(p["basis"] in ("measured", "estimated") for p in listing["patterns"])
     worst = problems[0]
-    assert told(run, "patterns", worst["id"])["pattern"] == worst
+    assert printed(run, "patterns", worst["id"])["pattern"] == worst
     page = run("patterns", worst["id"][:8]).stdout
     assert worst["title"] in page and "session-memory show claude:planted" in page
     assert run("patterns", "--limit", "3").stdout.count("\n") == 4
-    good = told(run, "patterns", "--polarity", "success", "--type", "recovery")["patterns"]
+    good = printed(run, "patterns", "--polarity", "success", "--type", "recovery")["patterns"]
     assert {p["type"] for p in good} == {"recovery"}
 
 
@@ -106,11 +106,11 @@ def test_a_pattern_nobody_knows_is_an_error_with_a_hint(run: Run, demo: object) 
 
 def test_a_retrospective_is_written_in_three_forms(run: Run, planted: Path) -> None:
     run("analyze")
-    found = told(run, "retro", "--days", DAYS)
+    found = printed(run, "retro", "--days", DAYS)
     (repo,) = found["repos"]
     assert (repo["repo"], repo["sessions"]) == ("app", 30)
     assert 1 <= len(repo["suggestions"]) <= 3
-    again = told(run, "retro", "--days", DAYS, "--format", "json")
+    again = printed(run, "retro", "--days", DAYS, "--format", "json")
     assert again["repos"] == found["repos"]
     markdown = run("retro", "--days", DAYS, "--repo", "app").stdout
     assert markdown.startswith("# Retrospective") and "### Suggestions" in markdown
@@ -163,7 +163,7 @@ def test_a_watch_analyzes_what_it_collected(start: Any, run: Run, home: Path) ->
     # At the latest when it is stopped: what it collected is analyzed.
     watch.communicate()
     assert watch.returncode == 0
-    assert told(run, "analyze") == {**told(run, "analyze"), "analyzed": 0, "unchanged": 1}
+    assert printed(run, "analyze") == {**printed(run, "analyze"), "analyzed": 0, "unchanged": 1}
 
 
 def test_a_watch_that_cannot_analyze_says_so_and_tries_again() -> None:

@@ -168,8 +168,8 @@ def test_without_a_store_there_is_a_hint_and_none_is_made(home: Path, run: Any) 
 
 
 def test_rewind_and_undo_go_back_and_forth(live: SessionStore, run: Any) -> None:
-    told = answered(run("live", "rewind", ONE, "4", "--json"))
-    assert told == {"session_id": ONE, "from": 9, "to": 4}
+    printed = answered(run("live", "rewind", ONE, "4", "--json"))
+    assert printed == {"session_id": ONE, "from": 9, "to": 4}
     assert seqs(live) == [1, 2, 3, 4]
     assert answered(run("live", "undo", ONE, "--json")) == {"session_id": ONE, "head": 9}
     assert seqs(live) == list(range(1, 10))
@@ -212,20 +212,20 @@ def test_an_archived_session_refuses_to_move(live: SessionStore, run: Any) -> No
 def test_fork_prints_the_id_of_a_session_with_the_same_past(live: SessionStore, run: Any) -> None:
     new = run("live", "fork", ONE, "--at", "4").stdout.strip()
     assert seqs(live, new) == [1, 2, 3, 4]
-    told = answered(run("live", "fork", ONE, "--id", "try-2", "--title", "again", "--json"))
-    assert told == {"session_id": "try-2", "forked_from": ONE, "forked_at": 9}
+    printed = answered(run("live", "fork", ONE, "--id", "try-2", "--title", "again", "--json"))
+    assert printed == {"session_id": "try-2", "forked_from": ONE, "forked_at": 9}
     row = live.get_session("try-2")
     assert row is not None and row.title == "again"
 
 
 def test_compact_folds_behind_a_summary_and_undo_unfolds(live: SessionStore, run: Any) -> None:
-    told = answered(run("live", "compact", ONE, "--keep", "2", "--json"))
-    assert told["members"] == [1, 2, 3, 4]
+    printed = answered(run("live", "compact", ONE, "--keep", "2", "--json"))
+    assert printed["members"] == [1, 2, 3, 4]
     note = live.load_active_messages(ONE)[0]
-    assert (note.seq, note.name) == (told["note_seq"], "compact_note")
+    assert (note.seq, note.name) == (printed["note_seq"], "compact_note")
     assert "question 0" in str(note.content)
     undone = answered(run("live", "undo", ONE, "--compaction", "--json"))
-    assert undone == {"session_id": ONE, "compact_seq": told["compact_seq"]}
+    assert undone == {"session_id": ONE, "compact_seq": printed["compact_seq"]}
     assert seqs(live) == list(range(1, 10))
 
 
@@ -258,8 +258,8 @@ def test_a_note_that_is_none_is_refused(
 def test_compact_with_nothing_to_fold_says_so(live: SessionStore, run: Any) -> None:
     result = run("live", "compact", ONE, "--keep", "50")
     assert result.exit_code == 0 and "Nothing to fold" in result.stderr
-    told = answered(run("live", "compact", ONE, "--keep", "50", "--json"))
-    assert told == {"session_id": ONE, "members": [], "compact_seq": None, "note_seq": None}
+    printed = answered(run("live", "compact", ONE, "--keep", "50", "--json"))
+    assert printed == {"session_id": ONE, "members": [], "compact_seq": None, "note_seq": None}
 
 
 def test_repair_answers_every_open_call_once(live: SessionStore, run: Any) -> None:
@@ -291,8 +291,8 @@ def test_export_to_a_file_is_private_and_overwrites_nothing(
     live: SessionStore, run: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "messages.jsonl"
-    told = answered(run("live", "export", ONE, "--output", str(file), "--json"))
-    assert told == {"session_id": ONE, "path": str(file), "messages": 9}
+    printed = answered(run("live", "export", ONE, "--output", str(file), "--json"))
+    assert printed == {"session_id": ONE, "path": str(file), "messages": 9}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     before = file.read_bytes()
     assert len(before.splitlines()) == 9

@@ -42,6 +42,6 @@ def test_every_output_in_the_quickstart_is_what_is_printed(home, run, monkeypatc
     assert len(commands) >= 8
     for command, output in commands:
         result = run(*shlex.split(command))
-        told = result.stdout + result.stderr
+        printed = result.stdout + result.stderr
         wanted = output.replace("/home/you", str(home))
-        assert comparable(told) == comparable(wanted), f"{command}\n{told}"
+        assert comparable(printed) == comparable(wanted), f"{command}\n{printed}"

@@ -20,7 +20,7 @@ SUBAGENT = f"{IMPORT}:a5d20c71e9b3f648d"
 
 
 @pytest.fixture
-def told(demo, run):
+def printed(demo, run):
     """The JSON of a command."""
 
     def answer(*words: str):
@@ -62,10 +62,10 @@ def test_answers_are_styled_and_logs_are_not_markup(demo, run) -> None:
     assert "\x1b" not in run("show", "7ac3", "--no-color", color=True).stdout
 
 
-def test_the_json_of_sessions_has_their_cost(told) -> None:
-    listed = told("sessions", "--limit", "0")
+def test_the_json_of_sessions_has_their_cost(printed) -> None:
+    listed = printed("sessions", "--limit", "0")
     assert set(listed["amounts"]) == {one["session_uid"] for one in listed["sessions"]}
-    shown = told("show", "7ac3")
+    shown = printed("show", "7ac3")
     assert shown["amount"] == listed["amounts"][IMPORT]
     subagent = listed["amounts"][SUBAGENT]["microdollars"]
     whole = shown["amount"]["microdollars"] + subagent
@@ -75,8 +75,8 @@ def test_the_json_of_sessions_has_their_cost(told) -> None:
 # ---------------------------------------------------------------- the rest of looking
 
 
-def test_a_timeline_has_clock_bar_and_duration(told, run) -> None:
-    answer = told("timeline", "7ac3")
+def test_a_timeline_has_clock_bar_and_duration(printed, run) -> None:
+    answer = printed("timeline", "7ac3")
     assert answer["session"] == IMPORT
     sorts = [moment["sort"] for moment in answer["moments"]]
     assert sorts == ["prompt", "error", "error", *["tool"] * 2, "subagent", *["tool"] * 2, "turn"]
@@ -106,8 +106,8 @@ def test_bars_of_a_timeline_leave_gaps_out(home, run) -> None:
     assert len(ends) == 1
 
 
-def test_a_tree_has_the_cost_of_every_member(told, run) -> None:
-    answer = told("tree", "7ac3:a5")
+def test_a_tree_has_the_cost_of_every_member(printed, run) -> None:
+    answer = printed("tree", "7ac3:a5")
     assert (answer["asked"], answer["sessions"]) == (SUBAGENT, 2)
     (child,) = answer["root"]["children"]
     assert (child["session_uid"], child["relation"]) == (SUBAGENT, "subagent")
@@ -119,8 +119,8 @@ def test_a_tree_has_the_cost_of_every_member(told, run) -> None:
     assert "2 sessions, $0.32 together" in text
 
 
-def test_a_diff_is_one_that_programs_read(told, run) -> None:
-    answer = told("diff", "91d4")
+def test_a_diff_is_one_that_programs_read(printed, run) -> None:
+    answer = printed("diff", "91d4")
     assert answer["totals"] == {"files": 2, "edits": 5, "added": 20, "removed": 1}
     text = run("diff", "91d4", "--file", "fetch").stdout
     assert text.startswith("--- a/tidewatch/fetch.py\n+++ b/tidewatch/fetch.py\n@@ -4,7 +4,7 @@\n")
@@ -129,14 +129,14 @@ def test_a_diff_is_one_that_programs_read(told, run) -> None:
     assert "No file was changed" in run("diff", "7ac3:a5").stderr
 
 
-def test_files_and_commands_take_a_session_or_filters(told, run) -> None:
-    assert [row["path"] for row in told("files", "7ac3")["files"]] == ["src/dates.ts"]
-    assert told("files", "--repo", "tide*", "--since", "2026-07")["total"] == 5
-    failed = told("commands", "--state", "failed", "--repo", "seed-library")
+def test_files_and_commands_take_a_session_or_filters(printed, run) -> None:
+    assert [row["path"] for row in printed("files", "7ac3")["files"]] == ["src/dates.ts"]
+    assert printed("files", "--repo", "tide*", "--since", "2026-07")["total"] == 5
+    failed = printed("commands", "--state", "failed", "--repo", "seed-library")
     assert [one["exit_code"] for one in failed["commands"]] == [1]
-    ran = told("commands", "7ac3")["commands"]
+    ran = printed("commands", "7ac3")["commands"]
     assert [one["session_uid"] for one in ran] == [IMPORT, IMPORT, SUBAGENT]
-    assert told("commands", "--limit", "1")["total"] > 1
+    assert printed("commands", "--limit", "1")["total"] > 1
     assert "--limit 0 lists all" in run("commands", "--limit", "1").stderr
     assert run("files", "7ac3", "--repo", "x").exit_code == 2
 
@@ -164,8 +164,8 @@ def test_open_says_what_keeps_it_from_working(home, run, tmp_path) -> None:
     result = run("open", "abcd")
     assert "The agent no longer has this log" in result.stderr
     assert "The directory of the session does not exist: /nowhere/at/all" in result.stderr
-    told = json.loads(run("open", "abcd", "--json").stdout)
-    assert told["is_gone"] is told["is_cwd_gone"] is True
+    printed = json.loads(run("open", "abcd", "--json").stdout)
+    assert printed["is_gone"] is printed["is_cwd_gone"] is True
 
 
 def test_open_runs_the_agent_where_it_was(home, run, start, tmp_path, monkeypatch) -> None:
@@ -234,11 +234,11 @@ def test_a_transcript_is_private_and_never_overwrites(kind, demo, run, tmp_path:
 
 def test_jsonl_is_one_object_a_line_for_many_sessions(demo, run) -> None:
     lines = run("export", "--format", "jsonl", "7ac3", "91d4").stdout.splitlines()
-    told = [json.loads(line) for line in lines]
-    opened = [one["session"]["session_uid"] for one in told if one["type"] == "session"]
+    printed = [json.loads(line) for line in lines]
+    opened = [one["session"]["session_uid"] for one in printed if one["type"] == "session"]
     assert opened == [IMPORT, SUBAGENT, STATION]
-    assert {one["type"] for one in told} == {"session", "event", "turn", "end"}
-    prompt = next(one for one in told if one["type"] == "event")
+    assert {one["type"] for one in printed} == {"session", "event", "turn", "end"}
+    prompt = next(one for one in printed if one["type"] == "event")
     assert prompt["text"].startswith("The nightly import") and prompt["event"]["kind"] == "user_msg"
 
 

@@ -14,9 +14,9 @@ Run = Callable[..., Result]
 
 
 def hits(run: Run, *words: str) -> list[dict[str, object]]:
-    told = json.loads(run("search", *words, "--json").stdout)
-    assert set(told) >= {"hits", "total", "total_exact"}
-    found: list[dict[str, object]] = told["hits"]
+    printed = json.loads(run("search", *words, "--json").stdout)
+    assert set(printed) >= {"hits", "total", "total_exact"}
+    found: list[dict[str, object]] = printed["hits"]
     return found
 
 
@@ -79,9 +79,9 @@ def test_an_empty_store_says_what_to_do(home: Path, run: Run) -> None:
 
 
 def test_like_another_session_or_like_a_text(demo: Path, run: Run) -> None:
-    told = json.loads(run("similar", "91d4f0a7", "--json").stdout)
-    assert told["words"]
-    uids = [one["session_uid"] for one in told["sessions"]]
+    printed = json.loads(run("similar", "91d4f0a7", "--json").stdout)
+    assert printed["words"]
+    uids = [one["session_uid"] for one in printed["sessions"]]
     assert uids
     assert not any("91d4f0a7" in uid for uid in uids)
     by_text = json.loads(run("similar", "--text", "harbour page html", "--json").stdout)
@@ -121,9 +121,9 @@ def test_who_may_only_read_is_answered_and_told_what_is_missing(
         return really(path, mode, **more) and not (is_ours and mode == os.W_OK)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "access", no_writing)
-    told = json.loads(run("search", "clock", "--json").stdout)
-    assert (told["behind"], told["total_exact"]) == (8, False)
-    assert told["hits"]
+    printed = json.loads(run("search", "clock", "--json").stdout)
+    assert (printed["behind"], printed["total_exact"]) == (8, False)
+    assert printed["hits"]
     assert "are not in the index" in run("search", "clock").stderr
 
 
@@ -136,7 +136,7 @@ def test_sessions_in_the_archive_are_named(demo: Path, run: Run, tmp_path: Path)
     assert "evicted" not in json.loads(run("search", "clock", "--json").stdout)
     assert run("analyze").exit_code == 0
     assert run("retain", "--config", str(config)).exit_code == 0
-    told = json.loads(run("search", "clock", "--json").stdout)
-    assert told["evicted"] > 0
-    assert {hit["class"] for hit in told["hits"]} == {"title"}
+    printed = json.loads(run("search", "clock", "--json").stdout)
+    assert printed["evicted"] > 0
+    assert {hit["class"] for hit in printed["hits"]} == {"title"}
     assert "only the titles were searched" in run("search", "clock").stderr

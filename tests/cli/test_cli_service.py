@@ -143,9 +143,11 @@ def test_what_systemd_reads_is_what_was_meant(words: list[str]) -> None:
     lines = unit.split("\n")
     (command,) = [line for line in lines if line.startswith("ExecStart=")]
     assert read_back(command.removeprefix("ExecStart="), "$$") == ["/bin/watch", *words]
-    told = [line.removeprefix("Environment=") for line in lines if line.startswith("Environment=")]
+    printed = [
+        line.removeprefix("Environment=") for line in lines if line.startswith("Environment=")
+    ]
     expected = [f"V{n}={word}" for n, word in enumerate(words)]
-    assert [word for line in told for word in read_back(line, None)] == expected
+    assert [word for line in printed for word in read_back(line, None)] == expected
 
 
 def read_back(line: str, doubled: str | None) -> list[str]:
@@ -210,10 +212,10 @@ def test_status_works_without_anybody_to_run_it(
     run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(home))
-    told = json.loads(run("service", "status", "--json").stdout)
-    assert (told["installed"], told["running"]) == (False, False)
-    assert told["why"] == "systemctl is not on this machine"
-    assert told["last_collected_at"] is None
+    printed = json.loads(run("service", "status", "--json").stdout)
+    assert (printed["installed"], printed["running"]) == (False, False)
+    assert printed["why"] == "systemctl is not on this machine"
+    assert printed["last_collected_at"] is None
     run("service", "install", "--yes")
     assert "installed, ~/.config" in run("service", "status").stdout
 

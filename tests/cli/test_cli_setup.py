@@ -45,8 +45,8 @@ def test_the_option_wins_over_the_environment_and_that_over_the_file(
     path.write_text('store = "/in/the/file.db"\n')
 
     def store(*words: str) -> str:
-        told = run("config", "--json", "--config", str(path), *words).stdout
-        return str(json.loads(told)["store"])
+        printed = run("config", "--json", "--config", str(path), *words).stdout
+        return str(json.loads(printed)["store"])
 
     assert store() == "/in/the/file.db"
     monkeypatch.setenv("SESSION_MEMORY_STORE", "/in/the/environment.db")

@@ -28,9 +28,9 @@ def append(run):
 
 
 def error_of(result) -> dict[str, Any]:
-    told = json.loads(result.stderr)
-    assert list(told) == ["error"] and list(told["error"]) == ["kind", "message", "hint"]
-    return told["error"]
+    printed = json.loads(result.stderr)
+    assert list(printed) == ["error"] and list(printed["error"]) == ["kind", "message", "hint"]
+    return printed["error"]
 
 
 # ---------------------------------------------------------------- skill-log
@@ -91,9 +91,9 @@ def test_what_cannot_be_read_is_told_and_changes_the_exit_status(append, run, lo
         file.write(b'{"torn\n')
     answer = run("skill-log", "read", "s1", "--json")
     assert answer.exit_code == 3
-    told = json.loads(answer.stdout)
-    assert len(told["entries"]) == 1
-    assert [(one["offset"], one["length"]) for one in told["problems"]] == [(size, 7)]
+    printed = json.loads(answer.stdout)
+    assert len(printed["entries"]) == 1
+    assert [(one["offset"], one["length"]) for one in printed["problems"]] == [(size, 7)]
     text = run("skill-log", "read", "s1")
     assert text.exit_code == 3
     assert f"byte {size}:" in text.stderr
@@ -180,15 +180,15 @@ def test_skills_can_be_chosen_by_name_model_and_window(append, run) -> None:
     append("pass", skill="lint", model_used="small")
     run("sync")
 
-    def told(*words: str) -> list[tuple[str, str, int]]:
+    def printed(*words: str) -> list[tuple[str, str, int]]:
         answer = json.loads(run("skills", "--json", *words).stdout)["skills"]
         return [(one["skill"], one["window"], one["total"]) for one in answer]
 
-    assert told("--skill", "rev*") == [("review", "all", 2)]
-    assert told("--model", "big") == [("review", "all", 1)]
-    windows = told("--skill", "review", "--window", "7d", "--window", "all")
+    assert printed("--skill", "rev*") == [("review", "all", 2)]
+    assert printed("--model", "big") == [("review", "all", 1)]
+    windows = printed("--skill", "review", "--window", "7d", "--window", "all")
     assert windows == [("review", "7d", 1), ("review", "all", 2)]
-    assert told("--skill", "nobody") == []
+    assert printed("--skill", "nobody") == []
 
 
 def test_a_window_that_is_none_is_refused(run) -> None:

@@ -31,8 +31,8 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\b"
 def on_a_terminal(start, columns: int, *words: str, **env: str) -> str:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    told = {"COLUMNS": str(columns), "TERM": "xterm-256color", **env}
-    process = start(*words, stdout=follower, stderr=subprocess.DEVNULL, env=told)
+    printed = {"COLUMNS": str(columns), "TERM": "xterm-256color", **env}
+    process = start(*words, stdout=follower, stderr=subprocess.DEVNULL, env=printed)
     os.close(follower)
     seen = b""
     # The end of a terminal is an error on Linux and an empty read elsewhere.
@@ -55,8 +55,8 @@ def test_everything_is_shown_unless_sections_are_named(demo, run) -> None:
     assert list(json.loads(whole.stdout)) == ["wanted", *SECTIONS]
     some = json.loads(run("stats", "files", "--section", "tools", "--json").stdout)
     assert list(some) == ["wanted", "tools", "files"]
-    told = run("stats", "tools").stdout
-    assert told.startswith("Tools") and "Test runs" not in told
+    printed = run("stats", "tools").stdout
+    assert printed.startswith("Tools") and "Test runs" not in printed
 
 
 def test_json_holds_plain_figures(demo, run) -> None:
@@ -71,9 +71,9 @@ def test_json_holds_plain_figures(demo, run) -> None:
 
 def test_filters_leave_what_they_say(demo, run) -> None:
     def summary(*words: str) -> dict[str, int]:
-        told = run("stats", "summary", *words, "--json")
-        assert told.exit_code == 0, told.output
-        return dict(json.loads(told.stdout)["summary"])
+        printed = run("stats", "summary", *words, "--json")
+        assert printed.exit_code == 0, printed.output
+        return dict(json.loads(printed.stdout)["summary"])
 
     whole = summary()
     repos = [
@@ -92,12 +92,12 @@ def test_filters_leave_what_they_say(demo, run) -> None:
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_every_line_fits_the_terminal(columns, encoding, demo, start) -> None:
-    told = on_a_terminal(start, columns, "stats", PYTHONIOENCODING=encoding)
-    assert ANSI.search(told)
-    lines = ANSI.sub("", told).splitlines()
+    printed = on_a_terminal(start, columns, "stats", PYTHONIOENCODING=encoding)
+    assert ANSI.search(printed)
+    lines = ANSI.sub("", printed).splitlines()
     assert max(width(line) for line in lines) <= columns
-    assert told.isascii() == (encoding == "ascii")
-    assert ("█" in told) == (encoding == "utf-8")
+    assert printed.isascii() == (encoding == "ascii")
+    assert ("█" in printed) == (encoding == "utf-8")
     for title in ("Activity", "Tools", "Test runs", "Waiting for whom", "Models", "Context"):
         assert any(line.startswith(title) for line in lines), title
 
@@ -134,9 +134,9 @@ def test_an_empty_answer_says_so(demo, run) -> None:
 
 def test_a_store_without_sessions_says_what_to_do(run, tmp_path, home) -> None:
     assert run("sync").exit_code == 0
-    told = run("stats")
-    assert told.exit_code == 0 and told.stdout == ""
-    assert "session-memory sync" in told.stderr
+    printed = run("stats")
+    assert printed.exit_code == 0 and printed.stdout == ""
+    assert "session-memory sync" in printed.stderr
     found = json.loads(run("stats", "--json").stdout)
     assert found["summary"]["sessions"] == 0 and found["tools"] == {"total": 0, "rows": []}
 
@@ -153,9 +153,9 @@ def test_hostile_names_are_shown_escaped(home, run) -> None:
     claude.write()
     assert run("sync").exit_code == 0
     for words in ((), ("--json",)):
-        told = run("stats", *words)
-        assert told.exit_code == 0, told.output
-        assert all(c == "\n" or c.isprintable() for c in told.stdout)
+        printed = run("stats", *words)
+        assert printed.exit_code == 0, printed.output
+        assert all(c == "\n" or c.isprintable() for c in printed.stdout)
     assert "tool\\x1b[2J" in run("stats", "tools").stdout
 
 
@@ -166,9 +166,9 @@ def test_a_clock_gone_mad_costs_nothing(home, run) -> None:
     log.prompt("long after", timestamp="9999-12-31T23:59:59.999Z")
     claude.write()
     assert run("sync").exit_code == 0
-    told = run("stats", "--tz", "Asia/Tokyo")
-    assert told.exit_code == 0, told.output
-    assert max(map(len, told.stdout.splitlines())) < 200
+    printed = run("stats", "--tz", "Asia/Tokyo")
+    assert printed.exit_code == 0, printed.output
+    assert max(map(len, printed.stdout.splitlines())) < 200
 
 
 # ------------------------------------------------------------ the calendar
@@ -241,8 +241,8 @@ def block(language: str) -> str:
 
 def test_the_page_shows_what_the_command_prints(demo, run) -> None:
     words, _, shown = block("console").partition("\n")
-    told = run(*words.removeprefix("$ session-memory ").split())
-    assert told.stdout == shown
+    printed = run(*words.removeprefix("$ session-memory ").split())
+    assert printed.stdout == shown
 
 
 def test_the_python_on_the_page_runs(demo) -> None:

@@ -197,16 +197,16 @@ def on_a_terminal(start, *words: str, **env: str) -> str:
         *words, stdout=follower, stderr=follower, env={"COLUMNS": "100", "TERM": "xterm", **env}
     )
     os.close(follower)
-    told = b""
+    printed = b""
     # The end of a terminal is an error on Linux and an empty read elsewhere.
     try:
         while piece := os.read(leader, 65536):
-            told += piece
+            printed += piece
     except OSError:
         pass
     os.close(leader)
     process.wait(timeout=60)
-    return told.decode()
+    return printed.decode()
 
 
 @SQLITE
@@ -232,12 +232,12 @@ def test_no_color_is_honoured(words, demo, start) -> None:
     ],
 )
 def test_tables_fit_a_narrow_terminal(demo, start, words: str, columns: int) -> None:
-    told = on_a_terminal(start, *words.split(), NO_COLOR="1", COLUMNS=str(columns), PAGER="")
-    lines = told.splitlines()
+    printed = on_a_terminal(start, *words.split(), NO_COLOR="1", COLUMNS=str(columns), PAGER="")
+    lines = printed.splitlines()
     assert len(lines) > 2 and max(map(width, lines)) <= columns
     # Whole names, or two subagents of one session look alike.
     if words in ("sessions", "tree 7ac3", "cost --by session", "commands"):
-        assert "7ac31f58:a5d20c71  " in told
+        assert "7ac31f58:a5d20c71  " in printed
 
 
 def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
@@ -251,8 +251,8 @@ def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
 @SQLITE
 def test_lines_fit_the_terminal(demo, start) -> None:
     for columns in (80, 100, 120, 200):
-        told = on_a_terminal(start, "sessions", "--no-color", COLUMNS=str(columns))
-        assert all(width(line) <= columns for line in told.splitlines())
+        printed = on_a_terminal(start, "sessions", "--no-color", COLUMNS=str(columns))
+        assert all(width(line) <= columns for line in printed.splitlines())
     events = on_a_terminal(start, "show", "91d4f0a7", "--no-color").split("\r\n\r\n", 1)[1]
     assert all(width(line) <= 100 for line in events.splitlines())
 

@@ -56,13 +56,13 @@ def watch(start: Start) -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
         process.communicate()
 
 
-def read_until(stream: int, *wanted: str, told: str = "") -> str:
+def read_until(stream: int, *wanted: str, printed: str = "") -> str:
     """What comes out of a pipe or a terminal, until all of these stand in it."""
     latest = time.monotonic() + LONGEST_S
-    while not all(text in told for text in wanted):
-        assert time.monotonic() < latest, f"{wanted} is missing in {told!r}"
-        told += os.read(stream, 65536).decode("utf-8", "replace")
-    return told
+    while not all(text in printed for text in wanted):
+        assert time.monotonic() < latest, f"{wanted} is missing in {printed!r}"
+        printed += os.read(stream, 65536).decode("utf-8", "replace")
+    return printed
 
 
 def ended(process: "subprocess.Popen[bytes]") -> tuple[str, str]:
@@ -74,13 +74,13 @@ def ended(process: "subprocess.Popen[bytes]") -> tuple[str, str]:
 
 def test_a_log_file_gets_a_line_for_each_session_that_grows(watch, log: Path) -> None:
     process = watch()
-    told = read_until(process.stdout.fileno(), "1 session, 1 new event")
-    assert "~/.claude" in told and "not there yet" in told
+    printed = read_until(process.stdout.fileno(), "1 session, 1 new event")
+    assert "~/.claude" in printed and "not there yet" in printed
     with log.open("a") as file:
         file.write(line("one", 1))
-    told = read_until(process.stdout.fileno(), "+1 of 2 events")
+    printed = read_until(process.stdout.fileno(), "+1 of 2 events")
     assert re.search(
-        r"^\d\d:\d\d:\d\d  claude  app  \+1 of 2 events  one  the first of", told, re.M
+        r"^\d\d:\d\d:\d\d  claude  app  \+1 of 2 events  one  the first of", printed, re.M
     )
     out, err = ended(process)
     assert out.startswith("Stopped. Read ") and err == ""
@@ -90,9 +90,9 @@ def test_json_lines_tell_everything_and_are_ascii(watch, log: Path) -> None:
     process = watch("--json")
     with log.open("a") as file:
         file.write(line("one", 1, HOSTILE) + "broken\n")
-    told = read_until(process.stdout.fileno(), '"problem", "path"')
+    printed = read_until(process.stdout.fileno(), '"problem", "path"')
     out, err = ended(process)
-    lines = (told + out).splitlines()
+    lines = (printed + out).splitlines()
     assert all(one.isascii() and one.isprintable() for one in lines)
     events = [json.loads(one) for one in lines]
     kinds = [one["event"] for one in events]
@@ -116,16 +116,16 @@ def test_a_terminal_gets_a_view_in_which_logs_can_do_nothing(watch, log: Path) -
     env = {"COLUMNS": "120", "LINES": "40", "TERM": "xterm"}
     process = watch(stdout=follower, stderr=follower, env=env)
     os.close(follower)
-    told = read_until(leader, "Nobody is writing")
+    printed = read_until(leader, "Nobody is writing")
     evil = log.with_name("evil.jsonl")
     evil.write_text(line("evil", 0, HOSTILE))
-    told = read_until(leader, "gnp.exe", told=told)
+    printed = read_until(leader, "gnp.exe", printed=printed)
     process.send_signal(signal.SIGTERM)
-    told = read_until(leader, "Stopped. Read", told=told)
+    printed = read_until(leader, "Stopped. Read", printed=printed)
     os.close(leader)
     assert process.wait(timeout=LONGEST_S) == 0
-    assert "\x1b[2J" not in told and "\\x1b[2J" in told and "[bold red]x[/]" in told
-    shown = DRAWN.sub("", told)
+    assert "\x1b[2J" not in printed and "\\x1b[2J" in printed and "[bold red]x[/]" in printed
+    shown = DRAWN.sub("", printed)
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", shown)
 
 

@@ -137,10 +137,12 @@ def _show(
 
 
 def _next(result: "SyncResult", dry_run: bool) -> str:
+    """The last line, with one command that can be run as it is."""
     if dry_run:
         return "Next: session-memory sync"
     if result.failed or result.new_problems:
-        return "Next: session-memory problems, session-memory sessions"
+        problems = "What could not be read: session-memory problems"
+        return f"{problems}\nNext: session-memory sessions"
     return "Next: session-memory sessions"
 
 
