@@ -8,16 +8,14 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any
 
 from session_memory import adapters
 from session_memory.adapters.agent import Agent
-from session_memory.adapters.neutral import substitute
+from session_memory.adapters.plugins import plugin_loaders
 from session_memory.core.errors import AdapterFailed, UnknownFlavor
 
-GROUP = "session_memory.adapters"
 # Packages below ``adapters`` that are no agents: what several of them share.
 SHARED = frozenset({"detectors"})
 NOT_INSTALLED = "no adapter is installed for it"
@@ -30,8 +28,8 @@ def loaders() -> dict[str, Callable[[], Any]]:
     for module in iter_modules(adapters.__path__):
         if module.ispkg and module.name not in SHARED:
             found[module.name] = _importer(f"{adapters.__name__}.{module.name}")
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        found.setdefault(point.name, point.load)
+    for name, load in plugin_loaders().items():
+        found.setdefault(name, load)
     return found
 
 
@@ -71,9 +69,16 @@ def agent_or_substitute(flavor: str) -> Agent:
     try:
         return agent(flavor)
     except UnknownFlavor:
-        return substitute(flavor, NOT_INSTALLED)
+        return _substitute(flavor, NOT_INSTALLED)
     except AdapterFailed as failure:
-        return substitute(flavor, str(failure))
+        return _substitute(flavor, str(failure))
+
+
+def _substitute(flavor: str, problem: str) -> Agent:
+    # The neutral reader is needed for missing adapters only, and most stores have none.
+    from session_memory.adapters.neutral import substitute  # noqa: PLC0415
+
+    return substitute(flavor, problem)
 
 
 def agents() -> tuple[Agent, ...]:
