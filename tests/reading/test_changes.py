@@ -81,8 +81,8 @@ def test_what_is_no_edit_gives_no_change(arguments) -> None:
 
 def test_the_record_of_a_result_tells_lines_and_what_was_there_before() -> None:
     hunk = {"oldStart": 4, "oldLines": 1, "newStart": 4, "newLines": 1, "lines": ["-x", "+y"]}
-    told = {"filePath": "a", "originalFile": "whole\n", "structuredPatch": [hunk, "odd"]}
-    (change,) = changes_noted({"toolUseResult": told})
+    noted = {"filePath": "a", "originalFile": "whole\n", "structuredPatch": [hunk, "odd"]}
+    (change,) = changes_noted({"toolUseResult": noted})
     assert change.lines == ("@@ -4,1 +4,1 @@", "-x", "+y")
     assert change.is_numbered and change.before == "whole\n"
     (new,) = changes_noted(

@@ -18,8 +18,8 @@ TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_f
 
 def created(log, path: str, content: str) -> None:
     log.answer(call("Write", file_path=path, content=content))
-    told = {"type": "create", "filePath": path, "content": content, "originalFile": None}
-    log.result("done", toolUseResult=told)
+    noted = {"type": "create", "filePath": path, "content": content, "originalFile": None}
+    log.result("done", toolUseResult=noted)
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,9 @@ def test_nothing_inside_ends_a_block_of_code(lines: list[str]) -> None:
 def test_a_title_is_one_line_of_plain_text(text: str) -> None:
     written = inline(text)
     assert "\n" not in written
-    told = list(tokens(f"# {written}"))
-    assert [token.tag for token in told if token.type == "heading_open"] == ["h1"]
-    kinds = {token.type for token in told} - {"heading_open", "heading_close", "inline"}
+    parsed = list(tokens(f"# {written}"))
+    assert [token.tag for token in parsed if token.type == "heading_open"] == ["h1"]
+    kinds = {token.type for token in parsed} - {"heading_open", "heading_close", "inline"}
     assert kinds <= {"text", "text_special"}, (kinds, written)
 
 
@@ -150,14 +150,16 @@ def test_formatting_stays(answer: str, written: str) -> None:
 def test_a_hostile_session_is_a_document_with_our_structure_alone(evil) -> None:
     result = evil("export", "--format", "markdown", "evil0000", "--no-redact")
     assert result.exit_code == 0, result.stderr
-    told = list(tokens(result.stdout))
+    parsed = list(tokens(result.stdout))
     assert not [
-        token for token in told if token.type in ("html_block", "html_inline", "image", "hr")
+        token for token in parsed if token.type in ("html_block", "html_inline", "image", "hr")
     ]
-    links = [str(token.attrs["href"]) for token in told if token.type == "link_open"]
+    links = [str(token.attrs["href"]) for token in parsed if token.type == "link_open"]
     assert all(link.startswith(("http://", "https://")) for link in links)
-    places = [n for n, token in enumerate(told) if token.type == "heading_open" and not token.level]
-    headings = [(told[n].tag, told[n + 1].content.partition(" ")[0]) for n in places]
+    places = [
+        n for n, token in enumerate(parsed) if token.type == "heading_open" and not token.level
+    ]
+    headings = [(parsed[n].tag, parsed[n + 1].content.partition(" ")[0]) for n in places]
     assert headings == [
         ("h1", headings[0][1]),
         ("h2", "You"),

@@ -31,6 +31,6 @@ def test_every_output_on_the_page_is_what_is_printed(run, tmp_path: Path, monkey
     assert len(commands) >= 10
     for command, output in commands:
         result = run(*shlex.split(command))
-        told = re.sub(r"[\d.]+ kB of html", "# kB of html", result.stdout + result.stderr)
+        printed = re.sub(r"[\d.]+ kB of html", "# kB of html", result.stdout + result.stderr)
         wanted = re.sub(r"[\d.]+ kB of html", "# kB of html", output)
-        assert told.splitlines() == wanted.splitlines(), command
+        assert printed.splitlines() == wanted.splitlines(), command

@@ -65,12 +65,14 @@ def test_every_event_is_a_piece_with_all_it_says(sample: Path) -> None:
     with collected_from(sample) as store:
         for uid in store.sessions.uids():
             row = store.sessions.row(uid)
-            told = pieces(store, uid, children=False, inherited=True, everything=True)
-            own = [piece for piece in told if piece.owner is None]
+            transcript = pieces(store, uid, children=False, inherited=True, everything=True)
+            own = [piece for piece in transcript if piece.owner is None]
             assert [piece.event for piece in own] == store.events.of(row.id, uid)
-            assert [piece.seq for piece in told] == sorted(piece.seq for piece in told)
-            assert [(p.seq, p.event) for p in told if p.owner] == store.events.inherited(row.id)
-            for piece in told:
+            assert [piece.seq for piece in transcript] == sorted(piece.seq for piece in transcript)
+            assert [(p.seq, p.event) for p in transcript if p.owner] == store.events.inherited(
+                row.id
+            )
+            for piece in transcript:
                 if piece.sort in ("prompt", "answer"):
                     assert piece.text.strip() or piece.images or not piece.event.summary
 
@@ -97,20 +99,20 @@ def test_the_turns_add_up_to_the_session(sample: Path) -> None:
 
 
 def test_subagents_stand_behind_the_calls_that_started_them(store: Store) -> None:
-    told = items(store, IMPORT)
+    transcript = items(store, IMPORT)
     (place,) = [
-        n for n, item in enumerate(told) if isinstance(item, SessionStart) and item.depth == 1
+        n for n, item in enumerate(transcript) if isinstance(item, SessionStart) and item.depth == 1
     ]
-    before = told[place - 1]
+    before = transcript[place - 1]
     assert isinstance(before, TranscriptEvent) and before.event.tool == "Agent"
-    assert told[place].session.session_uid == SUBAGENT
+    assert transcript[place].session.session_uid == SUBAGENT
     nested = list(
-        itertools.takewhile(lambda item: not isinstance(item, SessionEnd), told[place + 1 :])
+        itertools.takewhile(lambda item: not isinstance(item, SessionEnd), transcript[place + 1 :])
     )
     assert nested and all(item.depth == 1 for item in nested)
-    assert [type(item) for item in told].count(SessionStart) == [type(item) for item in told].count(
-        SessionEnd
-    )
+    assert [type(item) for item in transcript].count(SessionStart) == [
+        type(item) for item in transcript
+    ].count(SessionEnd)
 
 
 def test_each_depth_shows_more_than_the_one_above(store: Store) -> None:
@@ -239,11 +241,11 @@ def test_it_is_said_where_no_exact_diff_can_be_known(edited) -> None:
         call("Write", file_path="/w/b", content="new\n"),
         call("Bash", command="sed -i s/1/2/ c.txt"),
     )
-    told = {file.path: file for file in files}
-    assert (told["a"].notes, told["a"].is_whole) == ((EXCERPTS,), False)
-    assert told["a"].lines == ("@@", "-1", "+2", "@@", "-3", "+4")
-    assert told["b"].notes == (OVERWRITTEN,)
-    assert (told["c.txt"].notes, told["c.txt"].lines) == ((BY_COMMAND,), ())
+    by_path = {file.path: file for file in files}
+    assert (by_path["a"].notes, by_path["a"].is_whole) == ((EXCERPTS,), False)
+    assert by_path["a"].lines == ("@@", "-1", "+2", "@@", "-3", "+4")
+    assert by_path["b"].notes == (OVERWRITTEN,)
+    assert (by_path["c.txt"].notes, by_path["c.txt"].lines) == ((BY_COMMAND,), ())
 
 
 def test_an_edit_that_failed_changed_nothing(edited) -> None:
@@ -414,9 +416,9 @@ def test_every_text_of_an_export_passes_one_place(run, tmp_path: Path) -> None:
 
 def test_masking_reaches_every_text_and_keeps_the_rest(store: Store) -> None:
     plain = items(store, IMPORT, level="full")
-    told = list(masked(iter(plain), lambda words: re.sub("[a-zA-Z]", "x", words)))
-    assert [type(item) for item in told] == [type(item) for item in plain]
-    for item in told:
+    transcript = list(masked(iter(plain), lambda words: re.sub("[a-zA-Z]", "x", words)))
+    assert [type(item) for item in transcript] == [type(item) for item in plain]
+    for item in transcript:
         if isinstance(item, TranscriptEvent):
             given = json.dumps(item.arguments or "").replace("\\n", "")
             said = f"{item.text}{item.title}{given}{item.command or ''}"
