@@ -11,15 +11,16 @@ import pytest
 
 from session_memory.core.schema import Session
 from session_memory.core.time import parse_time
-from session_memory.pricing import tree_amounts
+from session_memory.demo import demo_home
+from session_memory.pricing import session_amounts, tree_amounts
 from session_memory.store import Store
 from session_memory.store.sessions import CollectedSession
-from session_memory.testing.collecting import new_store
+from session_memory.testing.collecting import collected, new_store
 from session_memory.views.commands import list_commands
 from session_memory.views.family import family
 from session_memory.views.lookup import find_session, suggest_sessions
 from session_memory.views.matching import holds, is_like, names_model
-from session_memory.views.sessions import SORTS, Filter, each_session, list_sessions
+from session_memory.views.sessions import SORTS, Filter, each_session, list_sessions, session_uids
 from session_memory.views.short_names import short_names
 from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import TranscriptOptions
@@ -153,6 +154,22 @@ def test_every_order_is_that_of_its_key_and_the_newest_of_equals_first(database,
     with filled(90) as store:
         listed = list_sessions(store, Filter(), sort=sort, limit=0).sessions
         assert [one.session_uid for one in listed] == expected(store, Filter(), sort)
+
+
+@pytest.mark.parametrize("sort", ["newest", "oldest", "cost"])
+def test_only_sessions_that_cost_enough_are_listed(database, sort) -> None:
+    with collected(demo_home() / ".claude") as store:
+        spent = {uid: one.microdollars for uid, one in session_amounts(store).items()}
+        least = sorted(spent.values())[len(spent) // 2]
+        filters = Filter(min_cost=least)
+        listing = list_sessions(store, filters, sort=sort, limit=2)
+        dear = {uid for uid, amount in spent.items() if amount >= least}
+        every = [one.session_uid for one in each_session(store, filters, sort)]
+        assert set(every) == dear == set(session_uids(store, filters))
+        assert [one.session_uid for one in listing.sessions] == every[:2]
+        assert listing.total == len(dear) < len(spent)
+        if sort == "cost":
+            assert [spent[uid] for uid in every] == sorted(spent[uid] for uid in dear)[::-1]
 
 
 def test_children_are_counted_whether_they_are_listed_or_not(database) -> None:
