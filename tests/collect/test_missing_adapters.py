@@ -134,15 +134,29 @@ READING = (
     ("verify",),
     ("sync",),
     ("secrets",),
+    ("status",),
+    ("tree", TOY),
+    ("retro",),
+    ("how", "build"),
+    ("fix", "failed"),
+    ("similar", TOY),
+    ("similar", "please fix the build"),
+    ("budget",),
+    ("train", "stats"),
+    ("export", "--format", "markdown", TOY),
+    ("export", "--format", "html", TOY),
+    ("store", "fingerprint"),
+    ("retain", "--dry-run"),
 )
 
 
-@pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_every_command_works_without_the_adapter(
-    place: str, without_toy: None, words: tuple[str, ...]
-) -> None:
-    done = run(place, *words)
-    assert done.exit_code in (0, 3), (done.output, done.exception)
+def test_every_command_works_without_the_adapter(place: str, without_toy: None) -> None:
+    failed = {}
+    for words in READING:
+        done = run(place, *words)
+        if done.exit_code not in (0, 3):
+            failed[words] = (done.exit_code, done.output, done.exception)
+    assert failed == {}
 
 
 def test_a_session_is_shown_with_its_texts_and_the_lack_is_said(
