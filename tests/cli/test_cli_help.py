@@ -81,6 +81,8 @@ def test_the_listing_shows_the_first_line_of_the_help(file) -> None:
     command = load_command(file)
     assert (command.help or "").splitlines()[0] == file.line
     assert file.line.endswith(".")
+    # It fits beside the longest name on a terminal of 80 columns.
+    assert len(file.line) <= 80 - len("  restore-native  ") or len(file.words) > 1
     assert command.name == file.name
 
 

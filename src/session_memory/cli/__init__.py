@@ -7,12 +7,12 @@ from session_memory.cli.kit.program import MainGroup
 
 main = MainGroup(
     name="session-memory",
-    help="Keeps every coding-agent session: whole, small and counted once.",
+    help="Collect the sessions of coding agents: read, search, price and learn from them.",
     examples=(
         ("sync", "collect what is new"),
         ("sessions --since 7d", "what was done this week"),
         ("search webhook signature", "where was that?"),
-        ("show 5b0c6a1e", "one session, by the beginning of its id"),
+        ("show 5b0c6a1e", "a session, by the start of its id"),
         ("doctor", "is anything about to be lost?"),
     ),
 )

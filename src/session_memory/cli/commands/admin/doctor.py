@@ -1,4 +1,4 @@
-"""Check logs, store, permissions and disk; say what is about to be lost.
+"""Check logs, store, permissions, disk, and what may be lost.
 
 Shows which logs were found, which of them agents delete within a week and whether the store has
 them, who can read the store, how much space is left, and whether a rebuild is due. The exit status

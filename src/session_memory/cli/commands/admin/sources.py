@@ -1,4 +1,4 @@
-"""List collected logs, with their state and their number of lines.
+"""List collected logs with their state and size.
 
 States: read (the store has all of it), behind (it has changed since, or could not be read), gone
 (the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its raw is

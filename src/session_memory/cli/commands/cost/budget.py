@@ -1,4 +1,4 @@
-"""Show what was spent today and this month, and what is left of the limit.
+"""Show what was spent, and what is left of your limits.
 
 The exit status is 3 when a limit is exceeded. Limits are kept in the configuration, in [budget].
 """

@@ -1,4 +1,4 @@
-"""Print one line for an agent's status bar: cost of session and day, budget.
+"""Print one line with costs for an agent's status bar.
 
 Reads the JSON that the agent passes on standard input. The line has the cost of the session, of
 today and of the current five-hour block, and what is left of the budget. Errors are shown in the

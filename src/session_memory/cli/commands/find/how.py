@@ -1,4 +1,4 @@
-"""Find sessions that did a task, with their commands, files and commits.
+"""Find sessions that did a task, and how they did it.
 
 Sessions are found by the words of the task, successful ones first. Nothing is sent anywhere.
 """

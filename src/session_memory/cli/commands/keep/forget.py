@@ -1,4 +1,4 @@
-"""Delete sessions from the store, index, archive and lake, with proof.
+"""Delete sessions from everything in the store, with proof.
 
 Deletes them from the database with its free pages and log, the index, digests, the lake and the
 archive. Then searches every file, also unpacked, for samples of their text. Only the session id is

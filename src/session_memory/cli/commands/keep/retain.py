@@ -1,4 +1,4 @@
-"""Evict old sessions to the archive, to keep the store within its limits.
+"""Move old sessions to the archive, to limit the store.
 
 First go analyzed sessions older than raw_max_age_days; then, over the soft cap, the oldest analyzed
 ones; over the hard cap the oldest of the rest, which are analyzed before. Their raw goes into the

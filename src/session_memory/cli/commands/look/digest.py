@@ -1,4 +1,4 @@
-"""Show the digest of a session: outcome, cost, errors and fixes on one page.
+"""Show the outcome, cost, errors and fixes of a session.
 
 It has the outcome with its evidence, cost and time, files and commands, errors with what resolved
 them, and where a person stepped in. If the session grew after it was analyzed, the digest is made

@@ -1,4 +1,4 @@
-"""Export sessions, events and usage as Parquet files, and query them in SQL.
+"""Export sessions as Parquet files, and query them in SQL.
 
 The files can be read by lake sql or any program that reads Parquet with hive partitions: DuckDB,
 Spark, Polars. What was exported stays when a session is evicted.

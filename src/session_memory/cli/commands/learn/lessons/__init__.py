@@ -1,4 +1,4 @@
-"""Manage lessons: accept patterns, write them to CLAUDE.md, measure the effect.
+"""Write lessons from patterns to CLAUDE.md, and measure them.
 
 A lesson is a pattern that you accepted, with what to do about it. It is a Markdown file in a folder
 that you may commit. Every change is a new version, and every decision is recorded. propose shows
