@@ -38,6 +38,21 @@ def lazy(place: str) -> Callable[..., Any]:
     return call
 
 
+def no_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """``roots`` of an agent without files."""
+    return []
+
+
+def no_sources(root: Path) -> Iterator[SourceRef]:
+    """``discover`` of an agent without files."""
+    return iter(())
+
+
+def recognizes_nothing(head: bytes) -> bool:
+    """``recognizes`` of an agent without files."""
+    return False
+
+
 def _keeps_for_ever(root: Path) -> int | None:
     return None
 

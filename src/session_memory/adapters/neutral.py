@@ -4,13 +4,12 @@ It reads JSON lines without knowing the agent: it finds the blocks of a record, 
 what a call was given. It discovers nothing, and what it reads is shown but never stored.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.agent import Agent
-from session_memory.adapters.base import Cursor, NativeEvent, Readable, Record, SourceRef
+from session_memory.adapters.agent import Agent, no_roots, no_sources, recognizes_nothing
+from session_memory.adapters.base import Cursor, NativeEvent, Readable, Record
 from session_memory.adapters.event_text import strings_in
 from session_memory.core.text import escaped, one_line
 
@@ -31,24 +30,12 @@ def substitute(flavor: str, problem: str) -> Agent:
     return Agent(
         flavor=flavor,
         version=0,
-        roots=_no_roots,
-        discover=_no_sources,
-        recognizes=_nothing,
+        roots=no_roots,
+        discover=no_sources,
+        recognizes=recognizes_nothing,
         read=read,
         problem=problem,
     )
-
-
-def _no_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    return []
-
-
-def _no_sources(root: Path) -> Iterator[SourceRef]:
-    return iter(())
-
-
-def _nothing(head: bytes) -> bool:
-    return False
 
 
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:

@@ -4,27 +4,20 @@ Evidence: docs/formats/live.md. There are no files, so nothing is discovered: ``
 the lines over. Each line names its own place; an offset counts rows.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-from session_memory.adapters.agent import Agent, lazy
-from session_memory.adapters.base import SourceRef
-
-
-def _no_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    return []
-
-
-def _no_sources(root: Path) -> Iterator[SourceRef]:
-    return iter(())
-
+from session_memory.adapters.agent import (
+    Agent,
+    lazy,
+    no_roots,
+    no_sources,
+    recognizes_nothing,
+)
 
 AGENT = Agent(
     flavor="live",
     version=1,
-    roots=_no_roots,
-    discover=_no_sources,
-    recognizes=lambda head: False,
+    roots=no_roots,
+    discover=no_sources,
+    recognizes=recognizes_nothing,
     read=lazy(f"{__name__}.source:read"),
     # What a model call used belongs to its answer.
     bookkeeping=frozenset({"usage"}),
