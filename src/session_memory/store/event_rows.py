@@ -5,7 +5,7 @@ import msgspec
 from session_memory.core.text import escaped
 
 
-class EventRow(msgspec.Struct, gc=False, kw_only=True):
+class EventRow(msgspec.Struct, gc=False):
     """An event to be stored, with names where the table holds numbers of names.
 
     An empty ``summary`` means that the summary is the ``path``. ``words`` is the text for the

@@ -84,7 +84,7 @@ class Settling:
             seq = state.next_seq
             state.next_seq = seq + 1
             self._settle_event(record, event, parent, owned)
-            row = _row(record, event, block, seq, parent, source_id)
+            row = row_of(record, event, block, seq, parent, source_id)
             if event.response_id is not None:
                 turns.add_tokens(row, record.usage)
             elif event.model is not None and owned:
@@ -146,34 +146,37 @@ def _settle_mode(state: SettleState, event: NativeEvent, mode: str) -> None:
     state.modes[event.native_kind] = mode
 
 
-def _row(
+def row_of(
     record: Record, event: NativeEvent, block: int, seq: int, parent: int | None, source_id: int
 ) -> EventRow:
     """The row of a settled event, before its tokens and its branch are known."""
+    # This is the one place that makes rows. The arguments are in the order of the fields, without
+    # names: with names, this call would cost ten times as much, 3 % of a first sync. A test
+    # compares every field by name.
     return EventRow(
-        seq=seq,
-        ts=record.ts,
-        kind=event.kind,
-        marks=",".join(event.marks) if event.marks else "",
-        role=event.role,
-        tool=event.tool,
-        native_kind=event.native_kind,
-        model=event.model,
-        parent_seq=parent,
-        branch=None,
-        summary=event.summary,
-        source_id=source_id,
-        place=record.offset,
-        length=record.length,
-        record=record.key,
-        block=block,
-        call_id=event.call_id,
-        response_id=event.response_id,
-        path=event.path,
-        tokens=0,
-        is_sidechain=record.is_sidechain,
-        is_error=event.is_error,
-        duration_ms=event.duration_ms,
-        exit_code=event.exit_code,
-        words=event_text(event),
+        seq,
+        record.ts,
+        event.kind,
+        ",".join(event.marks) if event.marks else "",
+        event.role,
+        event.tool,
+        event.native_kind,
+        event.model,
+        parent,
+        None,  # branch
+        event.summary,
+        source_id,
+        record.offset,
+        record.length,
+        record.key,
+        block,
+        event.call_id,
+        event.response_id,
+        event.path,
+        0,  # tokens
+        record.is_sidechain,
+        event.is_error,
+        event.duration_ms,
+        event.exit_code,
+        event_text(event),
     )
