@@ -28,7 +28,7 @@ def events(log: Rollout) -> list[NativeEvent]:
     return [event for record in records(log) for event in record.events]
 
 
-def told(log: Rollout) -> list[tuple[str, str]]:
+def messages_in(log: Rollout) -> list[tuple[str, str]]:
     """Everything that was said, asked or done: no line that only describes the session."""
     return [(e.kind, e.summary) for e in events(log) if e.kind != "lifecycle"]
 
@@ -51,7 +51,7 @@ def test_what_was_said_is_told_once_though_it_stands_there_twice(
     shown = [("thinking", "first this"), ("thinking", "then that")]
     whole = [("thinking", "first this then that")]
     thoughts = shown if generation == LEGACY else whole
-    assert told(log) == [("user_msg", "make it work"), *thoughts, ("assistant_msg", "done")]
+    assert messages_in(log) == [("user_msg", "make it work"), *thoughts, ("assistant_msg", "done")]
 
 
 def test_what_stands_there_once_is_told_as_well(home: CodexHome) -> None:
@@ -62,7 +62,7 @@ def test_what_stands_there_once_is_told_as_well(home: CodexHome) -> None:
     log.event("task_complete")
     log.event("user_message", message="only an event")
     log.event("agent_message", message="an event alone")
-    assert [words for kind, words in told(log) if kind != "completion"] == [
+    assert [words for kind, words in messages_in(log) if kind != "completion"] == [
         "only an item",
         "an item alone",
         "only an event",
@@ -76,7 +76,7 @@ def test_the_same_words_said_twice_are_two(home: CodexHome) -> None:
     log.answer("done")
     log.answer("done")
     log.turn("go on")
-    assert [kind for kind, _ in told(log)] == [
+    assert [kind for kind, _ in messages_in(log)] == [
         "user_msg",
         "assistant_msg",
         "assistant_msg",
@@ -96,7 +96,10 @@ def test_events_that_come_in_a_row_before_their_items_are_matched_one_by_one(
     log.count()
     log.say("assistant", "done")
     log.say("assistant", "done")
-    assert [words for kind, words in told(log) if kind == "assistant_msg"] == ["done", "done"]
+    assert [words for kind, words in messages_in(log) if kind == "assistant_msg"] == [
+        "done",
+        "done",
+    ]
 
 
 def test_an_item_that_says_more_than_the_event_right_before_it_is_its_twin(
@@ -108,7 +111,10 @@ def test_an_item_that_says_more_than_the_event_right_before_it_is_its_twin(
     log.say("assistant", "see the file\n<citation>file.md</citation>")
     log.say("user", "what is this?\n<image></image>")
     log.event("user_message", message="what is this?")
-    assert [words for _, words in told(log)] == ["see the file", "what is this? <image></image>"]
+    assert [words for _, words in messages_in(log)] == [
+        "see the file",
+        "what is this? <image></image>",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_newer_versions_say_themselves_whose_words_they_are(home: CodexHome) -> 
 def test_a_person_who_types_a_tag_is_heard_through_the_event(home: CodexHome) -> None:
     log = home.session("main", LEGACY)
     log.turn("<my_tag>why is this not closed</my_tag>")
-    assert told(log) == [("user_msg", "<my_tag>why is this not closed</my_tag>")]
+    assert messages_in(log) == [("user_msg", "<my_tag>why is this not closed</my_tag>")]
 
 
 def test_what_an_editor_glues_in_front_of_a_prompt_is_left_out_of_it(home: CodexHome) -> None:
@@ -156,7 +162,7 @@ def test_what_an_editor_glues_in_front_of_a_prompt_is_left_out_of_it(home: Codex
     log.turn(
         "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nfix it"
     )
-    assert told(log) == [("user_msg", "fix it")]
+    assert messages_in(log) == [("user_msg", "fix it")]
 
 
 def test_a_picture_without_a_word_is_a_prompt(home: CodexHome) -> None:
@@ -165,7 +171,7 @@ def test_a_picture_without_a_word_is_a_prompt(home: CodexHome) -> None:
     content = [{"type": "input_image", "image_url": "data:"}]
     log.line("response_item", {"type": "message", "role": "user", "content": content})
     log.event("user_message", message="", images=["data:"])
-    assert told(log) == [("user_msg", "[input_image]")]
+    assert messages_in(log) == [("user_msg", "[input_image]")]
 
 
 def test_words_of_a_developer_are_nobodys_prompt(home: CodexHome) -> None:
@@ -476,7 +482,7 @@ def test_a_review_was_asked_for_once_however_often_that_is_shown(
         log.event("user_message", message="Review the changes")
     log.say("user", "<user_action>reviewed</user_action>")
     log.event("exited_review_mode")
-    assert told(log) == [("user_msg", "Review the changes")]
+    assert messages_in(log) == [("user_msg", "Review the changes")]
 
 
 def test_a_review_that_works_in_the_turn_it_was_asked_for_in_shares_nothing_with_it(
@@ -703,8 +709,8 @@ def test_a_copied_line_has_the_name_of_what_it_copies_and_an_own_line_has_not(
     parent = home.session("parent", LEGACY)
     for _ in range(2):
         go_on(parent, "go on", has_turns)
-    told = {"forked_from_id": parent.thread} if says_so else {}
-    fork = home.session("fork", LEGACY, **told)
+    meta = {"forked_from_id": parent.thread} if says_so else {}
+    fork = home.session("fork", LEGACY, **meta)
     fork.copy(parent.lines)
     go_on(parent, "go on", has_turns)
     # Where turns have no ids, only other words tell a fork's line from its parent's.

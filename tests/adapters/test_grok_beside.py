@@ -41,9 +41,9 @@ def timeline(log: GrokLog) -> list[Record]:
     return [record for _, record in grok.read(BytesSource(ref, body), Cursor())]
 
 
-def document(told: Any, agent: str = "") -> Record:
+def document(content: Any, agent: str = "") -> Record:
     ref = SourceRef(Path("document.json"), DOCUMENT, session="alpha", agent=agent)
-    body = told if isinstance(told, bytes) else json.dumps(told).encode()
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
     ((_, record),) = grok.read(BytesSource(ref, body), Cursor())
     return record
 
@@ -191,26 +191,26 @@ def test_allowing_everything_is_a_decision(log: GrokLog) -> None:
 
 
 def test_a_summary_names_the_session_and_its_place() -> None:
-    told = {
+    content = {
         "info": {"id": "alpha", "cwd": "/home/mira/code/app"},
         "generated_title": "Fix the build",
         "head_branch": "main",
         "current_model_id": "grok-4.6",
     }
-    assert document(told).facts == {
+    assert document(content).facts == {
         "title": "Fix the build",
         "custom_title": None,
         "cwd": "/home/mira/code/app",
         "git_branch": "main",
         "model": "grok-4.6",
     }
-    assert (document({**told, "title_is_manual": True}).facts or {})[
+    assert (document({**content, "title_is_manual": True}).facts or {})[
         "custom_title"
     ] == "Fix the build"
 
 
 @pytest.mark.parametrize(
-    ("told", "relation", "parent"),
+    ("content", "relation", "parent"),
     [
         ({"session_kind": "fork", "parent_session_id": "main"}, "fork", "main"),
         ({"session_kind": "worktree", "parent_session_id": "main"}, "fork", "main"),
@@ -222,15 +222,15 @@ def test_a_summary_names_the_session_and_its_place() -> None:
     ],
 )
 def test_a_summary_says_where_a_session_came_from(
-    told: dict[str, str], relation: str | None, parent: str | None
+    content: dict[str, str], relation: str | None, parent: str | None
 ) -> None:
-    facts = document(told).facts or {}
+    facts = document(content).facts or {}
     assert (facts.get("relation"), facts.get("parent")) == (relation, parent)
 
 
 def test_what_a_parent_knows_of_a_subagent_is_about_the_subagent() -> None:
-    told = {"child_session_id": "child", "parent_session_id": "alpha", "description": "Look"}
-    record = document(told, agent="child")
+    content = {"child_session_id": "child", "parent_session_id": "alpha", "description": "Look"}
+    record = document(content, agent="child")
     assert (record.session, record.parent_session) == ("child", "alpha")
     assert record.facts == {"agent_name": "Look"}
 

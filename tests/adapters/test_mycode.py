@@ -64,9 +64,9 @@ def test_what_is_left_is_what_the_program_shows(release: str) -> None:
         for block in message["content"]
         if not message.get("meta", {}).get("synthetic")
     ]
-    told = [e.call_id or e.summary for e in kept]
+    texts = [e.call_id or e.summary for e in kept]
     # Up to 0.4 what stands before the summary was not shown any more, and it is not taken back.
-    assert told[-len(shown) :] == shown
+    assert texts[-len(shown) :] == shown
 
 
 def test_cached_tokens_are_counted_apart_in_both_releases(release: str) -> None:

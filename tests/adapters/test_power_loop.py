@@ -82,8 +82,8 @@ def test_messages_calls_and_results_come_out_as_they_went_in(directory: Path) ->
         events, session = events_of(store, ROOT), store.sessions.get(ROOT)
     assert session is not None
     assert (session.cwd, session.model) == ("/home/mira/code/kiln", "mock-model")
-    told = [(e.kind, e.call_id or e.summary) for e in events]
-    assert told == [
+    found = [(e.kind, e.call_id or e.summary) for e in events]
+    assert found == [
         ("user_msg", "make the kiln report its temperature"),
         ("assistant_msg", "I look first."),
         ("test_run", "call_1"),
@@ -164,10 +164,10 @@ def test_a_database_that_grows_is_appended_to_what_was_read(directory: Path, rel
         collect(growing, directory, flavor="power_loop")
         with collected(directory, flavor="power_loop") as once:
             uids = growing.sessions.uids()
-            told = [[e.to_dict() for e in events_of(growing, uid)] for uid in uids]
+            found = [[e.to_dict() for e in events_of(growing, uid)] for uid in uids]
             again = [[e.to_dict() for e in events_of(once, uid)] for uid in uids]
         check_sound(growing)
-    assert told == again
+    assert found == again
 
 
 def test_what_the_program_deletes_stays(directory: Path, release: str) -> None:

@@ -28,11 +28,11 @@ def entries(log: SkillLog) -> None:
         Attempt(attempt=1, model="small", output_summary="no", runner_output="1 failed"),
         Attempt(attempt=2, model="big", output_summary="yes", verified=True, duration_ms=70),
     )
-    told = {"project_root": "/w/app", "phase": "write", "timestamp": TIME}
-    log.append(Entry("one", skill="review", attempts=tries, final_status="ok", **told))
-    log.append(Entry("one", skill="review", input="ü" * 90_000, final_status="error", **told))
-    log.append(Entry("one", skill="review", input=[1, None], final_status="skipped", **told))
-    log.append(Entry("two", skill="lint", final_status="later", message="not now", **told))
+    fields = {"project_root": "/w/app", "phase": "write", "timestamp": TIME}
+    log.append(Entry("one", skill="review", attempts=tries, final_status="ok", **fields))
+    log.append(Entry("one", skill="review", input="ü" * 90_000, final_status="error", **fields))
+    log.append(Entry("one", skill="review", input=[1, None], final_status="skipped", **fields))
+    log.append(Entry("two", skill="lint", final_status="later", message="not now", **fields))
 
 
 class TestSkillLogs(AdapterContract):

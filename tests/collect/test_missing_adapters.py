@@ -103,7 +103,7 @@ def run(where: str, *words: str) -> Result:
     return CliRunner().invoke(main, [*words, "--store", where])
 
 
-def told(where: str, *words: str) -> Any:
+def json_of(where: str, *words: str) -> Any:
     done = run(where, *words, "--json")
     assert done.exit_code in (0, 3), (words, done.output, done.exception)
     return json.loads(done.stdout)
@@ -165,7 +165,7 @@ def test_a_session_is_shown_with_its_texts_and_the_lack_is_said(
     done = run(place, "show", TOY)
     assert SECRET_WORD in done.stdout
     assert "Records of toy were read without its adapter" in done.stderr
-    events = told(place, "show", TOY, "--full")["events"]
+    events = json_of(place, "show", TOY, "--full")["events"]
     assert [event["kind"] for event in events] == [
         "user_msg",
         "tool_call",
@@ -179,9 +179,9 @@ def test_a_session_is_shown_with_its_texts_and_the_lack_is_said(
 def test_search_finds_its_words_before_and_after_the_index_is_made_again(
     place: str, without_toy: None
 ) -> None:
-    assert [hit["session_uid"] for hit in told(place, "search", SECRET_WORD)["hits"]] == [TOY]
-    told(place, "reindex")
-    assert [hit["session_uid"] for hit in told(place, "search", SECRET_WORD)["hits"]] == [TOY]
+    assert [hit["session_uid"] for hit in json_of(place, "search", SECRET_WORD)["hits"]] == [TOY]
+    json_of(place, "reindex")
+    assert [hit["session_uid"] for hit in json_of(place, "search", SECRET_WORD)["hits"]] == [TOY]
 
 
 # ---------------------------------------------------------------- deriving
@@ -192,13 +192,13 @@ def test_a_rebuild_leaves_its_events_as_they_are_and_names_it(place: str, fate: 
         before = contents(store)
     agents, broken = FATES[fate]
     with installed(claude, *agents, broken=broken):
-        report = told(place, "rebuild")
+        report = json_of(place, "rebuild")
         assert list(report["skipped"]) == ["toy"]
         assert report["sources"] == 1
         done = run(place, "rebuild")
         assert done.exit_code == 3
         assert "Sessions of toy were left as they are" in done.stderr
-        hits = told(place, "search", SECRET_WORD)["hits"]
+        hits = json_of(place, "search", SECRET_WORD)["hits"]
         assert [hit["session_uid"] for hit in hits] == [TOY]
     with installed(claude, NEWER), open_store(place) as store:
         assert contents(store) == before
@@ -208,7 +208,7 @@ def test_a_rebuild_leaves_its_events_as_they_are_and_names_it(place: str, fate: 
 
 
 def test_verify_checks_everything_else_and_names_it(place: str, without_toy: None) -> None:
-    found = told(place, "verify")
+    found = json_of(place, "verify")
     assert found["ok"] and found["sessions"] == 1
     assert list(found["skipped"]) == ["toy"]
     assert "Sessions of toy were left as they are" in run(place, "verify").stderr
@@ -222,7 +222,7 @@ def test_a_stale_session_waits_for_its_adapter(place: str, fate: str) -> None:
         store.sessions.mark_stale(row.id)
     with installed(claude, *agents, broken=broken):
         assert run(place, "sync").exit_code in (0, 3)
-        assert told(place, "verify")["ok"]
+        assert json_of(place, "verify")["ok"]
         with open_store(place) as store:
             assert store.sessions.stale() == [row.id]
             assert store.events.count() > 4
@@ -239,9 +239,9 @@ def test_what_other_agents_wrote_is_collected(place: str, home: Path, without_to
     (log,) = (home / ".claude" / "projects").rglob("main.jsonl")
     shutil.copy(log, log.with_name("copied.jsonl"))
     log.with_name("copied.jsonl").write_bytes(log.read_bytes().replace(b'"main"', b'"copied"'))
-    report = told(place, "sync")
+    report = json_of(place, "sync")
     assert report["ingested"] >= 1
-    assert "claude:copied" in json.dumps(told(place, "sessions"))
+    assert "claude:copied" in json.dumps(json_of(place, "sessions"))
 
 
 def test_a_plugin_that_cannot_be_imported_is_a_remark_of_sync_and_a_check_of_doctor(
@@ -252,14 +252,14 @@ def test_a_plugin_that_cannot_be_imported_is_a_remark_of_sync_and_a_check_of_doc
         assert done.exit_code == 0
         reason = "the adapter of toy failed: ImportError: no module named toys"
         assert reason in done.stderr
-        checks = {check["name"]: check for check in told(place, "doctor")["checks"]}
+        checks = {check["name"]: check for check in json_of(place, "doctor")["checks"]}
         assert checks["toy adapter"]["status"] == "warn"
         assert checks["toy adapter"]["text"] == reason
 
 
 def test_doctor_names_sessions_without_an_adapter(place: str) -> None:
     with installed(claude):
-        checks = {check["name"]: check for check in told(place, "doctor")["checks"]}
+        checks = {check["name"]: check for check in json_of(place, "doctor")["checks"]}
     text = "sessions of toy are in the store: no adapter is installed for it"
     assert checks["toy adapter"]["text"] == text
 
@@ -270,14 +270,14 @@ def test_an_exception_costs_no_other_agent(home: Path, function: str, stores: St
     with installed(claude, broken_in(**{function: raising})):
         done = run(where, "sync")
         assert done.exit_code in (0, 3), (done.output, done.exception)
-        assert "claude:main" in json.dumps(told(where, "sessions"))
+        assert "claude:main" in json.dumps(json_of(where, "sessions"))
         assert run(where, "doctor").exit_code in (0, 3)
     with installed(claude, toy.AGENT):
         assert run(where, "sync").exit_code == 0
         assert {"claude:main", TOY} <= {
-            session["session_uid"] for session in told(where, "sessions")["sessions"]
+            session["session_uid"] for session in json_of(where, "sessions")["sessions"]
         }
-        assert told(where, "problems")["problems"] == []
+        assert json_of(where, "problems")["problems"] == []
 
 
 @pytest.mark.parametrize("function", ["discover", "read"])
@@ -286,9 +286,9 @@ def test_an_exception_is_a_problem_that_names_adapter_file_and_exception(
 ) -> None:
     where = stores.place("memory")
     with installed(claude, broken_in(**{function: raising})):
-        report = told(where, "sync")
+        report = json_of(where, "sync")
         assert (report["failed"], report["ingested"]) == (1, 1)
-        (problem,) = told(where, "problems")["problems"]
+        (problem,) = json_of(where, "problems")["problems"]
     expected = home / ".toy" / ("one.toy" if function == "read" else "*")
     assert problem["path"] == str(expected)
     assert problem["reason"] == "unreadable"
@@ -302,13 +302,13 @@ def test_an_older_adapter_does_not_go_on_where_a_newer_one_left_off(place: str, 
     log = home / ".toy" / "one.toy"
     log.write_bytes(log.read_bytes() + log.read_bytes().splitlines(keepends=True)[0])
     with installed(claude, OLDER):
-        report = told(place, "sync")
+        report = json_of(place, "sync")
         assert report["failed"] == 1
-        (problem,) = told(place, "problems")["problems"]
+        (problem,) = json_of(place, "problems")["problems"]
         assert "version 1 of its adapter is installed, version 2" in problem["detail"]
     with installed(claude, NEWER):
         assert run(place, "sync").exit_code == 0
-        assert told(place, "problems")["problems"] == []
+        assert json_of(place, "problems")["problems"] == []
 
 
 # ---------------------------------------------------------------- keeping
@@ -324,7 +324,7 @@ def test_an_export_travels_without_the_adapter(
     with open_store(other) as store:
         assert CLAUDE in store.sessions.uids()
     with installed(claude, NEWER):
-        told(other, "rebuild")
+        json_of(other, "rebuild")
         with open_store(other) as store, open_store(place) as origin:
             assert contents(store) == contents(origin)
 
