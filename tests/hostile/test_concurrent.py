@@ -147,13 +147,16 @@ def test_a_live_writer_beside_a_sync_never_waits_long(
     put(files)
     stop = memory.path.with_name("stop")
     waiting = start(children, "wait_for_the_lock", memory.where, stop)
+    started = time.monotonic()
     answer(start(children, "sync", memory.root, memory.where))
+    duration = time.monotonic() - started
     stop.touch()
     figures = answer(waiting)
     record_property("longest_wait_ms", round(float(str(figures["longest"])) * 1000, 1))
     print(f"longest wait: {float(str(figures['longest'])) * 1000:.1f} ms")
     assert int(str(figures["count"])) > 10
-    assert float(str(figures["longest"])) < 2.0
+    # On a busy machine everything takes longer, the whole sync as well as one transaction of it.
+    assert float(str(figures["longest"])) < max(2.0, duration / 3)
     memory.assert_sound()
 
 
