@@ -256,6 +256,26 @@ def test_a_fork_by_reference_holds_what_its_parent_had_at_that_point(tmp_path: P
         assert (sessions["toy:g"].parent_uid, sessions["toy:g"].relation) == ("toy:f", "fork")
 
 
+def test_a_fork_that_leaves_before_its_parent_left_inherits_no_more_than_it_names(
+    tmp_path: Path,
+) -> None:
+    """The fork names its parent up to ordinal 2, which the parent holds of its own parent."""
+    home = tmp_path / "home"
+    origin = ToyLog(home / "p.toy")
+    for number in range(4):
+        origin.add(prompt(str(number)), ordinal=number)
+    origin.write()
+    base = {"session": "p", "ordinal": 4}
+    fork = ToyLog(home / "f.toy")
+    fork.add(prompt("4"), ordinal=4, parent_session="p", relation="fork", base=base).write()
+    early = {"session": "f", "ordinal": 2}
+    second = ToyLog(home / "g.toy")
+    second.add(prompt("2b"), ordinal=2, parent_session="f", relation="fork", base=early).write()
+    with settled(home) as store:
+        assert [event.summary for _, event in inherited_by(store, "toy:g")] == ["0", "1"]
+        assert len(inherited_by(store, "toy:f")) == 4
+
+
 def test_a_fork_by_reference_takes_what_it_begins_with_along(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ToyLog(home / "p.toy").add(prompt("one"), ordinal=0).write()

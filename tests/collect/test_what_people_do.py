@@ -27,6 +27,18 @@ def interventions(claude: ClaudeHome) -> list[SessionEvent]:
     return [event for event in events(claude) if event.is_a("human_intervention")]
 
 
+def test_only_the_first_prompt_after_an_interrupt_intervenes(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    """The second one interrupts nothing, although the agent has not answered yet."""
+    log.abort("I am going to")
+    log.interrupt()
+    log.prompt("no, the other file")
+    log.prompt("and be quick")
+    summaries = [event.summary for event in interventions(claude) if event.is_a("user_msg")]
+    assert summaries == ["no, the other file"]
+
+
 def test_an_interrupt_is_an_intervention_and_so_are_the_words_after_it(
     claude: ClaudeHome, log: ClaudeLog
 ) -> None:
