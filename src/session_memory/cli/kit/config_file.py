@@ -4,12 +4,12 @@ Comments, order and blank lines stay. The new text is parsed and compared with t
 before it replaces the file as a whole.
 """
 
-import os
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from session_memory.cli.kit.own_file import replace_file
 from session_memory.core.errors import ConfigError, UnsafePath
 
 _HEADER = re.compile(r"^\s*\[")
@@ -29,7 +29,7 @@ def set_values(path: Path, table: str, values: dict[str, float | None]) -> None:
     if {**after, table: after.get(table, {})} != expected:
         hint = f"Edit {path} yourself: the way it sets [{table}] cannot be changed safely."
         raise ConfigError(f"cannot set {', '.join(values)} in {path}", hint)
-    _write(path, new)
+    replace_file(path, new.encode("utf-8"))
 
 
 def _changed(text: str, table: str, values: dict[str, float | None]) -> str:
@@ -56,19 +56,3 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}", f"Correct {path} first.") from error
-
-
-def _write(path: Path, text: str) -> None:
-    for directory in reversed((path.parent, *path.parent.parents)):
-        directory.mkdir(mode=0o700, exist_ok=True)
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise

@@ -26,7 +26,7 @@ def guarded(
 ) -> int:
     """The exit status of ``run``; an exception becomes a message on stderr.
 
-    ``is_resumable`` tells after an interruption whether the command can be run again to continue.
+    ``is_resumable`` says after an interruption whether the same command continues when run again.
     """
     _write_anything()
     try:

@@ -12,13 +12,18 @@ from session_memory.core.errors import UnsafePath
 def write_own(path: Path, text: str, mark: str) -> None:
     """Create the file, or replace an earlier one with the mark, as a whole."""
     refuse_foreign(path, mark)
+    replace_file(path, text.encode("utf-8", "surrogateescape"))
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file that only its owner can read; it appears as a whole or not at all."""
     for directory in reversed((path.parent, *path.parent.parents)):
         directory.mkdir(mode=0o700, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)

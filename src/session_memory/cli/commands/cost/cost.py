@@ -49,7 +49,7 @@ SHOWN_DAYS, SHOWN = 31, 20
     type=click.Choice(GROUPINGS),
     default="day",
     show_default=True,
-    help="What a row stands for.",
+    help="What each row is about.",
 )
 @click.option(
     "--flavor",
