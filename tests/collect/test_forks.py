@@ -16,6 +16,7 @@ from session_memory.testing.collecting import (
     events_of,
     every_usage,
     inherited_by,
+    new_store,
 )
 
 
@@ -419,3 +420,25 @@ def test_forks_shared_by_many_stay_cheap_to_grow(claude: ClaudeHome, copies: int
         assert before is not None and after is not None
         assert after.revision == before.revision
         check_sound(store)
+
+
+def test_a_session_that_goes_on_after_it_was_forked_may_lose_what_it_shares(
+    claude: ClaudeHome,
+) -> None:
+    """Only while it has no record of its own is it known to have come first. Afterwards the owner
+    is the session whose first own record is earlier, here the fork."""
+    log = claude.session("alpha")
+    log.prompt("one")
+    log.answer("two")
+    with new_store() as store:
+        collect(store, claude.write())
+        fork = claude.fork(log, "beta")
+        fork.prompt("three")
+        collect(store, claude.write())
+        assert len(events_of(store, "claude:alpha")) == 2
+        log.prompt("four")
+        collect(store, claude.write())
+        check_sound(store)
+        assert [event.summary for event in events_of(store, "claude:alpha")] == ["four"]
+        with collected(claude.write()) as at_once:
+            check_same(contents(at_once), contents(store))
