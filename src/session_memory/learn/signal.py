@@ -1,5 +1,7 @@
 """A signal: one thing that stands out in a session, with the events that prove it."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from session_memory.core.text import one_line
@@ -61,3 +63,20 @@ def signal(
         evidence=evidence,
         at=digest.ended_at or digest.started_at,
     )
+
+
+def ending_signals(
+    digest: Digest, kind: str, outcome: str, words: dict[str, str]
+) -> Iterator[Signal]:
+    """One signal if the session ended with ``outcome``; ``words`` describe the possible reasons."""
+    ending = digest.outcome
+    if ending.outcome == outcome:
+        yield signal(
+            digest,
+            kind,
+            locus=ending.reason,
+            magnitude=1,
+            detail=words.get(ending.reason, ending.reason),
+            evidence=ending.evidence,
+            tokens=digest.cost.tokens,
+        )

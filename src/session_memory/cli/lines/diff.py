@@ -1,16 +1,13 @@
 """Diffs in colour."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from session_memory.cli.lines.folding import folded
 from session_memory.core.text import visible
 from session_memory.views.figures import plural
-
-if TYPE_CHECKING:
-    pass
 
 MOST = 40
 _STYLES: dict[str, dict[str, Any]] = {

@@ -5,7 +5,6 @@ Items are turned into lines one by one, so a long session starts at once.
 
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
-from typing import TYPE_CHECKING
 
 import click
 
@@ -25,9 +24,6 @@ from session_memory.views.transcript_items import (
     TranscriptItem,
     TurnTotals,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class TranscriptLines:

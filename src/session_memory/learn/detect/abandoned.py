@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
-from session_memory.learn.signal import Signal, signal
+from session_memory.learn.signal import Signal, ending_signals
 
 _WORDS = {
     "interrupted": "interrupted, and nothing came after",
@@ -14,17 +14,7 @@ _WORDS = {
 
 
 def abandoned(digest: Digest) -> Iterator[Signal]:
-    outcome = digest.outcome
-    if outcome.outcome == "abandoned":
-        yield signal(
-            digest,
-            "abandoned",
-            locus=outcome.reason,
-            magnitude=1,
-            detail=_WORDS.get(outcome.reason, outcome.reason),
-            evidence=outcome.evidence,
-            tokens=digest.cost.tokens,
-        )
+    return ending_signals(digest, "abandoned", "abandoned", _WORDS)
 
 
 DETECTOR = SessionDetector(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from session_memory.learn.detector import SessionDetector
 from session_memory.learn.digest import Digest
-from session_memory.learn.signal import Signal, signal
+from session_memory.learn.signal import Signal, ending_signals
 
 _WORDS = {
     "tests": "the last test run failed",
@@ -14,17 +14,7 @@ _WORDS = {
 
 
 def failed(digest: Digest) -> Iterator[Signal]:
-    outcome = digest.outcome
-    if outcome.outcome == "fail":
-        yield signal(
-            digest,
-            "failed",
-            locus=outcome.reason,
-            magnitude=1,
-            detail=_WORDS.get(outcome.reason, outcome.reason),
-            evidence=outcome.evidence,
-            tokens=digest.cost.tokens,
-        )
+    return ending_signals(digest, "failed", "fail", _WORDS)
 
 
 DETECTOR = SessionDetector(
