@@ -94,7 +94,7 @@ def test_around_an_event_that_a_fork_inherited(demo: Any, run: Run) -> None:
     assert event["event_uid"] in [one["event_uid"] for one in shown["events"]]
 
 
-@pytest.mark.parametrize("event", ["nonsense", "no", ""])
+@pytest.mark.parametrize("event", ["nonsense", "no", "", "9999"])
 def test_around_no_event_is_an_error(event: str, demo: Any, run: Run) -> None:
     result = run("show", "91d4f0a7", "--around", event)
     assert result.exit_code == 1

@@ -121,7 +121,7 @@ def test_nothing_collected_has_cost_nothing(run, home) -> None:
     assert run("sync").exit_code == 0
     result = run("cost")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "Nothing was spent" in result.stderr
+    assert "No usage in this selection" in result.stderr
     assert answer(run, "cost")["totals"]["microdollars"] == 0
     assert run("cost", "--prices").exit_code == 0
 

@@ -327,3 +327,13 @@ def test_a_store_in_memory_has_live_sessions_too_and_cannot_be_followed() -> Non
         for refused in (memory.follow, lambda: memory.live_async):
             with pytest.raises(StoreError, match="in memory"):
                 refused()
+
+
+def test_what_is_no_session_is_refused_with_a_hint(demo_store: Path) -> None:
+    with Memory(demo_store) as memory:
+        with pytest.raises(InvalidRecord) as refused:
+            memory.session(123)  # type: ignore[arg-type]
+        assert refused.value.hint
+        with pytest.raises(UnknownSession) as unknown:
+            memory.similar("oauth token")
+        assert unknown.value.hint and "similar(text=" in unknown.value.hint

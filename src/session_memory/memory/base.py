@@ -101,9 +101,14 @@ class OpenMemory:
         """Where the store is, without the password of a server."""
         return self._name
 
-    def _uid(self, session: str) -> str:
+    def _uid(self, session: object) -> str:
+        from session_memory.core.errors import InvalidRecord
+        from session_memory.core.text import short_repr
         from session_memory.views.lookup import find_session
 
+        if not isinstance(session, str):
+            hint = "Give a uid, the beginning of one, or a title."
+            raise InvalidRecord(f"{short_repr(session)} is no text", hint, field="session")
         return find_session(self.store, session)
 
     def _complete_index(self) -> None:

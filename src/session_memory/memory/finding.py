@@ -147,11 +147,21 @@ class FindingMethods(OpenMemory):
 
         self._complete_index()
         if session is not None and text is None:
-            return similar_to_session(self.store, self._uid(session), checked_limit(limit))
+            uid = self._uid_or_hint(session)
+            return similar_to_session(self.store, uid, checked_limit(limit))
         if text is not None and session is None:
             return similar_to_text(self.store, text, checked_limit(limit))
         hint = "Write memory.similar(uid) or memory.similar(text=...)."
         raise InvalidRecord("give a session or a text", hint, field="session")
+
+    def _uid_or_hint(self, session: str) -> str:
+        from session_memory.core.errors import UnknownSession
+
+        try:
+            return self._uid(session)
+        except UnknownSession as error:
+            error.hint = f"{error.hint} For sessions like a text: memory.similar(text=...)."
+            raise
 
     def fix(self, error: str, *, limit: int = 5) -> "Remedies":
         """How this error was resolved before: the edit or the command, and in which session."""

@@ -15,6 +15,13 @@ _SEQ_OF = """
         select seq from copies where record = :record and session_id = :session
     ) held
 """
+_LAST_SEQ = """
+    select max(seq) from (
+        select max(seq) as seq from events where session_id = :session
+        union all
+        select max(seq) from copies where session_id = :session
+    ) held
+"""
 _CHAIN = """
     select seq, parent_seq, kind, marks, record, block, branch from events
     where session_id = :session order by seq
@@ -45,6 +52,11 @@ class EventLookups:
         """The seq of the last event of a record that the session owns or inherits."""
         seq = self._db.value(_SEQ_OF, {"session": session_id, "record": record})
         return None if seq is None else int(seq)
+
+    def last_seq(self, session_id: int) -> int:
+        """The highest seq of an event that the session owns or inherits; -1 without events."""
+        seq = self._db.value(_LAST_SEQ, {"session": session_id})
+        return -1 if seq is None else int(seq)
 
     def results_of(
         self, session_id: int, call_ids: Iterable[str]

@@ -16,7 +16,11 @@ def find_event(store: Store, uid: str, text: str) -> int:
     if row is None:
         raise UnknownSession(uid)
     if text.isdecimal():
-        return int(text)
+        seq = int(text)
+        last = store.events.last_seq(row.id)
+        if seq > last:
+            raise UnknownEvent(f"{uid} has no event {seq:,}; its last one is {last:,}", uid)
+        return seq
     own = ((event_uid, seq) for seq, _, _, event_uid, _ in store.events.chain(row.id))
     known = dict(own)
     for seq, event in store.events.inherited(row.id):

@@ -58,8 +58,8 @@ def _lines(problems: "list[Problem]") -> Iterator[str]:
     columns = (
         Column("reason"),
         Column("byte", right=True),
-        Column("length", right=True),
-        Column("file", flexible=True),
+        Column("length", right=True, spare=1),
+        Column("file", flexible=True, middle=True, least=30),
         Column("detail", flexible=True),
     )
     rows = (

@@ -91,13 +91,13 @@ def _lines(sources: "list[Source]") -> Iterator[str]:
     """A table without the columns that have the same value in every line."""
     columns = (
         Column("state"),
-        Column("host", flexible=True),
+        Column("host", flexible=True, spare=4),
         Column("flavor"),
         Column("role"),
         Column("size", right=True),
-        Column("lines", right=True),
-        Column("read at"),
-        Column("path", flexible=True),
+        Column("lines", right=True, spare=2),
+        Column("read at", spare=3),
+        Column("path", flexible=True, middle=True, least=40),
     )
     alike = {
         "host": len({source.host for source in sources}) < 2,

@@ -149,13 +149,16 @@ def _print(
 
     print_lines(report_lines(report, rows, terminal_width(), names))
     if not report.rows:
-        remark(settings, "Nothing was spent. Collect logs with: session-memory sync")
+        remark(settings, "No usage in this selection. Collect new logs: session-memory sync")
         return
     if len(rows) < len(report.rows):
         shown = f"{len(rows):,} of {len(report.rows):,} {report.by}s"
         remark(settings, f"{shown}; --limit 0 lists all.")
     if report.unpriced:
-        remark(settings, "Set prices for them: session-memory config --example, section [prices]")
+        remark(
+            settings,
+            "Set prices for unpriced models: session-memory config --example, section [prices]",
+        )
     remark(settings, f"Prices: {report.prices['version']} ({report.prices['digest'][:12]})")
 
 
