@@ -1,6 +1,6 @@
 """Session Memory: every coding-agent session, kept whole.
 
-The public names live in their rooms and are imported on first use: ``import session_memory``
+The public names are defined in subpackages, and imported on first use: ``import session_memory``
 costs next to nothing, and so the command line starts fast.
 """
 

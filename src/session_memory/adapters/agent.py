@@ -92,21 +92,21 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``resume_command``: the program and options that resume a session; its id is added.
     - ``copies_are_resumes(agent_version)``: whether a session that repeats another's history
       resumes it. Otherwise it is a fork.
-    - ``instruction_files``: the files of a project that the agent reads, its own name first.
+    - ``instruction_files``: the files of a project that the agent reads, its main one first.
     - ``provider``: who sells the models that this agent uses, as the price table names it.
-    - ``model_prefix``: what the names of its models begin with and a table may leave out.
+    - ``model_prefix``: a prefix of the names of its models that a table may leave out.
     - ``has_statusline``: whether the agent runs a program to fill its status line.
     - ``decision_tools``: tools whose result is a person's decision. ``plan_tools`` are those of
       them that accept or refuse a plan.
     - ``changes_asked(arguments, text, path)``: the changes to files that a call asks for.
     - ``changes_noted(record)``: the changes to files that the record of a result reports.
-    - ``log_at(path)`` and ``history(log, documents, name, uid)``: a session whose runtime can go on
-      with it as a live session. The first finds its log at a path that a user names. The second
+    - ``log_at(path)`` and ``history(log, documents, name, uid)``: for a session that can continue
+      as a live session. The first finds its log at a path that a user names. The second
       makes a history of the objects in the log and the bytes of the documents beside it; ``name``
       is the session's own, ``uid`` ours where it was collected.
     - ``hidden_kinds``: native kinds of events that a reader does not want to see, such as changes
       of a mode. ``"attachment"`` also means every ``"attachment/…"``. `show --all` has them.
-    - ``readable(text)``: what a person sees of a text that the agent wraps in tags of its own.
+    - ``readable(text)``: the text that a person sees, without the tags that the agent adds.
     - ``problem``: why this is only a substitute for an agent; empty for a real one.
     """
 

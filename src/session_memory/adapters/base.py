@@ -1,7 +1,7 @@
 """The values that an adapter gives to ``collect``.
 
-Reading is a pure function of a source's bytes. Stopped anywhere and started again at the last
-cursor, it yields what it would have yielded anyway.
+Reading is a pure function of a source's bytes. If it stops anywhere and starts again at
+the last cursor, it yields the same records as one uninterrupted reading.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ TOKEN_COUNTS = (
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """How far a source has been read: a byte offset and whatever the adapter must remember."""
+    """How far a source has been read: a byte offset and what the adapter must remember."""
 
     offset: int = 0
     state: str = ""
@@ -181,7 +181,7 @@ class Record(msgspec.Struct, gc=False):
       before it on the session's path.
     - ``turns_undone``, ``back_to_prompt``: a person went back by so many prompts, or to before the
       prompt of this index on the path, counted from 0.
-    - ``stands_at``: for a log with links that says where it goes on. The session continues at this
+    - ``stands_at``: for a log with links: it says that the session continues at this
       record, "" for its beginning; records that do not lead there are abandoned.
     - ``more_usage``: one for each further model that answered in the turn.
     - ``continues``: the record continues the last event of the record before it with ``text``, as

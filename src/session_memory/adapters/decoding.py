@@ -36,7 +36,7 @@ def decode_line(
     strict: Callable[[bytes], T],
     repair: Callable[[dict[str, Any]], None] = _unchanged,
 ) -> tuple[T, bool]:
-    """The value, and whether it had to be read leniently. Raises ``ValueError`` for no record.
+    """The value, and whether it had to be read leniently. Raises ``ValueError`` if it is no record.
 
     ``repair`` changes a record in place before it is read leniently.
     """
@@ -51,7 +51,7 @@ def decode_line(
 def refuse_many_parts(line: bytes) -> None:
     """Raise ``ValueError`` for a long line of many tiny parts.
 
-    Long lines usually hold one long text. Decoded, many tiny parts take thirty times their size.
+    Long lines usually hold one long text. Many decoded tiny parts take thirty times their size.
     """
     if len(line) > LONG_LINE and has_many_parts(line):
         raise ValueError(f"more than {MOST_PARTS:,} parts")

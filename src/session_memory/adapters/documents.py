@@ -12,7 +12,7 @@ LONGEST_DOCUMENT = 1024 * 1024
 def read_document(
     source: Readable, cursor: Cursor, from_body: Callable[[SourceRef, bytes], Record]
 ) -> Iterator[tuple[Cursor, Record]]:
-    """The one record of a document; nothing once it was read."""
+    """The single record of a document; no record if the document was read before."""
     with source.open(cursor.offset) as stream:
         body = stream.read(LONGEST_DOCUMENT)
     # An empty document was created a moment ago and is not written yet.

@@ -1,7 +1,7 @@
 """The files below a directory, and whether the directory belongs to an agent.
 
-Somebody may have gathered logs of several agents in a directory of their own. Only there does an
-adapter open files to see whether they are its logs. In a home, every adapter would otherwise open
+Somebody may have copied logs of several agents into another directory. Only in such a directory an
+adapter opens files to see whether they are its logs. In a home, every adapter would otherwise open
 the logs of all the others.
 """
 

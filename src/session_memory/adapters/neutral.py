@@ -62,7 +62,7 @@ def _event(block: Any) -> NativeEvent:
 
 
 def blocks_of(record: Any) -> list[Any]:
-    """The items of the nearest ``content`` list of objects; the record itself where it has none."""
+    """The items of the nearest ``content`` list of objects; the record if there is none."""
     waiting, depth = [record], 0
     while waiting and depth < DEEPEST:
         objects = [value for value in waiting if isinstance(value, dict)]
@@ -76,7 +76,7 @@ def blocks_of(record: Any) -> list[Any]:
 
 
 def _texts(block: Any) -> list[str]:
-    """What a block says, by the names of its fields; all of its texts where no name is known."""
+    """The texts in known fields of a block; if there are none and it is no call, all its texts."""
     if isinstance(block, str):
         return [block]
     return list(_named_texts(block, 0)) or ([] if _given(block) else list(strings_in(block)))
@@ -98,7 +98,7 @@ def _named_texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _given(block: Any) -> Any:
-    """What a call was given, where the block or an object right in it says so."""
+    """The arguments of a call, if the block or an object directly in it has them."""
     if not isinstance(block, dict):
         return None
     for owner in (block, *(value for value in block.values() if isinstance(value, dict))):

@@ -107,7 +107,7 @@ def worktree_places() -> tuple[str, ...]:
 
 @cache
 def model_prefixes() -> tuple[str, ...]:
-    """What names of models begin with that a table may leave out."""
+    """Prefixes of model names that a table may leave out."""
     return tuple(one.model_prefix for one in agents() if one.model_prefix)
 
 

@@ -13,7 +13,7 @@ def result_event(
 ) -> NativeEvent:
     """A ``tool_result``, or an ``error`` that is marked as one. ``marks`` are further kinds.
 
-    The caller sets whatever else the log says about the result: text, duration, exit code.
+    The caller sets everything else in the log about the result: text, duration, exit code.
     """
     if failed:
         marks = ("tool_result", *marks)

@@ -1,4 +1,4 @@
-"""Evicted sessions that go on: their old part must return before the new part is derived.
+"""Evicted sessions that continue: their old part must return before the new part is derived.
 
 It returns from the archive. Where there is no archive, the logs themselves are read again from
 their beginning, if they are unchanged. Otherwise the new part is kept as raw and waits.
@@ -24,13 +24,13 @@ EVICTED = "evicted"
 
 
 class EvictedSources:
-    """Brings back what is evicted, for one sync."""
+    """Brings evicted sessions back, in one sync."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
 
     def bring_back(self, task: ReadTask) -> None:
-        """Bring back the sessions of an evicted source that grew."""
+        """If the source of a task is evicted and grew, bring back its sessions."""
         run = self._run
         if not run.is_evicted(task.row):
             return

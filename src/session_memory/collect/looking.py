@@ -97,7 +97,7 @@ class Looking:
         if stat.matches(row) and not row.vanished:
             return None
         if problem := reader_of(row).problem:
-            # Where the newer adapter left off, an older one could not go on.
+            # An older adapter cannot continue from the cursor of a newer one.
             raise OSError(problem)
         return ReadTask(flavor, ref, row, stat, is_new=False)
 

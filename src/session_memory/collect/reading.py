@@ -53,7 +53,7 @@ class SourceReading:
         self._packers: dict[str, Packer] = {}
 
     def chunks(self, task: ReadTask) -> Iterator[Chunk]:
-        """What is new in a source. The last chunk carries the file's size and times."""
+        """What is new in a source. The last chunk has the file's size and times."""
         place, dump = task.ref.place, _dump(task)
         if dump is not None:
             # Taken before the copy: what is written meanwhile is noticed by the next sync.

@@ -31,13 +31,13 @@ class UnknownPaths:
             self._due.setdefault(path, max(now, until))
 
     def due(self, now: float) -> list[Path]:
-        """The paths to look at now; none during the rest after the last look."""
+        """The paths to look at now; none while the watch still rests after its last look."""
         if now < self._rest_until:
             return []
         return [path for path, due in self._due.items() if due <= now]
 
     def looked_at(self, paths: Iterable[Path], *, found: bool, now: float, rest: float) -> None:
-        """Note that a look at these paths ``found`` a source, or none. ``rest`` follows it."""
+        """Note whether a look at these paths ``found`` a source. Then rest for ``rest``."""
         self._rest_until = now + rest
         for path in paths:
             self._due.pop(path, None)

@@ -342,7 +342,7 @@ class Entry(ValidatedRecord):
     )
 
     def to_json(self) -> str:
-        """Sorted keys, except inside ``input``, where the given order is kept."""
+        """JSON with sorted keys, except inside ``input``, where the given order is kept."""
         values = self.to_dict()
         values["attempts"] = [dict(sorted(attempt.items())) for attempt in values["attempts"]]
         return json.dumps(dict(sorted(values.items())), allow_nan=False)

@@ -42,7 +42,7 @@ def check_order(
 
 
 def _depends_on_order(record: Record, is_timeline: bool) -> bool:
-    """Whether the records before it matter. The outcomes of a timeline name their calls."""
+    """Whether earlier records matter. Outcomes of a timeline need none: they name their calls."""
     return bool(
         record.events
         or record.usage is not None
@@ -54,7 +54,7 @@ def _depends_on_order(record: Record, is_timeline: bool) -> bool:
 
 
 def check_references(store: Store, row: CollectedSession, records: list[Record]) -> None:
-    """Raise when the session begins with another's records by reference, or another with these."""
+    """Raise if its history refers to another session's records, or another's refers to these."""
     sessions = store.sessions
     base = base_of(row)
     if base is not None and not row.has_shared:

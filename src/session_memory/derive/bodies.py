@@ -104,7 +104,7 @@ class Bodies:
             records = [record for _, record in reader.read(_RecordBytes(row, data), Cursor())]
             problem = reader.problem
         except Exception as error:
-            # Whatever an adapter does, the text of its sessions can still be shown.
+            # Even if an adapter fails, the text of its sessions can still be shown.
             records = [record for _, record in neutral.read(_RecordBytes(row, data), Cursor())]
             problem = str(AdapterFailed(row.flavor, error))
         if problem:

@@ -1,7 +1,7 @@
 """The records of some sessions that share history, read from the raw.
 
 A session may begin with another's history by reference: its log names the other session and an
-ordinal, and does not repeat the records. They are given here as if they stood in its own log.
+ordinal, and does not repeat the records. They are returned here as if its log had them.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class ClusterRecords:
             self._in_memory[index] = list(self._own(index))
 
     def of(self, index: int) -> Iterator[PlacedRecord]:
-        """What the session begins with by reference, then its own records.
+        """The records that the session begins with by reference, then its own records.
 
         Settling changes records, so one that several sessions hold is given to each as a copy.
         """
@@ -56,7 +56,7 @@ class ClusterRecords:
             yield from self._own(index)
 
     def _origins(self, index: int) -> list[tuple[int, int]]:
-        """The sessions whose history it begins with, the farthest first, and up to where each."""
+        """The sessions whose history it begins with, earliest first, each with its end ordinal."""
         found: list[tuple[int, int]] = []
         seen, row, end = {index}, self._rows[index], NEVER
         while (base := base_of(row)) is not None:
@@ -102,7 +102,7 @@ class ClusterRecords:
 
 
 def _taken_back_to(record: Record) -> int:
-    """The ordinal from which on a record takes back earlier records of its own session."""
+    """The first ordinal of the earlier records of the same session that a record takes back."""
     base = record.base
     return base.ordinal if base is not None and base.session == record.session else NEVER
 

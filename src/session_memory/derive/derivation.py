@@ -66,7 +66,7 @@ class Derivation:
         self._store = store
         rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
         # The raw of an evicted session is not in the store. The session stays as it is, and what
-        # counts for it goes on counting for it.
+        # counts for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
         self._evicted = frozenset(row.id for row in rows if row.evicted_at is not None)
         self._records = ClusterRecords(store, self._rows)
@@ -79,7 +79,7 @@ class Derivation:
     def outside_holders(self) -> set[int]:
         """Sessions outside the cluster that hold some of its records or responses.
 
-        The records that a stale session got lately were compared with nobody's.
+        The newest records of a stale session were not compared with other sessions yet.
         """
         self._survey()
         keys = [usage_key(self._rows[0].flavor, usage_id) for usage_id in self._used_by]
@@ -195,7 +195,7 @@ class Derivation:
         """Store which sessions share records, and that none of the cluster is stale."""
         pairs = set(shared_with_evicted)
         for mask in {*self._holders.values(), *self._used_by.values()}:
-            # Pairs with the first holder connect all holders. Every pair would be many.
+            # Pairs with the first holder connect all holders. All pairs would be too many.
             first, *others = (row.id for n, row in enumerate(self._rows) if mask >> n & 1)
             pairs.update((first, other) for other in others)
         self._store.sessions.set_sharing(pairs)

@@ -46,7 +46,7 @@ class Forgotten:
         return session_key(make_uid(flavor, native)) in self._sessions
 
     def masks(self, flavor: str, records: Iterable[Record]) -> list[Mask]:
-        """The records of forgotten sessions, and of subagents of theirs that are new."""
+        """The records of forgotten sessions and of their new subagents."""
         forgotten: dict[str, bool] = {}
         masks = []
         for record in records:

@@ -159,7 +159,7 @@ class Ingest:
         return row
 
     def _add_unusable_id(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
-        """Keep an id that we cannot use beside the substitute, and store a problem for it."""
+        """Keep an id that we cannot use, together with its substitute, and store a problem."""
         name = record.unfit_name or ""
         row.native_name = escaped(name)
         if row.id and source.id in self._store.sessions.source_ids(row.id):
@@ -213,7 +213,7 @@ class Ingest:
     # ------------------------------------------------------------ saving
 
     def save(self, row: CollectedSession) -> None:
-        """Store a session's row, and its title in the search index when it is new."""
+        """Store a session's row. If its title changed, store the title in the search index too."""
         self._store.sessions.save(row)
         if row.uid in self._renamed:
             self._renamed.discard(row.uid)
@@ -226,7 +226,7 @@ class Ingest:
         if state.first_ts is not None:
             row.started_at, row.ended_at = state.first_ts, state.last_ts
         elif writing.first_ts is not None:
-            # No record of its own has a time. The inherited ones do.
+            # None of its own records has a time, but inherited records have.
             row.started_at, row.ended_at = writing.first_ts, writing.last_ts
         row.turns, row.retries = state.turns, state.retries
         row.wall_clock_ms, row.event_count = state.wall_clock_ms, state.event_count

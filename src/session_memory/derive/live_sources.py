@@ -18,7 +18,7 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 LIVE = "live"
-# The host of these sources: the rows are in the store, on whatever machine it is opened.
+# The host of these sources: their rows are in the store, not on one machine.
 NOWHERE = ""
 AT_ONCE = 500
 _ROWS = "rows"

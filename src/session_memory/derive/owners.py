@@ -23,8 +23,8 @@ class Owners:
             sum(count for mask, count in self._counts.items() if mask >> index & 1)
             for index in range(len(rows))
         ]
-        # The time of the first record in the order of reading. It stays the first, whatever the
-        # clock says in later records.
+        # The time of the first record in the order of reading. It counts even if a later
+        # record has an earlier time.
         first_own: dict[int, int] = {}
         for key, mask in holders.items():
             first_own.setdefault(mask, first_seen[key])

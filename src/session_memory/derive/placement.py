@@ -54,7 +54,7 @@ class Placement:
         return links[0].partition(":")[2] if links else None
 
     def _place_subagent(self, row: CollectedSession, facts: dict[str, Any], parent: str) -> None:
-        """Its own document decides; else the log that names it; else the path of its file."""
+        """Use the parent that its document names, else the log that names it, else its path."""
         links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
         by_document = make_uid(row.flavor, facts.get("parent") or row.native_id)
         by_log = links[0][0] if links else make_uid(row.flavor, parent)

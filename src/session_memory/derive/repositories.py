@@ -4,7 +4,7 @@ from session_memory.adapters.registry import worktree_places
 
 
 def repo_of(cwd: str | None) -> str | None:
-    """The name of the working directory; for an agent's worktree, that of its repository."""
+    """The name of the working directory; for an agent's worktree, the name of its repository."""
     if not cwd:
         return None
     path = cwd.replace("\\", "/").rstrip("/")

@@ -10,7 +10,7 @@ from session_memory.store.store import Store
 class StoredEvents:
     """Look-ups for `Settling`, in the store.
 
-    It holds no reference to what settles: the garbage collector is off during a sync, so a cycle
+    It holds no reference to `Settling`: the garbage collector is off during a sync, so a cycle
     would keep every row in memory.
     """
 

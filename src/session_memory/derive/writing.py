@@ -76,7 +76,7 @@ class SessionWriting:
         self.identify(records)
         keys = [record.key for record in records if record.native_id and record.events]
         if keys and self._row.has_shared and not self._row.own_records:
-            # So far it holds nothing of its own. Who owns its records depends on that.
+            # All its records so far are shared. A first record of its own may change who owns them.
             raise NeedsDerivation(set())
         sources = self._store.sessions.source_ids(self._row.id) if self._row.id else []
         has_others = bool(sources) and sources != [self._source.id]
@@ -89,7 +89,7 @@ class SessionWriting:
         others = self._other_holders(keys) | counters
         if others:
             self.has_own_records = len(set(keys)) > len(self.shared_records)
-            # Whoever has the larger output of a response has the whole of it, and may own it.
+            # The session with the larger output has the complete response, and may own it.
             raise NeedsDerivation(others, may_be_fork=len(others) == 1 and not is_larger)
 
     def is_own(self, record: bytes) -> bool:

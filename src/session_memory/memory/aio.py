@@ -1,7 +1,7 @@
-"""`AsyncMemory`: the same memory for asyncio, run in a thread of its own.
+"""`AsyncMemory`: the same memory for asyncio, run in a separate thread.
 
 Each method here runs the method of `Memory` with the same name, so there is one implementation. A
-cancelled caller returns at once; the operation it started goes on to its end.
+cancelled caller returns at once; the operation it started still completes.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ MICRODOLLARS = 1_000_000
 
 
 class WorkFilters(TypedDict, total=False):
-    """What figures are about. In names ``*`` and ``?`` match; ``model`` matches anywhere."""
+    """Filters of figures. Names may contain ``*`` and ``?``; ``model`` matches anywhere."""
 
     since: When | None
     until: When | None
@@ -32,7 +32,7 @@ class WorkFilters(TypedDict, total=False):
 
 
 class UsageFilters(WorkFilters, total=False):
-    """What a cost is about. A ``session`` takes its subagents along."""
+    """Filters of costs. A ``session`` includes its subagents."""
 
     session: str | None
 
@@ -82,7 +82,7 @@ def _bounds(when: When | None, tz: Zone | None) -> tuple[int, int] | tuple[None,
 
 
 def names(given: Names | None) -> tuple[str, ...]:
-    """One name or several as a tuple; None gives none."""
+    """One name or several as a tuple; None gives an empty tuple."""
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(given)

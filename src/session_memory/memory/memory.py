@@ -43,7 +43,7 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
 
     @property
     def live(self) -> "SessionStore":
-        """The live sessions of this store: where an agent runtime keeps its own."""
+        """The live sessions of this store: the sessions that agent runtimes keep in it."""
         if self._live is None:
             self._live = self._open_live()
         return self._live

@@ -66,7 +66,7 @@ class Operations(OpenMemory):
         return SyncResult.of(outcome, retention)
 
     def sync_demo(self) -> SyncResult:
-        """Collect the demo sessions that come with the package, whatever the configuration
+        """Collect the demo sessions that come with the package, even those that the configuration
         excludes. Their host is ``demo``."""
         from session_memory.collect.discover import roots
         from session_memory.collect.sync import sync
@@ -111,7 +111,7 @@ class Operations(OpenMemory):
 
         ``poll`` looks again and again instead of waiting for events of the file system.
         Everything is looked at every ``interval`` seconds, and at the beginning. With ``idle``
-        a value comes also when nothing happened for a moment. ``progress`` is that of `sync`.
+        a value comes also when nothing happened for a moment. ``progress`` is as in `sync`.
         """
         from session_memory.collect.watch import WHOLE_LOOK_S, Watch
         from session_memory.memory.follow import Follow

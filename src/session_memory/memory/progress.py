@@ -25,7 +25,7 @@ class FunctionProgress(ReadProgress):
 
 
 def progress_of(given: OnProgress | None) -> ReadProgress | None:
-    """A `ReadProgress` as it is; a function in one that calls it."""
+    """A `ReadProgress` unchanged; a function wrapped in a `ReadProgress` that calls it."""
     if given is None or isinstance(given, ReadProgress):
         return given
     return FunctionProgress(given)

@@ -62,7 +62,7 @@ class SessionQuery:
         return next(iter(SessionQuery(self._store, self._filter, sort=self._sort, limit=1)), None)
 
     def count(self) -> int:
-        """How many sessions the filter admits, whatever the limit."""
+        """How many sessions the filter admits, also those beyond the limit."""
         from session_memory.views.sessions import list_sessions
 
         return list_sessions(self._store, self._filter, limit=1).total

@@ -30,7 +30,7 @@ PRINTED = (
 
 class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync did. The first four figures count sources, and ``discovered`` is the sum of the
-    next three. ``problems`` are all that are open, ``new_problems`` those of this run.
+    next three. ``problems`` counts all open ones, ``new_problems`` those of this run.
     ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
     the agent deleted since the last sync, ``roots`` are the directories that were looked in,
     ``retention`` is what was evicted afterwards.

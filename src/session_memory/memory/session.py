@@ -156,7 +156,7 @@ class StoredSession:
         return self._bodies.of(event).text
 
     def payload(self, event: SessionEvent) -> "Payload":
-        """The record of an event as the agent wrote it; None in it once the raw was evicted."""
+        """The record of an event as the agent wrote it. Its ``record`` is None without the raw."""
         return self._payloads.of(event)
 
     def calls(self) -> "Iterator[ToolCall]":

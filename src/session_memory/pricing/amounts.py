@@ -49,7 +49,7 @@ _KINDS = f"""
     select distinct s.flavor, u.model, coalesce(u.speed, 0), coalesce(u.service_tier, 0)
     {_USAGE} {{where}}
 """
-# A query of its own, because one query grouped by kind takes twice as long as both.
+# A separate query, because one query grouped by kind would take twice as long as both.
 _SPAN = f"select min({_AT}), max({_AT}), max({_CONTEXT}) {_USAGE} {{where}}"
 # Adding 0 removes the column's affinity, so that SQLite uses an automatic index on the rates
 # instead of trying each rate.

@@ -8,7 +8,7 @@ _FINE = 100_000
 
 
 def shown(amount: Amount) -> str:
-    """``$1.23``, ``$0.0042``, ``unpriced`` or ``$1.23 + unpriced``; ``-`` without any usage."""
+    """``$1.23``, ``$0.0042``, ``unpriced`` or ``$1.23 + unpriced``; ``-`` for a cost of 0."""
     if not amount.unpriced_tokens:
         return dollars(amount.microdollars) if amount.microdollars else "-"
     return f"{dollars(amount.microdollars)} + {UNPRICED}" if amount.microdollars else UNPRICED

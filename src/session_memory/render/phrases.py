@@ -96,7 +96,7 @@ def turn_words(turn: TurnTotals) -> str:
 
 
 def result_words(result: TranscriptEvent) -> list[str]:
-    """How a call ended: ``failed``, ``exit 1``, ``12 s``."""
+    """How a call ended: ``ok`` or ``failed``, then ``exit 1`` and ``12 s`` if known."""
     event = result.event
     words = ["failed" if event.is_error else "ok"]
     if event.exit_code:

@@ -30,7 +30,7 @@ _MOVE = "update evicted_sources set file = :new where file = :old and source_id 
 def files_to_change(
     archive: Archive, uids: Collection[str], sessions: Collection[str], is_tainted: Tainted
 ) -> list[Path]:
-    """The archive files that hold one of these sources or a tainted dictionary."""
+    """The archive files with one of these sources, or with a dictionary of a forgotten log."""
     return [
         file
         for file in archive.files()
@@ -44,7 +44,7 @@ def is_gone(held: ArchivedSource, uids: Collection[str], sessions: Collection[st
 
 
 def tainted_in(archive: Archive, file: Path, is_tainted: Tainted) -> set[str]:
-    """The hashes of the tainted dictionaries in a file."""
+    """The hashes of the file's dictionaries that were, or may be, made from a forgotten log."""
     return {
         digest
         for digest, (_, body) in archive.dictionaries(file).items()

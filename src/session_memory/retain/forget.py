@@ -1,6 +1,6 @@
 """Forget sessions: delete them from the store, its index, the lake and the archive, with proof.
 
-First the files beside the store are changed, then the rows in one transaction, then the free pages.
+First the archive and lake are changed, then the rows in one transaction, then the free pages.
 If the process is killed before the transaction, the session is still there and can be forgotten
 again. If it is killed later, the store remembers that its free pages must still be cleared. A
 tombstone keeps a forgotten session from being collected again.
@@ -161,7 +161,7 @@ def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
     live = {f"{LIVE}:{native}" for native in selection.live}
     own_rows = {str(ref.path) for native in selection.live for ref in refs_of(native)}
     keys = [session_key(uid) for uid in selection.sessions.values() if uid not in live]
-    # A session that was only live gets no tombstone, but its key groups those of its sources.
+    # A session that was only live gets no tombstone. Its key groups its sources' tombstones.
     first = next(iter(keys), session_key(next(iter((*selection.sessions.values(), *sorted(live))))))
     for key in keys:
         store.retention.add_tombstone(SESSION, key, now)

@@ -144,7 +144,7 @@ class Connections:
         try:
             yield connection
         except BaseException:
-            # Closing releases its locks, whatever state it is in.
+            # Closing releases its locks, in any state.
             connection.close()
             raise
         if forked != forks():

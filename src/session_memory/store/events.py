@@ -81,7 +81,7 @@ class Events(EventWriting, EventLookups):
         return [self._event(uid, row) for row in rows]
 
     def at(self, session_id: int, uid: str, seq: int) -> SessionEvent | None:
-        """One event of the session's own."""
+        """One of the session's own events."""
         row = self._db.one(_AT, {"session": session_id, "seq": seq})
         return None if row is None else self._event(uid, row)
 

@@ -46,7 +46,7 @@ def in_order(
     """The rows of a session in order.
 
     Messages are ordered by seq, and a fold is at the seq of its note. A move follows the last
-    message of the lane that it left, whatever the times say. Usage follows every row that is not
+    message of the lane that it left, even if times disagree. Usage follows every row that is not
     later than it.
     """
     items: list[LiveItem] = []

@@ -1,4 +1,4 @@
-"""Read the rows of live sessions as an ordered list of lines. These rows are their own raw."""
+"""Read the rows of live sessions as an ordered list of lines. The rows are also the raw."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

@@ -45,7 +45,7 @@ def _storable(value: object) -> object:
 
 
 class Problems:
-    """The table of problems. A problem of length 0 is about a whole file, not about one line."""
+    """The table of problems. Length 0: a whole file, or a wrong count in a line that was read."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

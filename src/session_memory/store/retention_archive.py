@@ -225,7 +225,7 @@ def unpacked(file: Path, pack: Pack, dictionary: bytes) -> bytes:
     """The raw bytes of an archived pack."""
     try:
         using = _dictionary(dictionary) if dictionary else None
-        # Limited to the expected length, whatever the frame claims.
+        # Limited to the expected length, even if the frame claims more.
         data = bytes(zstd.ZstdDecompressor(using).decompress(pack.body, pack.length + 1))
     except (zstd.ZstdError, EOFError) as error:
         raise ArchiveError(

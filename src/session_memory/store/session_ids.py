@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from session_memory.store.database import Database
 from session_memory.store.session_pages import like_literal
 
-# The character after ":". Ids of one flavor, and those of a session's subagents, lie between.
+# The character after ":". All ids that begin with "x:" are from "x:" up to "x;".
 AFTER_COLON = ";"
 # Less and greater than any character of an id.
 FIRST, LAST = "\x01", "\x7f"
@@ -112,5 +112,5 @@ class SessionIds:
 
 
 def ascii_lower(text: str) -> str:
-    """As both databases make lower case of a text: letters of ASCII only."""
+    """The text in lower case, as both databases make it: only ASCII letters change."""
     return "".join(one.lower() if one.isascii() else one for one in text)

@@ -78,7 +78,7 @@ class SessionPages:
         return [to_session(row) for row in rows]
 
     def each(self, conditions: SessionConditions, order: str = "newest") -> Iterator[Session]:
-        """All of them one by one; whoever stops early has read only so many."""
+        """All matching sessions one by one. A caller that stops early does not read the others."""
         where, given = _where(conditions)
         sql = f"{SHOWN} where {where} order by {ORDERS[order]}"
         return (to_session(row) for row in self._db.each(sql, given))

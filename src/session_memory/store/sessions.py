@@ -247,7 +247,7 @@ class Sessions:
             self._db.execute(statement, {"session": session_id})
 
     def reset_derived(self, keep: Collection[str] = ()) -> None:
-        """Every session back to its watermarks, revision and evidence; the rest will follow.
+        """Clear the derived columns of all sessions; watermarks, revisions and evidence stay.
 
         Evicted sessions and those of the flavors in ``keep`` stay as they are.
         """

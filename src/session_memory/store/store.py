@@ -98,7 +98,7 @@ class Store:
         return row
 
     def fingerprint(self) -> str:
-        """Equal for stores with the same content, whatever the order and number of syncs."""
+        """Equal for stores with the same content, after any number and order of syncs."""
         return fingerprint(self)
 
     def backup(self, target: Path) -> int:

@@ -242,7 +242,7 @@ class ClaudeLog:
 
     def reject(self, words: str | None = None, *, new: bool = False) -> str:
         """The user rejects the last call, with a reason or without; ``new``: as written by
-        versions that say so in fields of their own."""
+        versions that have separate fields for a rejection."""
         if new:
             return self.result(
                 words or REJECTED,

@@ -1,6 +1,6 @@
 """The audit of a session's cost: each response with its tokens, price row and rule.
 
-The amounts are those of every cost report. Each comes with the products it was rounded from, so
+The amounts equal those in cost reports. Each comes with the products it was rounded from, so
 that anybody can check it by hand.
 """
 

@@ -28,7 +28,7 @@ def find_event(store: Store, uid: str, text: str) -> int:
     if text in known:
         return known[text]
     alike = [name for name in known if len(text) >= SHORTEST and name.startswith(text)]
-    # The blocks of one record are events of their own; the first stands for all.
+    # Each block of a record is an event. Without a block, the id means the first of them.
     records = {name.rpartition(":")[0] for name in alike}
     if len(records) > 1:
         begin = f"{len(records):,} events of {uid} begin with {short_repr(text)}"

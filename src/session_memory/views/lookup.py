@@ -99,7 +99,7 @@ class _Lookup:
         return _root_of(list(found))
 
     def _others(self, root: str, high: str) -> list[str]:
-        """Some that begin with the text too and are no subagents of ``root``, which comes first."""
+        """Some other uids from ``root`` to ``high``: neither ``root`` nor one of its subagents."""
         between = self.ids.within(f"{root}{FIRST}", f"{root}:", MOST_NAMED)
         return between + self.ids.within(f"{root}{AFTER_COLON}", high, MOST_NAMED)
 
@@ -138,7 +138,7 @@ def _has_parts(uid: str, parent: str, own: str) -> bool:
 
 
 def _root_of(found: list[str]) -> list[str]:
-    """Of a session and its subagents, the session; anything else stays as it is."""
+    """If the list is one session and its subagents, only the session; else the same list."""
     for uid in found:
         if all(other == uid or other.startswith(f"{uid}:") for other in found):
             return [uid]

@@ -1,6 +1,6 @@
 """The number of outdated digests.
 
-A module of its own, so that commands that only need this number start quickly.
+A separate module, so that commands that only need this number start quickly.
 """
 
 from session_memory.learn.version import analysis_version

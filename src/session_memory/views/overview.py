@@ -99,7 +99,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(store: Store | None, config: Config, now: datetime | None = None) -> Overview:
-    """``store`` is None where there is no store yet. Days and months are those of this place."""
+    """``store`` is None where there is no store yet. Days and months are in local time."""
     flavors = list(dict.fromkeys(root.flavor for root in roots(config) if root.exists))
     if store is None:
         return Overview(exists=False, log_flavors=flavors)

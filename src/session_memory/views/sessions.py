@@ -143,7 +143,7 @@ def conditions_of(store: Store, filters: Filter) -> SessionConditions:
             exact[several] = tuple(v for v in pages.values(several) if matches(v, pattern))
     title, ids = filters.text, None
     if title is not None and not title.isascii():
-        # The databases know no other capital letters than those of ASCII.
+        # The databases know only the capital letters of ASCII.
         ids = tuple(key for key, name in store.sessions.titles() if holds(name, title))
         title = None
     return SessionConditions(

@@ -63,7 +63,7 @@ class SessionNames:
 
 
 class _Parts(NamedTuple):
-    """A uid in its parts; ``own`` is that of a subagent, else empty."""
+    """The parts of a uid. ``own`` is the subagent's part; it is empty for other sessions."""
 
     flavor: str
     parent: str

@@ -29,7 +29,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory below ``projects`` is that of a repository. Claude Code names it after
+    """Whether a directory below ``projects`` belongs to a repository. Claude Code names it after
     the path of the repository, with a dash for every slash."""
     return fnmatchcase(name, f"*-{pattern}") or fnmatchcase(name, pattern)
 
@@ -109,7 +109,7 @@ def _journal_of(parts: list[str]) -> str:
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody gathered in a directory of their own, recognized by their first bytes."""
+    """Logs that somebody copied into another directory, recognized by their first bytes."""
     base = root if root.is_dir() else root.parent
     alone = [(str(root), "" if root.is_file() else "no file")]
     listed: Iterable[tuple[str, str]] = files_below(str(root)) if root.is_dir() else alone

@@ -81,7 +81,7 @@ class PermissionDecision(msgspec.Struct, gc=False):
 
 
 class ToolUseResult(msgspec.Struct, gc=False):
-    """The agent's own details of a tool's result, beside what the model got."""
+    """Details of a tool's result that the agent logs in addition to what the model got."""
 
     agentId: str | None = None
     status: str | None = None
@@ -157,7 +157,7 @@ _strict = msgspec.json.Decoder(ClaudeLine).decode
 
 
 def decode(line: bytes) -> tuple[ClaudeLine, bool]:
-    """The line, and whether it had to be read leniently. ``ValueError`` for what is no record."""
+    """The line, and whether it had to be read leniently. ``ValueError`` if it is no record."""
     return decode_line(line, _strict, _repair_blocks)
 
 

@@ -11,7 +11,7 @@ from session_memory.adapters.claude.translate import from_line, from_meta, sessi
 from session_memory.adapters.documents import read_document
 from session_memory.core.roles import DOCUMENT, SPILL
 
-# Well below the size of a piece that collect hands over: otherwise the wait would never end.
+# Must be much smaller than the pieces that collect reads. Otherwise the wait would never end.
 LONGEST_WAIT = 1024 * 1024
 MOST_WAITING = 500
 

@@ -1,7 +1,7 @@
 """Codex CLI: one JSONL file per thread, in three generations of lines.
 
 Evidence: docs/formats/codex.md. Lines have no links between them, so each follows the one before.
-What a line needs to know about earlier ones travels in the cursor.
+What a line needs to know about earlier ones is saved in the cursor.
 """
 
 from session_memory.adapters.agent import Agent, lazy

@@ -4,7 +4,7 @@ Bookkeeping gives no events: the raw keeps it, and reports count it.
 """
 
 TWIN = "twin"
-# Second accounts of calls that have a record of their own.
+# Records that describe a call again. The call itself is in another record.
 ENDED = frozenset(
     {
         *("exec_command_begin", "exec_command_end", "exec_command_output_delta"),
@@ -24,7 +24,7 @@ TOOL_ITEMS = frozenset(
         *("CollabAgentToolCall", "SubAgentActivity", "WebSearch", "ImageView", "ImageGeneration"),
     }
 )
-# Counts of tokens, second accounts of calls, settings that did not change, second copies of a
+# Counts of tokens, repeated reports of calls, settings that did not change, second copies of a
 # message, and a parent's history repeated for a subagent's model.
 BOOKKEEPING = (
     frozenset(
@@ -37,7 +37,7 @@ BOOKKEEPING = (
     | TOOL_ITEMS
 )
 # They are events that a reader does not want to see: settings of a session or a turn, what the
-# model is instructed with, and second accounts of how a turn ended.
+# model is instructed with, and repeated reports of how a turn ended.
 HIDDEN = frozenset(
     {
         *("session_meta", "turn_context", "thread_settings_applied", "world_state", "message"),

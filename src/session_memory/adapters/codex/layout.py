@@ -107,7 +107,7 @@ def _thread(name: str) -> str:
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody gathered in a directory of their own, recognized by their first bytes.
+    """Logs that somebody copied into another directory, recognized by their first bytes.
 
     A compressed log is recognized by its name alone.
     """

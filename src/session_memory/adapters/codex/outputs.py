@@ -18,7 +18,7 @@ _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds", re.MULTI
 _BY_PERSON = re.compile(
     r"(?:Wall time: [\d.]{1,20} seconds\s+)?"
     r"(?:(?:command |request )?aborted by user|(?:\w+ ){0,2}rejected by user"
-    # Version 0.166.0 prints its own error, with a backslash for each text that it is quoted in.
+    # Version 0.166.0 prints another error. Each level of quoting adds backslashes to it.
     r"|exec_command failed[^\n]{0,2000}?Rejected\(\\*\"rejected by user)"
 )
 _FAILED = re.compile(

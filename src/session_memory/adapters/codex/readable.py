@@ -22,7 +22,7 @@ def readable(text: str) -> str:
 
 
 def _message(text: str) -> str:
-    """What one agent wrote to another; the name of the task where that was cut off."""
+    """The text that one agent sent to another; if the text is missing, the name of the task."""
     _, payload, words = text.partition("Payload:")
     if payload and words.strip():
         return words.strip()

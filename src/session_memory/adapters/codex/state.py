@@ -2,7 +2,7 @@
 
 The state is part of the cursor, so its size is bounded. An id never depends on the place of a line.
 A fork of the second generation copies lines into another file: a copied line must get the same id
-as the original, and a line of the fork's own must not.
+as the original, and a line that the fork itself wrote must not.
 """
 
 import re
@@ -105,7 +105,7 @@ class ThreadState(msgspec.Struct, array_like=True):
         self._enter("", f"{thread}+{times}" if times else thread)
 
     def begin_turn(self, turn: str | None) -> None:
-        """Begin a turn, by an id that is unique. Ids that a migration counted are not."""
+        """Begin a turn if its id is unique. Ids that a migration numbered are not unique."""
         if turn and turn != self.turn and _UUID.fullmatch(turn):
             if self.origin and time_of(turn) >= self.began > 0:
                 self.origin = ""
@@ -167,7 +167,7 @@ class ThreadState(msgspec.Struct, array_like=True):
         self.said_in_all += 1
         return f"{self.scope}/{kind}{whole}{f'.{times}' if times else ''}{forgot}"
 
-    # ------------------------------------------------------------ twins
+    # ------------------------------------------------------------ messages that are logged twice
 
     def is_second_copy(self, side: int, key: str) -> bool:
         """Whether the other side, of opposite sign, has logged this message before.

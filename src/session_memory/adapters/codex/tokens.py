@@ -16,7 +16,7 @@ Counts = tuple[int, int, int, int, int]
 
 
 def counts(tokens: TokenTotals | None) -> Counts:
-    """Input, read from the cache, written to it, output, reasoning; what cannot be is nothing."""
+    """Tokens of input, cache reads, cache writes, output and reasoning; 0 for a missing figure."""
     if tokens is None:
         return 0, 0, 0, 0, 0
     found = (
@@ -74,13 +74,13 @@ def from_total(state: ThreadState, native: TokenCount) -> NativeUsage | None:
 
 
 def _possible(total: Counts, before: list[int] | None) -> list[int]:
-    """A running total, with the figure before in place of one that cannot be true."""
+    """The running total. A figure that cannot be true is replaced by the one before it."""
     earlier = before or [0] * len(total)
     return [now if is_possible(now) else then for now, then in zip(total, earlier, strict=True)]
 
 
 def _difference(total: Counts, before: list[int]) -> Counts | None:
-    """What was used since the total before; a figure that cannot be true stays as logged."""
+    """The tokens used since the previous total. A figure that cannot be true stays as logged."""
     pairs = list(zip(total, before, strict=True))
     if any(is_possible(now) and now < then for now, then in pairs):
         return None

@@ -68,7 +68,7 @@ def after_flags(words: Sequence[str], valued: frozenset[str]) -> int:
 
 
 def _is_flag(word: str) -> bool:
-    # `cargo +nightly test` names its toolchain in a flag of its own kind.
+    # `cargo +nightly test` names its toolchain in a flag that starts with a plus.
     return word.startswith(("-", "+"))
 
 

@@ -2,7 +2,7 @@
 
 Evidence: docs/formats/grok.md. A line is translated with a little memory of the lines before it:
 which message goes on, which calls are open, which subagents the turn has started. That memory
-travels in the cursor.
+is saved in the cursor.
 """
 
 from session_memory.adapters.agent import Agent, lazy

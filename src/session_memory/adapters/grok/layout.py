@@ -33,7 +33,7 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def directory_fits(name: str, pattern: str) -> bool:
-    """Whether a directory below ``sessions`` is that of a repository. Grok names it after the
+    """Whether a directory below ``sessions`` belongs to a repository. Grok names it after the
     percent-encoded path of the repository."""
     return fnmatchcase(unquote(name).rpartition("/")[2], pattern)
 
@@ -144,7 +144,7 @@ def _companion(path: str, parts: tuple[str, ...], session: str, home_path: str) 
 
 
 def _loose(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Logs that somebody gathered in a directory of their own, recognized by their first bytes."""
+    """Logs that somebody copied into another directory, recognized by their first bytes."""
     if not root.is_dir():
         if root.suffix == ".jsonl" and root.is_file():
             yield from _loose_log(root, root.parent)

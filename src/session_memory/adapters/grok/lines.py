@@ -149,7 +149,7 @@ class GrokLine(Params, gc=False):
 
 
 class RawOutput(msgspec.Struct, gc=False):
-    """A tool's own report of its result, beside the content that is shown."""
+    """A tool's report of its result, in addition to the content that is shown."""
 
     type: str | None = None
     output: Raw = NOTHING
@@ -188,7 +188,7 @@ _output = msgspec.json.Decoder(RawOutput).decode
 
 
 def decode_line(line: bytes) -> tuple[GrokLine, bool]:
-    """The line, and whether it had to be read leniently. ``ValueError`` for what is no record."""
+    """The line, and whether it had to be read leniently. ``ValueError`` if it is no record."""
     if len(line) > LONG_LINE and line.count(b",") > MOST_PARTS:
         refuse_many_parts(_without_byte_values(line))
     try:

@@ -16,7 +16,7 @@ from session_memory.adapters.grok.names import MOST_MS, fit
 from session_memory.core.text import one_line
 from session_memory.core.time import time_or_none
 
-# A rule answers at once. No person reads a question and answers it faster than this.
+# A faster answer came from a rule: a person needs at least this long to read and answer.
 PERSONS_WAIT_MS = 500
 MOST_GRANTS = 64
 FAILED = frozenset(

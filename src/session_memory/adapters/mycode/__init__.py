@@ -1,7 +1,7 @@
 """mycode: one directory per session; ``messages.jsonl`` in it is the log.
 
 Evidence: docs/formats/mycode.md. A rewind names its place in the list of messages that were
-visible at that moment. So a line is translated with that list, which travels in the cursor.
+visible at that moment. So a line is translated with that list, which is saved in the cursor.
 """
 
 from session_memory.adapters.agent import Agent, lazy

@@ -109,7 +109,7 @@ def _beside(directory: Path, home_path: str) -> Iterator[SourceRef]:
 
 
 def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
-    """Sessions that somebody put into a directory of their own, recognized by their first bytes."""
+    """Sessions that somebody copied into another directory, recognized by their first bytes."""
     if root.is_file():
         if root.name == LOG_NAME:
             yield from _session(root.parent, f"{PREFIX}/{root.parent.name}", is_ours=False)

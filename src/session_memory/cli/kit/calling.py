@@ -24,7 +24,7 @@ def how_to_call() -> str:
 
 
 def _script() -> Path | None:
-    """The script that was started; for ``python -m session_memory`` the one beside the Python.
+    """The script that was started; for ``python -m session_memory`` the one in Python's directory.
 
     None where something else was started, such as a program that uses the package.
     """

@@ -14,7 +14,7 @@ PROGRAM = "session-memory"
 ALIGNED = 44
 # Set in the context where the help leaves out the options of every command.
 WITHOUT_SHARED = "session_memory.cli.without_shared"
-# Set in the context while a command runs that goes on where it was interrupted.
+# Set in the context of a command that, run again, continues where it was interrupted.
 RESUMABLE = "session_memory.cli.resumable"
 Examples = Sequence[tuple[str, str]]
 
@@ -22,7 +22,7 @@ Examples = Sequence[tuple[str, str]]
 class Command(click.Command):
     """A command with examples; ``json_shape`` says what ``--json`` prints.
 
-    ``resumable`` says that the command, interrupted and run again, goes on where it was.
+    ``resumable``: after an interruption, the same command continues where it stopped.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def make_index_whole(settings: Settings, store: "Store") -> None:
-    """Build the index where an update left none."""
+    """Build the search index if it is incomplete, for example after an update."""
     if not store.index.is_complete:
         from session_memory.derive.reindex import ensure_index
 
@@ -28,7 +28,7 @@ def build_index(settings: Settings, store: "Store") -> int:
 
 @contextmanager
 def _heard(settings: Settings, store: "Store") -> Iterator[Callable[[int, int], None]]:
-    # The bar is of the collector's; who only searches need not load that.
+    # Imported late: the progress bar loads the collector, which a plain search does not need.
     from session_memory.cli.kit.progress import progress
 
     raw, _ = store.raw.stored_bytes()

@@ -23,7 +23,7 @@ def print_json(value: Any) -> None:
 
 
 class Column(NamedTuple):
-    """A column of a table, and what becomes of it on a narrow terminal.
+    """A column of a table, and how it shrinks on a narrow terminal.
 
     ``flexible`` columns are cut, at first to no less than ``least``; ``middle`` ones lose their
     middle and not their end. If that is not enough, columns with the highest ``spare`` are left
@@ -53,7 +53,7 @@ def terminal_width() -> int | None:
 def table(
     columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], limit: int | None = None
 ) -> Iterator[str]:
-    """Aligned lines, titles first; every cell is made safe here."""
+    """The lines of an aligned table, titles first. Unsafe characters in cells are escaped."""
     cells = [[_safe(cell) for cell in row] for row in rows]
     titles = [Cell(column.title, {"bold": True}) for column in columns]
     widths = [
@@ -75,7 +75,7 @@ def _safe(cell: str | Cell) -> Cell:
 
 
 def _kept(columns: Sequence[Column], widths: list[int], limit: int | None) -> list[int]:
-    """The places of the columns for which there is room when the flexible ones have given way."""
+    """The indexes of the columns that fit when flexible ones are cut to their ``least`` width."""
     kept = list(range(len(columns)))
 
     def needed() -> int:
@@ -122,6 +122,6 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def remark(settings: Any, text: str) -> None:
-    """A sentence beside the answer: on stderr, so that the answer can be piped."""
+    """Print a sentence that is no part of the answer: on stderr, so the answer can be piped."""
     if settings.chatty:
         click.secho(safe(callable_text(text)), err=True, dim=sys.stderr.isatty())

@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def chatty(self) -> bool:
-        """Whether to print remarks for a person beside the answer."""
+        """Whether to print remarks for a person in addition to the answer."""
         return not (self.quiet or self.as_json)
 
 

@@ -31,7 +31,7 @@ def report_lines(
     limit: int | None,
     names: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """``rows`` are the rows to show; the total is always that of the whole report. ``names`` are
+    """``rows`` are the rows to show; the total always covers the whole report. ``names`` are
     short names of sessions."""
     if not report.rows:
         return

@@ -39,7 +39,7 @@ DIM: dict[str, Any] = {"dim": True}
 class EventLines:
     """Turns events into lines that fit beside the margin. ``unfolded`` shows whole outputs.
 
-    The sessions that are open at the moment are on a stack: the last one is that of the event.
+    The sessions that are open now are on a stack: the last one is the session of the event.
     """
 
     def __init__(self, names: ShortNames, limit: int | None, *, unfolded: bool) -> None:

@@ -22,7 +22,7 @@ WHY = {
 
 
 def remark_evicted(settings: Settings, store: "Store") -> None:
-    """Say that an answer about everything is without what was evicted."""
+    """Print a remark that an answer about all sessions leaves out the evicted ones."""
     evicted = store.retention.count_evicted()
     if evicted:
         count = plural(evicted, "session")
@@ -30,7 +30,7 @@ def remark_evicted(settings: Settings, store: "Store") -> None:
 
 
 def remark_archive(settings: Settings, store: "Store", config: "Config") -> None:
-    """A copy of a store has no archive of its own."""
+    """Print where the archive is: a copy of a store does not include it."""
     from session_memory.derive.evicted import archive_of
 
     evicted, archive = store.retention.count_evicted(), archive_of(store, config)
@@ -65,7 +65,7 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
 
 
 def retain_beside(settings: Settings, config: "Config", happening: "WatchEvent") -> None:
-    """Run retention beside a watch, when it is due, after the watch has looked at everything."""
+    """Run retention during a watch, if it is due and the watch has just looked at everything."""
     from session_memory.collect.watch_events import Synced
     from session_memory.core.errors import StoreError
     from session_memory.memory.retention import run_due_retention
@@ -90,7 +90,7 @@ def at_risk_lines(store: "Store", config: "Config") -> list[str]:
 
 
 def due_retention_lines(due: "DueRetention") -> list[str]:
-    """What retention after a sync evicted, or why it failed; nothing if there is no news."""
+    """What retention after a sync evicted, or why it failed; no lines if nothing was evicted."""
     outcome = due.outcome
     if due.error is not None:
         return [f"Retention did not run: {due.error}."]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from session_memory.views.family import AbandonedBranch, FamilyNode, FamilyTree
 
 COLUMNS = (
-    # Subagents of one session differ at the end of their names.
+    # Cut in the middle, because the names of a session's subagents differ at their end.
     Column("session", flexible=True, middle=True, least=26),
     Column("when", spare=2),
     Column("turns", right=True, spare=4),

@@ -6,7 +6,7 @@ Link = tuple[int, int | None, bool, str]
 def abandoned_by_head(tree: list[Link], head: int | None) -> dict[int, str]:
     """The events that do not lead to ``head``: seq to the event_uid where their branch begins.
 
-    ``tree`` holds ``(seq, parent_seq, is_leaf, event_uid)``. A leaf is a remark beside the path:
+    ``tree`` holds ``(seq, parent_seq, is_leaf, event_uid)``. A leaf is a remark nothing follows:
     it is abandoned when its parent is.
     """
     parents = {seq: parent for seq, parent, _, _ in tree}

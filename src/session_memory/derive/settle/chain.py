@@ -1,4 +1,4 @@
-"""Which event a record hangs on."""
+"""Finds the parent of a record: the event that it follows."""
 
 from session_memory.adapters.base import Record
 from session_memory.derive.settle.earlier import EarlierEvents
@@ -18,7 +18,7 @@ class ParentChain:
         self._recent: dict[str, int] = {}
 
     def parent_of(self, record: Record) -> int | None:
-        """The seq of the event that a record hangs on."""
+        """The seq of the event that is the parent of a record."""
         parent_id = record.parent_id
         if parent_id is None:
             return None
@@ -41,14 +41,14 @@ class ParentChain:
         return native_id in self._recent or self._earlier.last_seq(native_id) is not None
 
     def append(self, record: Record, last: int) -> None:
-        """Note the record's last event: later records may hang on it."""
+        """Note the record's last event: it may be the parent of later records."""
         if record.native_id:
             self._recent[record.native_id] = last
             if not record.is_sidechain:
                 self._state.head = last
 
     def append_hidden(self, record: Record, parent: int | None) -> None:
-        """Note a record without events: what hangs on it hangs on its parent instead."""
+        """Note a record without events: its children get its parent as their parent."""
         if record.native_id and not record.follows:
             state = self._state
             state.hidden = [*state.hidden, (record.native_id, parent)][-HIDDEN_RECORDS:]

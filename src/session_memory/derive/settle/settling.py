@@ -46,7 +46,7 @@ class Settling:
         return self.state
 
     def settle(self, record: Record, source_id: int, owned: bool = True) -> list[EventRow]:
-        """The rows of one record. One that is not ``owned`` shapes the state and counts nothing."""
+        """The rows of one record. Without ``owned`` it changes the state and counts nothing."""
         state = self.state
         if record.turns_undone or record.back_to_prompt is not None or record.base is not None:
             self._rewinds.go_back(record)
@@ -77,7 +77,7 @@ class Settling:
     def _rows(
         self, record: Record, source_id: int, parent: int | None, owned: bool
     ) -> list[EventRow]:
-        """One row for each event of the record; each event hangs on the one before it."""
+        """One row for each event of the record; the parent of each event is the one before it."""
         state, turns, new_rows = self.state, self._turns, self.settled.rows
         rows = []
         for block, event in enumerate(record.events):
@@ -133,13 +133,13 @@ class Settling:
         if not record.is_sidechain and parent is not None and parent != state.head:
             self.settled.branches_changed = state.branched = True
         if record.native_id is None:
-            # Nothing can hang on a record without an id, so the next prompt may be its sibling.
+            # A record without an id can be nobody's parent, so the next prompt may be its sibling.
             state.head = None
         self._turns.settle_prompt(event, owned)
 
 
 def _settle_mode(state: SettleState, event: NativeEvent, mode: str) -> None:
-    """A person who changes the mode of the agent makes a decision; its first mode is none."""
+    """A change of the mode is a decision of a person. The first mode is no decision."""
     before = state.modes.get(event.native_kind)
     if before is not None and before != mode:
         event.kind = "decision"

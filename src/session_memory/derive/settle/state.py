@@ -53,7 +53,7 @@ class OpenMessage(msgspec.Struct, array_like=True, gc=False):
 
 
 class Completion(msgspec.Struct, array_like=True, gc=False):
-    """An answer that ends its turn unless the agent goes on. ``marks`` are its other marks."""
+    """An answer that ends its turn unless the agent continues. ``marks`` are its other marks."""
 
     seq: int
     marks: str
@@ -62,12 +62,12 @@ class Completion(msgspec.Struct, array_like=True, gc=False):
 class SettleState(msgspec.Struct, array_like=True):
     """All that the next record of a session needs to know about the records before it.
 
-    - ``head``: the seq of the event that the next one hangs on
+    - ``head``: the seq of the event that is the parent of the next one
     - ``head_is_logged``: the log itself names the head
     - ``failed``: for each tool, the keys of calls that failed, and whether each was a test run
     - ``completions``: the answer that ends the turn for now; True: in a sidechain
     - ``modes``: the last mode of the agent, by native kind
-    - ``hidden``: records without events that other records hang on, each with its own parent
+    - ``hidden``: records without events that are parents of others, each with its own parent
     - ``summaries``: summaries whose leaf was not read yet
     - ``answers``: seqs of answers whose usage is not known yet
     - ``outcomes``: outcomes whose result was not read yet, by call id

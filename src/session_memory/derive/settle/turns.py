@@ -85,12 +85,12 @@ class TurnSettling:
     # ------------------------------------------------------------ the end of a turn
 
     def complete(self, row: EventRow) -> None:
-        """Mark an answer as the end of its turn, until the agent goes on."""
+        """Mark an answer as the end of its turn. `reopen` undoes it if the agent continues."""
         self._state.completions[row.is_sidechain] = Completion(row.seq, row.marks)
         row.marks = f"{row.marks},completion" if row.marks else "completion"
 
     def reopen(self, record: Record, event: NativeEvent) -> None:
-        """Take the mark away again when the agent goes on, or logs the end of the turn itself."""
+        """Remove the mark if the agent continues, or logs the end of the turn itself."""
         completions = self._state.completions
         if (event.role in ("assistant", "tool") and event.kind != "lifecycle") or (
             event.kind == "completion"

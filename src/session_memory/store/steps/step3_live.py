@@ -1,6 +1,6 @@
 """Step 3: the tables for live sessions.
 
-Messages are in lanes, and a lane only grows at its end. The path of a session is its lane plus the
+Messages are in lanes: lists that only grow at their end. The path of a session is its lane plus the
 lanes that it continues, each up to some message. An append updates the session's row, so long
 values are in the separate table ``live_settings``. These tables cannot be rebuilt from others.
 """
