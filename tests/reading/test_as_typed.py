@@ -75,5 +75,7 @@ def test_show_begins_at_a_place(typed) -> None:
 
 
 def test_a_place_behind_the_end_is_said(typed) -> None:
-    assert "No event 990 to 1010" in typed("show", "typed000", "--around", "1000").stderr
+    result = typed("show", "typed000", "--around", "1000")
+    assert result.exit_code == 1
+    assert "has no event 1,000; its last one is 81" in result.stderr
     assert typed("show", "typed000", "--around", "1", "--from", "1").exit_code == 2
