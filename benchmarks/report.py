@@ -27,7 +27,7 @@ def report(m: Measurements, peer: agentsview.Peer, command: str) -> list[str]:
     floors = ", ".join(f"`{name}` {m.floor(name):.2f} s" for name in FLOORS)
     return [
         f"Made by `{command}` on {now:%Y-%m-%d} ({machine}, {python}).",
-        f"Corpus: {corpus}. Floors, CPU: {floors}.",
+        f"Corpus: {corpus}. CPU time of the floors: {floors}.",
         *([] if m.corpus.is_full else ["The budgets are meant for a corpus of 300 MB or more."]),
         "",
         *budget_table(m.figures),

@@ -341,7 +341,7 @@ class CannotFold(LiveError, ValueError):
 class CannotUnfold(LiveError, ValueError):
     """This compaction cannot be undone now."""
 
-    hint = "Undo the newest one first. List them with: session-memory live show SESSION"
+    hint = "Undo the newest compaction first. List them with: session-memory live show SESSION"
 
     def __init__(self, session: str, fold: object, reason: str) -> None:
         super().__init__(f"cannot undo compaction {fold} of {short_repr(session)}: {reason}")
@@ -387,7 +387,7 @@ class AdapterUnusable(AdapterError):
 
     def __init__(self, flavor: str, problem: str) -> None:
         self.flavor = flavor
-        super().__init__(f"sessions of {flavor} cannot be read from the raw: {problem}")
+        super().__init__(f"the stored logs of {flavor} cannot be read: {problem}")
 
 
 _LONGEST_REASON = 300

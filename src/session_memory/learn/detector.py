@@ -16,7 +16,7 @@ class SessionDetector(msgspec.Struct, frozen=True, kw_only=True):
     """Finds signals in one digest. They are stored with the digest.
 
     ``advice`` tells a person what to do about a pattern of this type. ``lesson`` tells an agent; it
-    is empty if a person has to write it. ``{locus}`` and ``{detail}`` stand for the pattern's own.
+    is empty if a person has to write it. ``{locus}`` and ``{detail}`` are filled in.
     """
 
     type: str

@@ -157,7 +157,7 @@ class Lessons:
         return self.get(lesson_id) if self.path(lesson_id).exists() else None
 
     def _recorded(self, lesson: Lesson, who: str, at: str) -> Lesson:
-        """The current lesson. A manual edit is first recorded as a version of its own."""
+        """The current lesson. A manual edit is first recorded as a separate version."""
         if self.is_recorded(lesson.id):
             return lesson
         known = [decision.version + 1 for decision in self.decisions(lesson.id)]

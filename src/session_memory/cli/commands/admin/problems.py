@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ("problems --json", "with hosts and times, for a script"),
     ),
     json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
-    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; a length of 0 means the whole'
+    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; length 0: a wrong count or the whole'
     " file.",
 )
 @click.option("--reason", metavar="TEXT", help="Only problems with this reason.")

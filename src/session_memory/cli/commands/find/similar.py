@@ -83,7 +83,7 @@ def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
     (word,) = words
     if _ID.fullmatch(word):
         return True
-    # Every uid begins with the name of its agent, but who types that name means the word.
+    # Every uid begins with its agent's name, but a user who types only that name means the word.
     is_agent = any(flavor.startswith(word) for flavor in SessionIds(store.db).flavors())
     return not is_agent and names_session(store, word)
 

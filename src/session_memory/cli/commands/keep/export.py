@@ -69,7 +69,7 @@ LEVELS = ("user", "assistant", "tool", "full")
 @click.option("--inherited", is_flag=True, help="Also events that a fork copied from its parent.")
 @click.option("--all", "everything", is_flag=True, help="Also the agent's bookkeeping.")
 @click.option("--no-children", is_flag=True, help="Leave out subagents.")
-@click.option("--redact", is_flag=True, help="Mask secrets in a portable file, too.")
+@click.option("--redact", is_flag=True, help="Mask secrets in a portable file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask secrets in a transcript.")
 @click.pass_obj
 def command(
@@ -127,7 +127,7 @@ def _portable(
 
     with settings.memory() as memory:
         if not is_named and "/" not in file and names_session(memory.store, file):
-            # Without this, a forgotten file name would write every session to a file named so.
+            # If FILE was forgotten, all sessions would be written to a file named like this one.
             correct = f"session-memory export NAME.smx {file}"
             raise click.UsageError(f"{file} is a session: give the FILE to write first: {correct}")
         done = _exported(settings, memory, Path(file), sessions, redacted=redacted)
@@ -139,7 +139,7 @@ def _portable(
 
 
 def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redacted: bool) -> None:
-    """By way of a temporary file, so that nothing is written where the export fails."""
+    """Write a temporary file first, so that nothing is printed if the export fails."""
     import sys
     from tempfile import TemporaryDirectory
 

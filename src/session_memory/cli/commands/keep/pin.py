@@ -1,4 +1,4 @@
-"""Keep sessions in the store, whatever their age and size.
+"""Keep sessions in the store, even if they are old or large.
 
 Sessions from the same logs, and subagents, are kept with them. Without UID, lists the pinned
 sessions. A restored session is pinned for as long as a new one would stay.

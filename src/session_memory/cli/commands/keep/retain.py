@@ -1,6 +1,6 @@
 """Move old sessions to the archive, to limit the store.
 
-First go analyzed sessions older than raw_max_age_days; then, over the soft cap, the oldest analyzed
+It first moves analyzed sessions older than raw_max_age_days; over the soft cap, also the oldest
 ones; over the hard cap the oldest of the rest, which are analyzed before. Their raw goes into the
 archive, which is read back and compared before anything is deleted. Title, digest and cost of a
 session stay; restore brings the rest back. Runs once a day after a sync. The limits are in the

@@ -1,6 +1,6 @@
 """List the shell commands that sessions ran, and how each ended.
 
-Without UID the commands of all sessions that match the options, newest session first. Subagents
+Without UID, lists the commands of all matching sessions, newest session first. Subagents
 are included. The state is "open" where the log has no result.
 """
 

@@ -1,7 +1,7 @@
 """Change the text or the scope of a lesson.
 
 Without an option the file opens in your editor. You can also edit the file directly: the next
-change made here records that as a version of its own.
+change made here first saves your edit as a separate version.
 """
 
 import sys

@@ -22,7 +22,7 @@ from session_memory.views.figures import plural
         ("live import power_loop_sessions.db --session sess_1a2b", "one session of a database"),
     ),
     json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out"}:'
-    " the live session and what it has; plain_notes are summaries that are messages of their own;"
+    " the new live session and its counts; plain_notes counts summaries kept as normal messages;"
     " left_out counts messages that the other runtime had dropped, by its reason.",
 )
 @click.argument("what", metavar="UID|PATH")
