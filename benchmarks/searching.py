@@ -68,7 +68,7 @@ def _best(work: Callable[[], object]) -> float:
 
 
 def _snippet(store: Store) -> float:
-    """Seconds for each of the first twenty, texts fetched from the raw."""
+    """Seconds for each of the first twenty, texts fetched from the stored logs."""
     answer = _asked(store, "error", "output")
     hits = [one.hit for one in answer.found if one.hit is not None]
 

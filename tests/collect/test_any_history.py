@@ -1,7 +1,7 @@
 """Logs that are written, torn, rewritten, removed and brought back while a store follows them.
 
 Whatever happens between two syncs: what a sync has seen is never lost, nothing is counted twice,
-the store proves itself, and everything derived can be made again from the raw.
+the store proves itself, and everything derived can be made again from the stored logs.
 """
 
 import shutil

@@ -354,8 +354,8 @@ def executes(sql: str) -> Callable[[Store], None]:
         (flip_a_bit, "hash"),
         (executes("delete from packs where source_id = 2"), "bytes were kept"),
         (executes("update packs set start = start + 1 where source_id = 1"), "missing"),
-        (executes("update events set summary = 'forged' where id = 2"), "differ from the raw"),
-        (executes("update events set is_error = 1 where id = 3"), "differ from the raw"),
+        (executes("update events set summary = 'forged' where id = 2"), "differ from its log"),
+        (executes("update events set is_error = 1 where id = 3"), "differ from its log"),
         (executes("delete from events where id = 4"), "accounted for"),
         (executes("update sessions set output_tokens = output_tokens + 1 where id = 1"), "cost"),
         (executes("update usage set output_tokens = output_tokens + 1 where id = 1"), "cost"),
@@ -365,7 +365,7 @@ def executes(sql: str) -> Callable[[Store], None]:
         ),
         (executes("delete from copies"), "accounted for"),
         (executes("update sources set lines = lines + 1 where id = 1"), "accounted for"),
-        (executes("update sessions set title = 'forged' where id = 1"), "differ from the raw"),
+        (executes("update sessions set title = 'forged' where id = 1"), "differ from its log"),
         (executes("update sessions set stale = 1 where id = 1"), "session-memory sync"),
     ],
 )
@@ -382,7 +382,7 @@ def test_forged_usage_is_noticed_even_when_its_sum_was_forged_too(store: Store) 
         "update sessions set output_tokens = output_tokens + 5"
         " where id = (select owner_id from usage where id = 1)"
     )
-    assert any("differ from the raw" in finding for finding in verify(store).findings)
+    assert any("differ from its log" in finding for finding in verify(store).findings)
 
 
 def test_a_rebuild_mends_everything_but_the_raw(store: Store) -> None:

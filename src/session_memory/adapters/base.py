@@ -51,7 +51,7 @@ class SourceRef(msgspec.Struct, frozen=True):
 
 
 class Readable(Protocol):
-    """The bytes of a source: the agent's file, a piece of it, or the raw of a store."""
+    """The bytes of a source: the agent's file, a piece of it, or the stored copy."""
 
     ref: SourceRef
 

@@ -1,7 +1,7 @@
 """Decoding a line into a typed value: strictly where possible, else leniently.
 
 The strict decoder is fast and covers nearly every line. The lenient way drops the fields that have
-another type than they should, and says so. The raw keeps the line whole either way.
+another type than they should, and says so. The stored logs keep the line whole either way.
 """
 
 import json

@@ -31,7 +31,7 @@ class ReadTask(msgspec.Struct):
     - ``counted``: it counts in the report; companions of a source do not
     - ``replaces``: the row of the generation before, when the file was rewritten
     - ``left_out``: the configuration excludes its repository
-    - ``is_evicted``: its old part is evicted, so the new part waits as raw
+    - ``is_evicted``: its old part is evicted, so only the bytes of the new part are stored
     """
 
     flavor: str

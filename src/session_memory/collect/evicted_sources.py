@@ -1,7 +1,7 @@
 """Evicted sessions that continue: their old part must return before the new part is derived.
 
 It returns from the archive. Where there is no archive, the logs themselves are read again from
-their beginning, if they are unchanged. Otherwise the new part is kept as raw and waits.
+their beginning, if they are unchanged. Otherwise only the bytes of the new part are stored.
 """
 
 import os

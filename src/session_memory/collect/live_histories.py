@@ -24,7 +24,7 @@ from session_memory.store.store import Store
 
 
 def collected_history(store: Store, uid: str) -> History:
-    """The history of a collected session, read from its raw (the stored bytes of its logs)."""
+    """The history of a collected session, read from its stored logs."""
     row = store.sessions.row(uid)
     if row is None:
         raise UnknownSession(uid)

@@ -1,6 +1,6 @@
 """Masking secrets while collecting.
 
-The masked bytes are stored as the raw. ``redacted_from`` of a source says from which byte on it
+Only the masked bytes are stored. ``redacted_from`` of a source says from which byte on it
 is masked. A mask is as long as the secret it replaces, so every offset and length stays valid.
 A log is masked line by line, any other source from its beginning. So the result does not depend
 on where an earlier sync stopped.

@@ -226,12 +226,12 @@ class UnknownPattern(StoreError):
 
 
 class SessionEvicted(StoreError):
-    """The session's raw and events were evicted from the store."""
+    """The session's logs and events were evicted from the store."""
 
     hint = "Its cost and digest are kept. The agent may still have the log."
 
     def __init__(self, session: str, file: str | None) -> None:
-        where = f"its raw is in the archive {file}" if file else "its raw was deleted for good"
+        where = f"its logs are in the archive {file}" if file else "its logs were deleted for good"
         hint = f"Restore it with: session-memory restore {session}" if file else None
         super().__init__(f"session {session} was evicted: {where}", hint)
 

@@ -1,1 +1,1 @@
-"""Derive: what the raw records of a session mean. Everything here can be built again from raw."""
+"""Derive events from the records of a session. All of it can be made again from the stored logs."""

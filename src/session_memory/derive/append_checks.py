@@ -1,7 +1,7 @@
 """Whether new records can simply be appended to their session.
 
 Nearly always they can: nobody has seen them, and they belong at the end. Otherwise the session is
-derived again from the raw, so the result never depends on the order in which files arrive.
+derived again from the stored logs, so the result never depends on the order in which files arrive.
 """
 
 from session_memory.adapters.base import Record

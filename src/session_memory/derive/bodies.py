@@ -1,4 +1,4 @@
-"""The whole text of events, read from the raw: what was said, thought, called and printed.
+"""The whole text of events, read from the stored logs: what was said, thought, called and printed.
 
 An event keeps one line of its text. The installed adapter reads the record again, so nothing is
 stored twice, and a newer adapter gives better texts.
@@ -76,7 +76,7 @@ class Bodies:
         self._bodies: list[Body] = []
 
     def of(self, event: SessionEvent) -> Body:
-        """The body of an event; empty once the raw was evicted."""
+        """The body of an event; empty once the stored logs were evicted."""
         return self.at(*place_of(event))
 
     def at(self, source: str, offset: int, length: int, block: int) -> Body:

@@ -1,4 +1,4 @@
-"""The records of some sessions that share history, read from the raw.
+"""The records of some sessions that share history, read from the stored logs.
 
 A session may begin with another's history by reference: its log names the other session and an
 ordinal, and does not repeat the records. They are returned here as if its log had them.

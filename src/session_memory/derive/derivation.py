@@ -1,7 +1,7 @@
-"""Deriving stale sessions again from the raw.
+"""Deriving stale sessions again from the stored logs.
 
 Sessions that share records are derived together, in one transaction. What comes out depends on
-the raw alone, never on the order in which files were found.
+the stored logs alone, never on the order in which files were found.
 """
 
 from collections.abc import Iterator
@@ -65,8 +65,8 @@ class Derivation:
     def __init__(self, store: Store, cluster: list[int], now: int, domain_of: DomainOf) -> None:
         self._store = store
         rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
-        # The raw of an evicted session is not in the store. The session stays as it is, and what
-        # counts for it still counts for it.
+        # The logs of an evicted session are not in the store. The session stays as it is, and the
+        # usage counted for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
         self._evicted = frozenset(row.id for row in rows if row.evicted_at is not None)
         self._records = ClusterRecords(store, self._rows)

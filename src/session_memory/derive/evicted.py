@@ -1,7 +1,7 @@
-"""Bringing back evicted sessions: their raw returns from the archive, their events are derived.
+"""Bring evicted sessions back: put their logs back from the archive, and derive their events.
 
-A session that grows while it is evicted is brought back first. Without its archive, the new part
-is kept as raw and waits. Nothing is derived from half of a session.
+A session that grows while it is evicted is brought back first. If its archive is missing, the new
+part of the log is stored without deriving events. Nothing is derived from half of a session.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _relatives(store: Store, session_id: int) -> Iterator[int]:
 
 
 def bring_back(store: Store, archive: Archive | None, session_ids: list[int]) -> int:
-    """Put the raw of evicted sessions back, inside a transaction. Returns the bytes of its packs.
+    """Put the logs of evicted sessions back, inside a transaction. Returns the size of their packs.
 
     The sessions are stale then, and the caller must derive them.
     """

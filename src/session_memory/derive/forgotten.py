@@ -92,7 +92,7 @@ def blanked(data: bytes, start: int, masks: Iterable[Mask]) -> bytes:
 
 
 def mask_stored(store: Store, row: SourceRow, is_gone: Callable[[str], bool]) -> list[Mask]:
-    """Blank the records of some sessions, by native id, in the raw of a stored source."""
+    """Blank the records of some sessions, by native id, in a stored source."""
     masks = [
         (record.offset, record.length)
         for record in stored_records(store, row)

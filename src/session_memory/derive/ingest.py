@@ -1,7 +1,7 @@
 """Ingest: store the records of a source in the sessions they belong to.
 
 A record that nobody has seen before, at the end of its session, is settled and stored at once.
-Where that could be wrong, the session is marked stale and derived again from the raw
+Where that could be wrong, the session is marked stale and derived again from the stored logs
 (`session_memory.derive.derivation`).
 """
 
@@ -78,7 +78,8 @@ class Ingest:
             # This must come first: who owns a copied record depends on who names whom as parent.
             self._add_origin(row, records)
         if row.stale or row.evicted_at is not None:
-            # The records are in the raw. Of an evicted session they are derived when it is back.
+            # The records are in the stored log. Those of an evicted session are derived when it
+            # is restored.
             row.stale = 1
             self._store.sessions.save(row)
             self._store.sessions.link_source(row.id, source.id)

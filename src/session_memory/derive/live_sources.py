@@ -1,4 +1,4 @@
-"""Live sessions of this store as sources. Their rows are their raw and are never copied.
+"""Live sessions of this store as sources. Their rows serve as their logs and are never copied.
 
 A live session is two sources without a file. The first is a document with the facts about the
 session when it was last read. The second is a table: it holds how many rows were read, and a hash

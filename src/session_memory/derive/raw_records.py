@@ -1,4 +1,4 @@
-"""The bytes of single records in the raw, by the ``payload_ref`` of their event."""
+"""The bytes of single records in the stored logs, by the ``payload_ref`` of their event."""
 
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class RawRecords:
         return self._sources[uid]
 
     def at(self, place: RecordPlace) -> bytes:
-        """The bytes of a record; empty once its raw was evicted."""
+        """The bytes of a record; empty once its stored log was evicted."""
         row = self.source(place.source)
         if row is None:
             return b""

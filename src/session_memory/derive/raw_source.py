@@ -1,4 +1,4 @@
-"""A stored source, read back from the raw as an adapter reads a file."""
+"""A stored source, read back from the stored logs as an adapter reads a file."""
 
 from collections.abc import Iterator
 from pathlib import Path

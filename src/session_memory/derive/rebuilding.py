@@ -1,4 +1,4 @@
-"""Making everything derived again from the raw. The agents' own files are not needed."""
+"""Making everything derived again from the stored logs. The agents' own files are not needed."""
 
 from collections.abc import Callable, Collection
 from itertools import islice
@@ -30,7 +30,7 @@ class RebuildReport(NamedTuple):
 def rebuild(
     store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
 ) -> RebuildReport:
-    """Drop everything derived and make it again from the raw, in one transaction.
+    """Drop everything derived and make it again from the stored logs, in one transaction.
 
     Without a usable adapter nothing could be made again, so such sessions stay as they are. An
     adapter that fails on the way rolls everything back; then its sessions stay as they are too.
@@ -70,7 +70,7 @@ def _rebuild(
 
 
 def read_again(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
-    """Ingest a source from its raw, with the problems of its records."""
+    """Ingest a stored source, with the problems of its records."""
     counts = LineCounts()
     records = stored_records(store, source)
     for batch in iter(lambda: list(islice(records, BATCH)), []):

@@ -1,4 +1,4 @@
-"""Reindex: build a new search index from the raw beside the old one, then swap them.
+"""Reindex: build a new search index from the stored logs beside the old one, then swap them.
 
 Until the swap, searches read the old index and syncs write to it. Sessions that a sync changed
 meanwhile are read again in the transaction that swaps. A reindex that is killed leaves the old
@@ -134,7 +134,7 @@ class _IndexBuilding:
 
 
 def docs_of(store: Store, session_id: int, uid: str) -> Iterator[tuple[int, str]]:
-    """The numbers of a session's events in the index, each with its text from the raw."""
+    """The numbers of a session's events in the index, each with its text from the stored logs."""
     waiting = store.events.docs_by_record(session_id)
     native = uid.partition(":")[2]
     for source in store.sources.read_by(session_id):

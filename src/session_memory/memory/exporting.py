@@ -22,7 +22,7 @@ FORMATS = (PORTABLE, *TEXT_FORMATS)
 def export_portable(
     store: "Store", target: Path, uids: list[str] | None, *, redacted: bool
 ) -> ExportResult:
-    """Write the raw of sessions, or of all. Another store derives everything else from it."""
+    """Write the logs of some or all sessions. Another store derives everything else from them."""
     from session_memory.retain.portable_file import export_store
 
     done = export_store(store, target, uids, redacted=redacted)

@@ -134,10 +134,10 @@ class Operations(OpenMemory):
         return Follow(watch, idle=idle)
 
     def retain(self, *, dry_run: bool = False, archive: bool | None = None) -> "RetainResult":
-        """Bring the store within the bounds of the configuration: evict the raw of old sessions.
+        """Bring the store within its configured limits: move the logs of old sessions away.
 
-        ``archive=False`` drops the raw instead of archiving it; None leaves that to the
-        configuration.
+        The logs go into the archive. ``archive=False`` deletes them instead; None does what the
+        configuration says.
         """
         from session_memory.memory.retention import RetainResult, run_retention
         from session_memory.views.retention import expiry
@@ -184,7 +184,7 @@ class Operations(OpenMemory):
     ) -> VerifyResult:
         """Read everything back and compare it with its hashes.
 
-        ``sample`` sessions are derived again from the raw and compared with what is stored.
+        ``sample`` sessions are derived again from the stored logs and compared with what is stored.
         ``on_source`` gets the size of each log that was read back.
         """
         from session_memory.retain.verification import verify

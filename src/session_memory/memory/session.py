@@ -156,7 +156,10 @@ class StoredSession:
         return self._bodies.of(event).text
 
     def payload(self, event: SessionEvent) -> "Payload":
-        """The record of an event as the agent wrote it. Its ``record`` is None without the raw."""
+        """The record of an event as the agent wrote it.
+
+        Its ``record`` is None if the session was evicted.
+        """
         return self._payloads.of(event)
 
     def calls(self) -> "Iterator[ToolCall]":

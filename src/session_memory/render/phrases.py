@@ -96,7 +96,7 @@ def turn_words(turn: TurnTotals) -> str:
 
 
 def result_words(result: TranscriptEvent) -> list[str]:
-    """How a call ended: ``ok`` or ``failed``, then ``exit 1`` and ``12 s`` if known."""
+    """How a call ended: ``ok`` or ``failed``, the exit code if not 0, the time if 1 s or more."""
     event = result.event
     words = ["failed" if event.is_error else "ok"]
     if event.exit_code:

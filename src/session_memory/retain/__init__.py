@@ -5,6 +5,6 @@
 - the Parquet lake: `lake_files`, `lake`, `lake_query`
 - check it: `verification`; move it: `portable_file`; write logs back: `native_files`
 
-A session is evicted only after it was analyzed and its raw is in a verified archive. The only
+A session is evicted only after it was analyzed and its logs are in a verified archive. The only
 exception is the hard cap, and then the run reports data loss.
 """

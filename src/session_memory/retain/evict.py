@@ -1,6 +1,6 @@
-"""Evict sessions: write their raw to the archive, verify that file, then delete from the store.
+"""Evict sessions: write their logs to the archive, verify that file, then delete from the store.
 
-If the process is killed, the raw of every session is still in the store, or in a verified archive.
+If the process is killed, the logs of every session are still in the store or in a verified archive.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ FILE_BYTES = 256 * 1024 * 1024
 
 
 class SafeCopy(msgspec.Struct, frozen=True):
-    """The archive file with the raw of a source. ``file`` is None if no archive is wanted."""
+    """The archive file with the bytes of a source. ``file`` is None if no archive is wanted."""
 
     file: str | None
     digest: str
@@ -43,7 +43,7 @@ def evict(
 ) -> Iterator[tuple[PlannedEviction, int]]:
     """Evict the planned units, and yield each with its freed bytes.
 
-    Without an ``archive`` the raw is deleted for good. A unit that changed since it was planned
+    Without an ``archive`` the logs are deleted for good. A unit that changed since it was planned
     stays in the store and is not yielded.
     """
     for batch in _batches(steps):

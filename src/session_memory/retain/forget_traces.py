@@ -106,7 +106,7 @@ def _digest_texts(store: Store, uid: str) -> Iterator[str]:
 
 
 def _is_raw_lost(store: Store, archive: Archive | None, row: SourceRow) -> bool:
-    """Whether the raw was evicted and its archive file is missing."""
+    """Whether the stored logs were evicted and its archive file is missing."""
     eviction = store.retention.evicted_source(row.id)
     if eviction is None:
         return False

@@ -72,7 +72,7 @@ def export_store(
 ) -> StoreExport:
     """Write a portable file that must not exist yet. It appears complete or not at all.
 
-    With ``redacted`` the raw has its secrets masked, and its sources say so.
+    With ``redacted`` the stored logs have their secrets masked, and their sources say so.
     """
     if target.exists() or target.is_symlink():
         raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
@@ -190,7 +190,7 @@ def _import_source(store: Store, row: SourceRow, body: IO[bytes], now: int, conf
 
 
 def _derive(store: Store, row: SourceRow, now: int, config: Config) -> None:
-    """Derive events from a new source. Without a working adapter it is kept as raw alone: version
+    """Derive events from a new source. Without a working adapter only its bytes are kept: version
     0 makes ``doctor`` ask for a rebuild once there is one."""
     try:
         read_again(store, Ingest(store, now, config.domain_of), row, now)

@@ -1,6 +1,6 @@
 """Prove that forgotten texts are gone: search all our files for samples, packed data included.
 
-A sample that is also in the raw of a kept session (a fork's copy, or a common phrase) is not a
+A sample that is also in the logs of a kept session (a fork's copy, or a common phrase) is not a
 trace of the forgotten session, so it is not searched for.
 """
 
@@ -84,7 +84,7 @@ def prove(store: Store, archive: Archive | None, lake: Path | None, samples: Sam
     proof.samples = len(texts)
     rest = _not_in_kept_raw(store, archive, texts, proof)
     tables = _tables_with(store, rest)
-    # A text may be escaped in the raw. If a row of a kept session has it, it is that session's.
+    # A text may be escaped in the logs. If a row of a kept session has it, it is that session's.
     rest = [one for one in rest if not any(has_owner(store.db, t) for t in tables[one])]
     proof.held_by_others = len(texts) - len(rest)
     found = {f"table {table}" for one in rest for table in tables[one]}

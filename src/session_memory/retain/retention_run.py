@@ -67,7 +67,7 @@ def retain(
 ) -> RetentionOutcome:
     """Evict sessions until the store is within its limits.
 
-    ``archived=False`` deletes their raw instead of archiving it.
+    ``archived=False`` deletes their stored logs instead of archiving them.
     """
     with nullcontext() if dry_run else store.db.operation_lock(shared=False):
         return _retain(store, config, now, analyze, dry_run, archived, on_evicted)

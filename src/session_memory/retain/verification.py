@@ -36,7 +36,7 @@ class VerifyReport(msgspec.Struct, kw_only=True):
     """What was checked, and the faults as ``findings``. No faults means an empty list.
 
     ``skipped`` maps flavors to the reason why their sessions were not derived again: the adapter is
-    missing, too old or broken. Their raw was checked.
+    missing, too old or broken. Their stored logs were checked.
     """
 
     packs: int = 0
@@ -129,7 +129,7 @@ def _waits_for_adapter(store: Store, row: CollectedSession, report: VerifyReport
 
 
 def _check_sample(store: Store, sample: int, report: VerifyReport) -> None:
-    """Rebuild some sessions, and those they share records with, in memory from the raw."""
+    """Rebuild some sessions, and those they share records with, in memory from the stored logs."""
     uids = [uid for uid in store.sessions.uids() if split_uid(uid)[0] not in report.skipped]
     selected = random.Random(len(uids)).sample(uids, min(sample, len(uids)))
     with open_store(":memory:") as scratch:
@@ -145,7 +145,7 @@ def _check_sample(store: Store, sample: int, report: VerifyReport) -> None:
             report.sessions += 1
             if list(_comparable(store, uid)) != list(_comparable(scratch, uid)):
                 report.findings.append(
-                    f"{uid}: its events differ from the raw; run: session-memory store rebuild"
+                    f"{uid}: its events differ from its log; run: session-memory store rebuild"
                 )
 
 
@@ -174,7 +174,7 @@ def _is_indexed(store: Store, doc: int, text: str) -> bool:
 
 
 def _copy_with_relatives(store: Store, uid: str, scratch: Store) -> list[str]:
-    """Copy the raw of a session and its relatives to ``scratch``. Returns the uids to compare."""
+    """Copy the logs of a session and its relatives to ``scratch``. Returns the uids to compare."""
     row = store.sessions.row(uid)
     if row is None:
         return []
@@ -205,7 +205,7 @@ def _is_partly_evicted(store: Store, cluster: list[int]) -> bool:
 
 
 def _adopt(store: Store, source_id: int, scratch: Store) -> None:
-    """Copy the raw of a source. The rows of a live session are copied as lines."""
+    """Copy the bytes of a source. The rows of a live session are copied as lines."""
     row = scratch.adopt_source(store, source_id)
     if row.role != TABLE or row.kept:
         return
@@ -237,6 +237,6 @@ def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession
 def _comparable(store: Store, uid: str) -> Iterator[object]:
     for part in session_parts(store, uid):
         if part[0] == "session":
-            # These come from discovery and configuration, not from the raw.
+            # These come from discovery and configuration, not from the stored logs.
             part = ["session", {k: v for k, v in part[1].items() if k not in ("host", "domain")}]
         yield part

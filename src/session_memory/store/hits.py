@@ -32,7 +32,7 @@ _SESSIONS = """
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
-    """An event as search needs it: its properties, and where its text is in the raw."""
+    """An event as search needs it: its properties, and where its text is in the stored logs."""
 
     event_id: int
     session_id: int

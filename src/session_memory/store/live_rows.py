@@ -1,4 +1,4 @@
-"""Read the rows of live sessions as an ordered list of lines. The rows are also the raw."""
+"""Read the rows of live sessions as an ordered list of lines. A live session has no other log."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ class LiveRows:
         return [LiveHead(*row) for row in self._db.all(_HEADS)]
 
     def about(self, session_id: str) -> dict[str, Any] | None:
-        """The properties of a session, such as title and model. None if it does not exist."""
+        """The row of a live session: title, model and so on. None if there is no such session."""
         row = self._db.one(_ABOUT, {"session": session_id})
         return None if row is None else dict(zip(_ABOUT_COLUMNS, row, strict=True))
 

@@ -349,7 +349,7 @@ alter table dictionaries alter column body set storage external;
         return PostgresWordEngine(self, table)
 
     def check(self) -> list[str]:
-        """Nothing to do: the server checks its files. The raw is checked by its hashes."""
+        """Nothing to do: the server checks its files. Stored logs are checked by their hashes."""
         return []
 
     def backup(self, target: Path) -> bool:

@@ -74,7 +74,7 @@ class Problems:
         self._db.execute(_FORGET, {"source": source_id})
 
     def clear_records(self, keep: Collection[str] = ()) -> None:
-        """Remove the problems of single records. Reading the raw again adds them again.
+        """Remove the problems of single records. Reading the stored logs again adds them again.
 
         The problems of sources of the flavors in ``keep`` stay.
         """

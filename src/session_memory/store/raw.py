@@ -1,4 +1,4 @@
-"""The raw: every byte of every source, in order, in compressed packs.
+"""The stored logs: every byte of every source, in order, in compressed packs.
 
 A pack holds whole records, unless a record is larger than a pack. Each pack can be unpacked alone.
 It has a hash of its stored bytes, and its zstd frame has a checksum of the raw bytes. An incomplete

@@ -23,7 +23,7 @@ DAY_MS = 86_400_000
 class EvictedSource(msgspec.Struct, frozen=True):
     """A source whose packs were evicted. ``file`` is the archive file with them, or None.
 
-    ``digest`` is the hash of the raw, ``bytes`` the compressed size of the packs.
+    ``digest`` is the hash of the source's bytes, ``bytes`` the compressed size of the packs.
     """
 
     source_id: int

@@ -46,7 +46,7 @@ class ArchivedPack(msgspec.Struct, frozen=True):
 
 
 class ArchivedSource(msgspec.Struct, frozen=True):
-    """A source at the time of archiving. ``digest`` is the hash of its raw."""
+    """A source at the time of archiving. ``digest`` is the hash of its bytes."""
 
     source: SourceRow
     digest: str
@@ -157,7 +157,7 @@ class Archive:
             for uid, pack, dictionary in self.read(file):
                 raw[uid][0].update(unpacked(file, pack, dictionary))
             wrong = [uid for uid, (seen, digest) in raw.items() if seen.hexdigest() != digest]
-            return [f"{file.name}: the raw of {uid} differs from its hash" for uid in wrong]
+            return [f"{file.name}: the bytes of {uid} differ from their hash" for uid in wrong]
         except ArchiveError as error:
             return [str(error)]
 

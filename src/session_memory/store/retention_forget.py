@@ -198,7 +198,7 @@ def has_owner(db: Database, table: str) -> bool:
 
 
 def blobs(db: Database) -> Iterator[tuple[str, bytes]]:
-    """``(table, body)`` of all compressed values, except for the raw."""
+    """``(table, body)`` of all compressed values, except for the stored logs."""
     for table in TABLES:
         if table != "packs" and "body" in db.columns(table):
             for (body,) in db.each(f"select body from {table} where body is not null"):

@@ -68,7 +68,7 @@ _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_ID = f"{_SELECT} where id = :id"
 EVICTED_SESSIONS = "select id from sessions where evicted_at is not null"
-# An evicted session has no raw here, so it cannot be derived until it is restored.
+# The logs of an evicted session are not here, so it cannot be derived until it is restored.
 _STALE = "select id from sessions where stale = 1 and evicted_at is null order by id"
 _SAVE = f"""
     update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id

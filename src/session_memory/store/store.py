@@ -56,9 +56,9 @@ class Store:
             raise
 
     def drop_all_derived(self, keep: Collection[str] = ()) -> None:
-        """Delete all derived rows. Raw, sources with cursors, and watermarks of sessions stay.
+        """Delete all derived rows. Stored logs, sources with cursors, and watermarks stay.
 
-        Evicted sessions are not changed, because their raw is not here to derive them again. Of
+        Evicted sessions are not changed: without their logs they cannot be derived again. Of the
         sessions of the flavors in ``keep`` only the indexed words are deleted.
         """
         flavors, params = named_list(keep)
@@ -82,7 +82,7 @@ class Store:
             self.index.set_title(session_id, title)
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
-        """Copy a source with its raw from another store, unless it is here already."""
+        """Copy a source with its bytes from another store, unless it is here already."""
         row = other.sources.get(source_id)
         known = self.sources.by_uid(row.uid)
         if known is not None:

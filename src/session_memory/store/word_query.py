@@ -1,7 +1,8 @@
 """A question to the word index, and the interface that each database's word engine implements.
 
 The engines are in `sqlite_word_index` and `postgres_word_index`. They give the same answers. An
-engine stores no texts, so a question that words alone cannot answer is decided by reading the raw.
+engine stores no texts, so a question that words alone cannot answer is decided by reading the
+stored logs.
 """
 
 from collections.abc import Iterable, Sequence

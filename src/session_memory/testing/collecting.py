@@ -60,7 +60,7 @@ def collected(root: Path, where: str | Path = "", *, flavor: str | None = None) 
 
 
 def rebuilt(store: Store) -> Store:
-    """The same store after a rebuild: everything derived is made again from the raw."""
+    """The same store after a rebuild: everything derived is made again from the stored logs."""
     done = rebuild(store, now_ms(), lambda repo, cwd: None, lambda source: None)
     assert not done.skipped, done.skipped
     return store

@@ -51,7 +51,7 @@ def list_commands(
 ) -> CommandList:
     """Commands of the sessions ``uids``, in order; ``text`` matches anywhere in a command.
 
-    Commands are read from the raw, so only as many are read as fill the list.
+    Commands are read from the stored logs, so only as many are read as fill the list.
     """
     asked = Statistics(store.db)
     counted = asked.called([name for name in asked.names() if is_shell(name)], state)

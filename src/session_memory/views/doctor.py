@@ -150,7 +150,7 @@ def _contents(facts: dict[str, Any]) -> Iterator[Check]:
     yield Check("store", "ok", f"{facts['path']}: {text}, {sizes}")
     if count := facts["problems"]:
         # A broken line stays broken. It is kept, and nothing can be done about it.
-        text = f"{plural(count, 'piece')} of bad input, kept in the raw: session-memory problems"
+        text = f"{plural(count, 'piece')} of bad input, kept as found: session-memory problems"
         yield Check("problems", "ok", text)
 
 

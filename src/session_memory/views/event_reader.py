@@ -1,4 +1,4 @@
-"""One event with its text from the raw, the changes it made, and its duration."""
+"""One event with its text from the stored logs, the changes it made, and its duration."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The full payload of an event: its native record, read from the raw and decoded."""
+"""The full payload of an event: its native record, read from the stored logs and decoded."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Payloads:
         self._spills = {_tail(row.path): row for row in named if row.role == SPILL}
 
     def of(self, event: SessionEvent) -> Payload:
-        """The native record of ``event``; its ``record`` is None once the raw was evicted."""
+        """The native record of ``event``; its ``record`` is None if the session was evicted."""
         body = self._records.at(place_of(event))
         spilled = self._spilled(body) if event.is_a("tool_result") else None
         return Payload(decoded(body) if body else None, spilled)

@@ -14,7 +14,7 @@ from session_memory.views.figures import plural, size
 
 
 class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Compressed bytes of raw, the caps, and the number of sessions."""
+    """Compressed bytes of the stored logs, the caps, and the number of sessions."""
 
     bytes: int
     soft_cap: int

@@ -1,7 +1,7 @@
-"""Kinds of records in Claude Code's logs that say nothing a person or a model said."""
+"""Kinds of records in Claude Code's logs that hold no words of a person or a model."""
 
-# They give no events: copies of requests, progress ticks and latches. The raw keeps them, and
-# reports count them.
+# They give no events: copies of requests, progress ticks and latches. The store keeps their lines,
+# and reports count them.
 BOOKKEEPING = frozenset(
     {
         "api-request",

@@ -1,6 +1,6 @@
-"""Kinds of records in Codex' logs that say nothing a person or a model said.
+"""Kinds of records in Codex' logs that hold no words of a person or a model.
 
-Bookkeeping gives no events: the raw keeps it, and reports count it.
+They are bookkeeping and give no events. The store keeps their lines, and reports count them.
 """
 
 TWIN = "twin"

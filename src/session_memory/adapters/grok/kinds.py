@@ -1,4 +1,4 @@
-"""Kinds of records in Grok's logs that give no events. The raw keeps them; reports count them."""
+"""Kinds of records in Grok's logs that give no events. The store keeps them, reports count them."""
 
 # Ticks, previews, copies of settings, and the lines that only complete one before them.
 BOOKKEEPING = frozenset(

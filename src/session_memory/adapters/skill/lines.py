@@ -100,7 +100,7 @@ def _leniently(attempts: Raw) -> list[LoggedAttempt]:
         try:
             found.append(decode_leniently(bytes(item), _attempt))
         except ValueError:
-            # The raw keeps it, and the line counts as read leniently.
+            # The stored logs keep it, and the line counts as read leniently.
             continue
     return found
 

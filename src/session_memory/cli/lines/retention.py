@@ -52,9 +52,9 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
     if not outcome.gone:
         lines.append("Nothing has to go.")
     elif outcome.archive:
-        lines.append(f"Their raw {'would go' if dry_run else 'went'} into {outcome.archive}.")
+        lines.append(f"Their logs {'would go' if dry_run else 'went'} into {outcome.archive}.")
     else:
-        lines.append(f"Their raw {'would be' if dry_run else 'is'} gone for good.")
+        lines.append(f"Their logs {'would be' if dry_run else 'were'} deleted for good.")
     if report.over_hard_cap:
         lines.append("The store is still over its hard cap: what is left is pinned.")
     if report.tier2_over_cap:

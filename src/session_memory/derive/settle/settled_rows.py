@@ -11,7 +11,7 @@ class SettledRows:
     - ``extended``: seqs of stored messages that got more text
     - ``branches_changed``: the abandoned branches of the session must be found again
     - ``needs_derivation``: what came late changes how earlier events are settled, so the session
-      must be derived again from the raw
+      must be derived again from the stored logs
     """
 
     def __init__(self) -> None:

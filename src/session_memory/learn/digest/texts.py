@@ -1,4 +1,4 @@
-"""The texts of events. The raw is read only if the summary does not hold the whole text.
+"""The texts of events. The stored logs are read only if the summary does not hold the whole text.
 
 Secrets are masked before a text is cut, because half a secret would not be recognized.
 """

@@ -71,7 +71,7 @@ def examples(
 
 
 def entries(store: Store, session: Session) -> Iterator[Entry]:
-    """The entries of a skill session, read from the raw. Invalid lines are skipped."""
+    """The entries of a skill session, read from the stored logs. Invalid lines are skipped."""
     row = store.sessions.row(session.session_uid)
     for source in store.sources.read_by(row.id) if row is not None else ():
         with RawSource(store, source).open(0) as file:

@@ -1,8 +1,8 @@
 """List collected logs with their state and size.
 
 States: read (the store has all of it), behind (it has changed since, or could not be read), gone
-(the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its raw is
-in the archive).
+(the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its content
+was moved from the store to the archive).
 
 Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a whole),
 spill (kept, and gives no events). "masked" means that secrets were masked when it was collected.
@@ -126,7 +126,7 @@ def _sums(sums: "Accounting") -> Iterator[str]:
     totals = sums.totals
     meanings = {
         "events": "gave events",
-        "bookkeeping": "are the agent's bookkeeping, kept in the raw",
+        "bookkeeping": "are the agent's bookkeeping: kept, but no events",
         "copies": "repeat a record that is stored already",
         "problems": "could not be read: session-memory problems",
         "unaccounted": "unaccounted for",

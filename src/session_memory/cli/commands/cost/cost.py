@@ -49,7 +49,7 @@ SHOWN_DAYS, SHOWN = 31, 20
     type=click.Choice(GROUPINGS),
     default="day",
     show_default=True,
-    help="What each row is about.",
+    help="Make one row for each of these.",
 )
 @click.option(
     "--flavor",

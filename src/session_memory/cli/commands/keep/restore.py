@@ -1,6 +1,6 @@
 """Bring evicted sessions back from the archive.
 
-Their raw is restored byte for byte, and their events are derived from it again. Sessions that were
+Their logs come back byte for byte, and their events are derived from them again. Sessions that were
 evicted together come back together. They stay as long as new sessions do; pin keeps them longer.
 To write back the agent's own log, use restore-native.
 """

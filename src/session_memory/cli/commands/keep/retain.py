@@ -1,10 +1,10 @@
 """Move old sessions to the archive, to limit the store.
 
 It first moves analyzed sessions older than raw_max_age_days; over the soft cap, also the oldest
-ones; over the hard cap the oldest of the rest, which are analyzed before. Their raw goes into the
-archive, which is read back and compared before anything is deleted. Title, digest and cost of a
-session stay; restore brings the rest back. Runs once a day after a sync. The limits are in the
-configuration, in [retention].
+analyzed ones; over the hard cap, also the oldest others, which it analyzes first. Their logs go
+into the archive, which is read back and compared before anything is deleted. Title, digest and cost
+of a session stay; restore brings the rest back. Runs once a day after a sync. The limits are in
+section [retention] of the configuration file.
 """
 
 import click
@@ -33,7 +33,7 @@ SHOWN = 20
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be evicted.")
 @click.option(
-    "--without-archive", is_flag=True, help="Delete the raw instead of archiving it. Asks first."
+    "--without-archive", is_flag=True, help="Delete the logs instead of archiving them. Asks first."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
@@ -43,7 +43,7 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
     from session_memory.views.retention import expiry_lines, retention_status
 
     if without_archive and not (yes or dry_run):
-        click.confirm("The raw of evicted sessions will be deleted for good. Continue?", abort=True)
+        click.confirm("Logs of evicted sessions will be deleted for good. Continue?", abort=True)
     with settings.memory() as memory:
         result = memory.retain(dry_run=dry_run, archive=False if without_archive else None)
         state = retention_status(memory.store, memory.config, now_ms())

@@ -1,7 +1,7 @@
 """Check that nothing in the store is damaged.
 
 Reads everything back and compares it with its hashes. Then derives a sample of sessions again from
-the raw and compares the events. The exit status is 1 if something differs.
+the stored logs and compares the events. The exit status is 1 if something differs.
 """
 
 import click
