@@ -61,7 +61,7 @@ _OPTIONS = (
         "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d."
     ),
     click.option(
-        "--until", type=Period(end=True), metavar="WHEN", help="The same; the end is included."
+        "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
     ),
 )
 

@@ -44,7 +44,8 @@ EXAMPLE = """\
 #webshop = "shop"
 #"billing-*" = "finance"
 
-# How much raw the store keeps (compressed bytes), and for how long. Evicted sessions are archived.
+# How much of the logs the store keeps (compressed bytes), and for how long. Evicted sessions are
+# archived.
 # See docs/retention.md.
 #[retention]
 #raw_max_age_days = 45

@@ -58,7 +58,9 @@ def complete_kind(
     " if it has one. The totals count everything, not only the listed ones.",
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
-@click.option("--kind", metavar="KIND", shell_complete=complete_kind, help="Only this kind.")
+@click.option(
+    "--kind", metavar="KIND", shell_complete=complete_kind, help="Only secrets of this kind."
+)
 @click.option("--flavor", metavar="NAME", help="Only in sessions of this agent.")
 @click.option("--host", metavar="NAME", help="Only in sessions of this machine; * and ? match.")
 @click.option("--repo", metavar="NAME", help="Only in this repository; * and ? match.")
@@ -66,7 +68,7 @@ def complete_kind(
     "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 7d, yesterday."
 )
 @click.option(
-    "--until", type=Period(end=True), metavar="WHEN", help="The same; the end is included."
+    "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
 )
 @limit_option(100)
 @click.pass_obj

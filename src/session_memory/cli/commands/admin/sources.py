@@ -4,8 +4,9 @@ States: read (the store has all of it), behind (it has changed since, or could n
 (the agent deleted it), old (an earlier version of a file that was rewritten), evicted (its content
 was moved from the store to the archive).
 
-Roles: log (read line by line), timeline (a second log beside it), document (rewritten as a whole),
-spill (kept, and gives no events). "masked" means that secrets were masked when it was collected.
+Roles: log (read line by line), timeline (a second log of the same session), document (rewritten as
+a whole), spill (kept, and gives no events). "masked" means that secrets were masked when it was
+collected.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     examples=(
         ("sources", "all collected logs"),
         ("sources --state gone", "logs that the agent deleted; the store has them"),
-        ("sources --accounting", "what became of every line"),
+        ("sources --accounting", "how many lines gave events, and what the others are"),
     ),
     json_shape='{"sources": [{"uid", "host", "flavor", "role", "path", "session", "generation",'
     ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
@@ -53,7 +54,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     ' "bookkeeping", "copies", "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES},'
     ' "sources", "unaccounted_in": {PATH: LINES}}.',
 )
-@click.option("--accounting", is_flag=True, help="Count what became of every line.")
+@click.option("--accounting", is_flag=True, help="Count lines by what they gave.")
 @click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
 @click.option("--host", metavar="NAME", help="Only sources of this machine.")
 @click.option("--role", type=click.Choice(ROLES), help="Only sources with this role.")

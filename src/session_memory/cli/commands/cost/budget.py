@@ -1,6 +1,6 @@
 """Show what was spent, and what is left of your limits.
 
-The exit status is 3 when a limit is exceeded. Limits are kept in the configuration, in [budget].
+The exit status is 3 if a limit is exceeded. Section [budget] of the configuration has the limits.
 """
 
 import math
@@ -53,7 +53,7 @@ class Dollars(click.ParamType[float]):
 @click.option(
     "--month", type=Dollars(), metavar="DOLLARS", help="The limit for a month; 0 for none."
 )
-@click.option("--tz", type=Zone(), metavar="ZONE", help="Days and months of this time zone.")
+@click.option("--tz", type=Zone(), metavar="ZONE", help="Time zone for days and months.")
 @click.pass_context
 def command(
     ctx: click.Context, action: str, day: float | None, month: float | None, tz: tzinfo | None

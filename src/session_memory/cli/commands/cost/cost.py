@@ -80,9 +80,9 @@ SHOWN_DAYS, SHOWN = 31, 20
     "--audit",
     metavar="UID",
     shell_complete=complete_uid,
-    help="Every response of a session with its price.",
+    help="Show every response of a session with its price.",
 )
-@click.option("--prices", is_flag=True, help="The prices of the models in the store.")
+@click.option("--prices", is_flag=True, help="Show the prices of the models in the store.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),

@@ -31,7 +31,7 @@ MOST_BYTES = 1 << 20
 @click.option(
     "--flavor", metavar="NAME", help="The agent; by default the one that has a status bar."
 )
-@click.option("--tz", type=Zone(), metavar="ZONE", help="Days of this time zone.")
+@click.option("--tz", type=Zone(), metavar="ZONE", help="Time zone for days.")
 @click.pass_obj
 def command(settings: Settings, flavor: str | None, tz: tzinfo | None) -> None:
     try:

@@ -3,10 +3,10 @@
 A portable FILE is for another store: import reads it, with any version of the program. It has the
 logs of the sessions as their agents wrote them; without UID, of all sessions. With --redact
 secrets are masked, and the logs can no longer be written back as they were. Live sessions have no
-log and are left out: store copy takes them along.
+log and are left out; store copy copies them, too.
 
 A transcript is for reading: Markdown and HTML have one session, JSONL any number. Live sessions
-can be written so, too. Secrets are masked. The HTML page loads nothing and runs nothing.
+can be exported as transcripts. Secrets are masked. The HTML page loads nothing and runs nothing.
 
 Only you can read the file. A file that exists is not overwritten. As FILE, - is standard output.
 """
@@ -64,10 +64,10 @@ LEVELS = ("user", "assistant", "tool", "full")
     "level",
     type=click.Choice(LEVELS),
     default="full",
-    help="How much is in a transcript.",
+    help="How much a transcript has; show --help explains the values.",
 )
-@click.option("--inherited", is_flag=True, help="Also events that a fork copied from its parent.")
-@click.option("--all", "everything", is_flag=True, help="Also the agent's bookkeeping.")
+@click.option("--inherited", is_flag=True, help="Add events that a fork copied from its parent.")
+@click.option("--all", "everything", is_flag=True, help="Add the agent's bookkeeping.")
 @click.option("--no-children", is_flag=True, help="Leave out subagents.")
 @click.option("--redact", is_flag=True, help="Mask secrets in a portable file.")
 @click.option("--no-redact", is_flag=True, help="Do not mask secrets in a transcript.")

@@ -1,9 +1,9 @@
 """Delete sessions from everything in the store, with proof.
 
 Deletes them from the database with its free pages and log, the index, digests, the lake and the
-archive. Then searches every file, also unpacked, for samples of their text. Only the session id is
-kept, so that a later sync skips it. Forks keep the events they share. Lists what it cannot delete:
-the agents' own logs, backups, exports.
+archive. Then searches all these files, compressed data included, for samples of their text. Only
+hashes of ids and paths are kept, so that a later sync skips them. Forks keep the events they share.
+Lists what it cannot delete: the agents' own logs, backups, exports.
 """
 
 from typing import TYPE_CHECKING
@@ -38,10 +38,10 @@ SHOWN = 10
     ' "held_by_others", "files", "packs", "found": [PLACE, …]} or null}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--repo", metavar="NAME", help="All sessions of this repository.")
+@click.option("--repo", metavar="NAME", help="Forget all sessions of this repository.")
 @click.option("--before", metavar="WHEN", help="Only sessions that ended before this time.")
 @click.option(
-    "--with-forks", is_flag=True, help="Also forks and resumed sessions that share its events."
+    "--with-forks", is_flag=True, help="Also forget forks and resumes that share its events."
 )
 @click.option("--without-subagents", is_flag=True, help="Keep its subagents.")
 @click.option("--lift", metavar="UID", help="Let a later sync collect this session again.")

@@ -1,8 +1,8 @@
 """Write agents' logs back, byte for byte.
 
-Afterwards the agent can resume the session. Subagents and outputs that the agent keeps in files of
-their own are written too. No file is overwritten, no link followed. Without --to, --all writes only
-logs of this machine.
+Afterwards the agent can resume the session. Logs of subagents, and outputs that the agent keeps in
+separate files, are written too. No file is overwritten, no link followed. Without --to, --all
+writes only logs of this machine.
 """
 
 from pathlib import Path

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     ' the next three. --analyze adds "analysis", which is what analyze --json prints.',
 )
 @click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="Only collect from here; repeatable."
+    "--root", "roots", multiple=True, metavar="DIR", help="Only this directory; repeatable."
 )
 @click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be read.")

@@ -61,7 +61,7 @@ _POLARITIES = ("problem", "success")
     "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d, yesterday."
 )
 @click.option(
-    "--until", type=Period(end=True), metavar="WHEN", help="The same; the end is included."
+    "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
 )
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
 @click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")

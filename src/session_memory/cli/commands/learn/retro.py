@@ -1,8 +1,8 @@
 """Look back: what was done, what it cost, what went wrong.
 
-For each repository the sessions that ended in the period: outcomes, cost, problems with what fixed
-them, and three suggestions with the sessions that support them. With UID the same for one session.
-Only analyzed sessions are included.
+Shows the sessions that ended in the period, by repository: outcomes, cost, problems with what fixed
+them, and three suggestions with the sessions that support them. With UID, shows the same for one
+session. Only analyzed sessions are included.
 """
 
 from datetime import tzinfo

@@ -46,7 +46,7 @@ DEFAULT_INTERVAL = 600.0
     default=DEFAULT_INTERVAL,
     metavar="SECONDS",
     show_default=True,
-    help="How often to check all files, whatever the events.",
+    help="How often to check all files, even without events.",
 )
 @click.pass_obj
 def command(

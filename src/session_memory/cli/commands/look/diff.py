@@ -1,7 +1,7 @@
 """Show what a session changed, file by file.
 
-The diff is made from the edits in the log, with those of subagents and without failed ones. Where
-the log has the whole file, the diff is exact and can be applied. Where it has only excerpts, or a
+The diff is made from the edits in the log. Edits of subagents are included, failed edits are not.
+If the log has the whole file, the diff is exact and can be applied. If it has only excerpts, or a
 command made the change, a note says so.
 """
 

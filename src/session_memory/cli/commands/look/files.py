@@ -1,8 +1,8 @@
 """List the files that sessions read, edited and wrote.
 
-Without UID the files of all sessions that match the options. Subagents are included. Paths are
-relative to the directory of the session. A failed call counts only as failed. A call without a
-result in the log counts as open; only the JSON shows these.
+Without UID, lists the files of all matching sessions. Subagents are included. Paths are relative to
+the directory of the session. A failed call counts only as failed. A call without a result in the
+log counts as open; only the JSON shows these.
 """
 
 from datetime import tzinfo

@@ -1,6 +1,6 @@
 """List sessions, newest first.
 
-Tokens and cost are those of the session itself; a subagent is a session of its own. "in" counts
+Tokens and cost are those of the session itself; a subagent is a separate session. "in" counts
 tokens that were sent to the model uncached, "cache" those read from or written to its cache.
 """
 
@@ -34,7 +34,7 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 @click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
 @click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
 @click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
-@click.option("--domain", metavar="NAME", help="Only this domain (see the configuration).")
+@click.option("--domain", metavar="NAME", help="Only repositories of this domain (see config).")
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
 @click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")

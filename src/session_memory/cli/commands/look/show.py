@@ -47,7 +47,7 @@ AROUND = 10
     ),
     json_shape='{"session": SESSION, "events": [EVENT, …], "usage": [USAGE, …], "children": [UID,'
     ' …], "amount": {"microdollars", "unpriced_tokens"}, "with_subagents": {…}}; --full adds'
-    ' "payload" to each event, and "spilled" where the agent keeps a long output apart; inherited'
+    ' "payload" to each event, and "spilled" if a long output is in a separate file; inherited'
     ' events carry their owner\'s uid and seq, "inherited" and "seq_here".',
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)

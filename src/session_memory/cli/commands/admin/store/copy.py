@@ -1,8 +1,8 @@
 """Copy a store into an empty one, and compare the two.
 
 FROM and TO are paths or postgresql:// addresses. Everything is copied: logs of all machines with
-their cursors, raw, sessions, live sessions, events, usage, problems. Then the fingerprints of both
-stores are compared. A target that is not empty is refused; an interrupted copy leaves nothing.
+their cursors, sessions, live sessions, events, usage, problems. Then the fingerprints of both
+stores are compared. A target that is not empty is refused; an interrupted copy leaves it empty.
 """
 
 import click

@@ -1,7 +1,7 @@
 """Print one hash of everything that was collected.
 
-Two stores with the same fingerprint have the same raw, events and usage. When and how it was
-collected, and how it is packed, does not matter.
+Two stores with the same fingerprint have the same logs, events and usage. It does not matter when
+and how they were collected, or how they are compressed.
 """
 
 import click

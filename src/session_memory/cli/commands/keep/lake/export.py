@@ -1,7 +1,8 @@
 """Write what is new in the store to the Parquet files.
 
-The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. A session is as a
-whole in the month in which it began. Only changed partitions are written. Needs the extra lake.
+The tables are sessions/, events/ and usage/, with partitions flavor=…/month=…. All rows of a
+session are in the month in which it started. Only changed partitions are written. Needs the extra
+lake.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Make a lesson of a pattern.
+"""Make a lesson from a pattern.
 
 The text is made from a template; quotes from transcripts are in it as `code`. Read it, and put it
 into your own words with lessons edit, before you apply it.
@@ -26,7 +26,7 @@ from session_memory.render.text import safe, safe_lines
 
 @make_command(
     examples=(
-        ("lessons accept p-0c88102dbf64", "make a lesson of a pattern"),
+        ("lessons accept p-0c88102dbf64", "make a lesson from a pattern"),
         ("lessons accept p-0c88 --repo webshop --why 'costs us an hour a week'", "for one repo"),
         ("lessons accept p-0c88 --force", "although few sessions show it"),
     ),

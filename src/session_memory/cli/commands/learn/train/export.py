@@ -1,6 +1,6 @@
 """Write the data set and its card to a new directory.
 
-Each kind is a configuration of its own: load_dataset("DIR", "sft"). Secrets are masked, names of
+Each kind is a separate configuration: load_dataset("DIR", "sft"). Secrets are masked, names of
 projects are left out, and each repository is in one split only. Read the data before you share it.
 """
 

@@ -26,7 +26,7 @@ from session_memory.views.figures import plural
     " left_out counts messages that the other runtime had dropped, by its reason.",
 )
 @click.argument("what", metavar="UID|PATH")
-@click.option("--session", metavar="ID", help="Which session of a database.")
+@click.option("--session", metavar="ID", help="The session to import, if PATH is a database.")
 @click.option(
     "--id", "new_id", metavar="ID", help="The id of the live session; by default the same."
 )

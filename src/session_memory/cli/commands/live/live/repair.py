@@ -17,7 +17,7 @@ from session_memory.views.figures import plural
 @make_command(
     examples=(
         ("live show sess_4f1c", "see which calls are open"),
-        ("live repair sess_4f1c", "answer them with an error"),
+        ("live repair sess_4f1c", "answer open calls with an error"),
     ),
     json_shape='{"session_id", "repaired": [SEQ, …]}',
 )

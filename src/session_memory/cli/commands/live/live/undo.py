@@ -1,6 +1,6 @@
-"""Undo the last rewind, clear or compaction.
+"""Undo the last rewind or clear, or the last compaction.
 
-Each further undo goes one step further back.
+Run it again to undo the step before.
 """
 
 import click
