@@ -107,12 +107,18 @@ def questions(store: Store) -> dict[str, Callable[[], object]]:
         return len(items)
 
     return {
-        "sessions --limit 5": lambda: list_sessions(store, Filter(), limit=5, priced=True),
+        "sessions --limit 5": lambda: list_sessions(
+            store, Filter(folded=True), limit=5, priced=True
+        ),
+        "sessions --limit 5 --all": lambda: list_sessions(store, Filter(), limit=5, priced=True),
         "sessions --limit 5 --repo": lambda: list_sessions(
-            store, Filter(repo="billing"), limit=5, priced=True
+            store, Filter(repo="billing", folded=True), limit=5, priced=True
         ),
         "sessions --limit 5 --since": lambda: list_sessions(
-            store, Filter(since=int(START.timestamp() * 1000)), limit=5, priced=True
+            store,
+            Filter(since=int(START.timestamp() * 1000), folded=True),
+            limit=5,
+            priced=True,
         ),
         "show UID": lambda: show(parent),
         "show, beginning of an id": lambda: show(native[:8]),

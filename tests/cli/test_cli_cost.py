@@ -215,7 +215,7 @@ def test_the_same_figure_stands_everywhere(run, spent) -> None:
         assert rows[uid]["microdollars"] == amount.microdollars
         assert rows[uid]["unpriced_tokens"] == amount.unpriced_tokens
         assert rows[uid]["with_subagents"]["microdollars"] == whole[uid].microdollars
-        assert shown(amount) in run("sessions", "--limit", "0").stdout
+        assert shown(amount) in run("sessions", "--all", "--limit", "0").stdout
     by_cost = answer(run, "sessions", "--sort", "cost")["sessions"]
     amounts = [own[session["session_uid"]].microdollars for session in by_cost]
     assert amounts == sorted(amounts, reverse=True) and amounts[0] == 60_000

@@ -98,14 +98,27 @@ def test_the_table_is_aligned_and_says_what_is_missing(demo, run) -> None:
         "out",
         "cache",
         "cost",
-        "child",
         "title",
     ]
     assert len(rows) == 3
     when = title.index("when")
     assert all(row[when : when + 4] == "2026" and row[when - 1] == " " for row in rows)
-    assert "3 of 8 sessions" in result.stderr
-    assert "(subagent) Find the date reader" in result.stdout
+    assert "3 of 6 sessions; --limit 0 lists all." in result.stderr
+    assert "2 subagents folded; --all lists them." in result.stderr
+
+
+def test_subagents_are_folded_under_the_session_that_started_them(demo, run) -> None:
+    folded = run("sessions", "--limit", "0")
+    assert "with German dates +1 subagent, $0.0197" in folded.stdout
+    assert "(subagent)" not in folded.stdout
+    assert len(folded.stdout.splitlines()) == 1 + 6
+    every = run("sessions", "--all", "--limit", "0")
+    assert "(subagent) Find the date reader" in every.stdout
+    assert len(every.stdout.splitlines()) == 1 + 8
+    assert "folded" not in every.stderr
+    # Programs get all sessions, and who asks for the children of a session sees them.
+    assert len(json.loads(run("sessions", "--limit", "0", "--json").stdout)["sessions"]) == 8
+    assert "Find the date reader" in run("sessions", "--parent", "7ac31f58").stdout
 
 
 def test_quiet_leaves_the_answer_alone(demo, run) -> None:

@@ -227,7 +227,15 @@ def test_no_color_is_honoured(words, demo, start) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *("sessions", "files", "commands", "tree 7ac3", "timeline 7ac3", "cost --prices -q"),
+        *(
+            "sessions",
+            "sessions --all",
+            "files",
+            "commands",
+            "tree 7ac3",
+            "timeline 7ac3",
+            "cost --prices -q",
+        ),
         *("cost --by session", "cost", "budget -q"),
     ],
 )
@@ -236,7 +244,7 @@ def test_tables_fit_a_narrow_terminal(demo, start, words: str, columns: int) -> 
     lines = printed.splitlines()
     assert len(lines) > 2 and max(map(width, lines)) <= columns
     # Whole names, or two subagents of one session look alike.
-    if words in ("sessions", "tree 7ac3", "cost --by session", "commands"):
+    if words in ("sessions --all", "tree 7ac3", "cost --by session", "commands"):
         assert "7ac31f58:a5d20c71  " in printed
 
 

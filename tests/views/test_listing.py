@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from session_memory.core.schema import Session
 from session_memory.core.time import parse_time
@@ -180,6 +181,79 @@ def test_children_are_counted_whether_they_are_listed_or_not(database) -> None:
             assert listing.children.get(session.session_uid, 0) == below
 
 
+FOLDED = (
+    Filter(),
+    Filter(repo="web*"),
+    Filter(model="gpt"),
+    Filter(since=20_000),
+    Filter(text="a"),
+)
+
+
+@pytest.mark.parametrize("wanted", FOLDED, ids=str)
+def test_a_subagent_is_folded_under_a_parent_that_is_listed_and_under_no_other(
+    database, wanted
+) -> None:
+    with filled(90) as store:
+        every = {one.session_uid: one for one in store.sessions.every() if admits(wanted, one)}
+        folded = {uid for uid, one in every.items() if one.parent_uid in every}
+        listing = list_sessions(store, replace(wanted, folded=True), limit=0)
+        assert {one.session_uid for one in listing.sessions} == every.keys() - folded
+        assert (listing.total, listing.folded) == (len(every) - len(folded), len(folded))
+        assert list_sessions(store, replace(wanted, folded=True), limit=1).folded == len(folded)
+        assert folded
+
+
+def test_a_line_counts_and_prices_the_subagents_that_it_stands_for(database) -> None:
+    with collected(demo_home() / ".claude") as store:
+        listing = list_sessions(store, Filter(folded=True), limit=0, priced=True)
+        assert sum(fold.sessions for fold in listing.folds.values()) == listing.folded > 0
+        trees = tree_amounts(store, listing.folds)
+        for uid, fold in listing.folds.items():
+            assert listing.amounts[uid] + fold.amount == trees[uid]
+
+
+def family_of(store: Store, *rows: tuple[str, str | None, int]) -> None:
+    with store.transaction():
+        for native, parent, ended in rows:
+            row = CollectedSession(
+                uid=f"claude:{native}",
+                flavor="claude",
+                native_id=native,
+                ended_at=ended,
+                parent_uid=parent and f"claude:{parent}",
+                relation=parent and "subagent",
+            )
+            store.sessions.save(row)
+
+
+def folded_list(store: Store) -> tuple[dict[str, int], int]:
+    """The listed sessions with the number of subagents they stand for, and the number of all."""
+    listing = list_sessions(store, Filter(folded=True), limit=0)
+    numbers = {uid: fold.sessions for uid, fold in listing.folds.items()}
+    listed = (session.session_uid for session in listing.sessions)
+    return {uid.partition(":")[2]: numbers.get(uid, 0) for uid in listed}, listing.folded
+
+
+def test_the_newest_of_subagents_without_a_stored_parent_stands_for_the_others(database) -> None:
+    with new_store() as store:
+        family_of(store, ("a", "gone", 1), ("b", "gone", 3), ("c", "gone", 3), ("d", "b", 2))
+        family_of(store, ("e", "lost", 4), ("f", None, 5))
+        assert folded_list(store) == ({"f": 0, "e": 0, "b": 3}, 3)
+
+
+def test_subagents_of_subagents_are_folded_under_the_first_session(database) -> None:
+    with new_store() as store:
+        family_of(store, ("a", None, 1), ("b", "a", 2), ("c", "b", 3))
+        assert folded_list(store) == ({"a": 2}, 2)
+
+
+def test_sessions_that_claim_to_be_each_others_parent_are_listed(database) -> None:
+    with new_store() as store:
+        family_of(store, ("a", "b", 1), ("b", "a", 2))
+        assert set(folded_list(store)[0]) == {"a", "b"}
+
+
 # ------------------------------------------------------------ what is read
 
 
@@ -247,6 +321,9 @@ QUESTIONS: dict[str, Callable[[Store], object]] = {
     "sessions": lambda store: list_sessions(store, Filter(), limit=5, priced=True),
     "sessions of a repository": lambda store: list_sessions(
         store, Filter(repo="webshop"), limit=5, priced=True
+    ),
+    "folded sessions": lambda store: list_sessions(
+        store, Filter(folded=True), limit=5, priced=True
     ),
     "oldest sessions": lambda store: list_sessions(store, Filter(), sort="oldest", limit=5),
     "the first of each": lambda store: next(each_session(store, Filter())),

@@ -48,6 +48,7 @@ class FindingMethods(OpenMemory):
         title: str | None = None,
         parent: str | None = None,
         roots: bool = False,
+        folded: bool = False,
         min_cost: Dollars | None = None,
         sort: str = "newest",
         limit: int = 0,
@@ -55,7 +56,8 @@ class FindingMethods(OpenMemory):
         """Sessions that match every filter. They are read while you iterate.
 
         ``flavor``, ``host``, ``repo``, ``domain`` and ``branch`` are names or patterns
-        (``web*``); ``model`` and ``title`` match anywhere. ``roots`` leaves subagents out.
+        (``web*``); ``model`` and ``title`` match anywhere. ``roots`` leaves subagents out,
+        ``folded`` only those whose parent is among the answers.
         ``min_cost`` is in dollars that the session used itself. ``limit`` 0 means all.
         """
         from session_memory.views.sessions import SORTS, Filter
@@ -72,6 +74,7 @@ class FindingMethods(OpenMemory):
             text=title,
             parent=None if parent is None else self._uid(parent),
             roots=roots,
+            folded=folded,
             since=period.since,
             until=period.until,
             min_cost=microdollars(min_cost),

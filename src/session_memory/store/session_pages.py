@@ -1,5 +1,6 @@
 """Pages of sessions: filters, order and limit are SQL, so a short list reads only what it shows."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -37,8 +38,37 @@ _VALUES = {
         if name != "hosts"
     },
 }
+_ANY = "1 = 1"
+_COUNT = "select count(*) from sessions s"
 _CHILDREN = """
     select parent_uid, count(*) from sessions where parent_uid in ({keys}) group by parent_uid
+"""
+# A subagent is folded if its parent is listed. If its parent is not in the store, the newest of
+# its siblings stands for all of them. Two sessions that claim to be each other's parent are listed.
+# The range of `parent_uid` lets a database read only children. `c.uid || ''` keeps it from finding
+# `c` by its uid: few subagents have children of their own, so the index of parents is faster.
+_FOLDED = """(
+    s.relation = 'subagent' and s.parent_uid > '' and (
+        exists (
+            select 1 from sessions p where p.uid = s.parent_uid and {parent_matches}
+        ) and not exists (
+            select 1 from sessions c where c.parent_uid = s.uid and c.uid || '' = s.parent_uid
+        )
+        or not exists (select 1 from sessions p where p.uid = s.parent_uid) and exists (
+            select 1 from sessions b where b.parent_uid = s.parent_uid
+                and b.relation = 'subagent' and {sibling_matches}
+                and (
+                    coalesce(b.ended_at, 0) > coalesce(s.ended_at, 0)
+                    or coalesce(b.ended_at, 0) = coalesce(s.ended_at, 0) and b.uid < s.uid
+                )
+        )
+    )
+)"""
+_SIBLINGS = """
+    select s.parent_uid, s.uid from sessions s
+    where s.parent_uid in ({keys}) and s.relation = 'subagent'
+        and not exists (select 1 from sessions p where p.uid = s.parent_uid)
+    order by s.uid
 """
 # No session has this id: it makes an empty list valid SQL.
 _NO_ID = "0"
@@ -49,6 +79,7 @@ class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
 
     The tuples list exact values, one of which it must have. ``title`` is a part of the title, in
     lower case. ``since`` and ``until`` are milliseconds: some of the session lies between them.
+    ``folded`` leaves out the subagents of sessions that match.
     """
 
     flavors: tuple[str, ...] | None = None
@@ -62,6 +93,7 @@ class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[int, ...] | None = None
     parent: str | None = None
     roots: bool = False
+    folded: bool = False
     since: int | None = None
     until: int | None = None
 
@@ -84,8 +116,19 @@ class SessionPages:
         return (to_session(row) for row in self._db.each(sql, given))
 
     def count(self, conditions: SessionConditions) -> int:
-        where, given = _where(conditions)
-        return int(self._db.value(f"select count(*) from sessions s where {where}", given))
+        """How many match. The folded ones are counted on their own and subtracted, because only
+        children have to be read for that."""
+        matches, given = _matches(conditions)
+        number = int(self._db.value(f"{_COUNT} where {matches}", given))
+        if conditions.folded:
+            number -= self.count_folded(conditions)
+        return number
+
+    def count_folded(self, conditions: SessionConditions) -> int:
+        """How many subagents match and are folded."""
+        matches, given = _matches(conditions)
+        where = f"{_row_by_row(matches)} and {_folded(matches)}"
+        return int(self._db.value(f"{_COUNT} where {where}", given))
 
     def uids(self, conditions: SessionConditions) -> list[str]:
         """The uids of all that match, newest first."""
@@ -109,9 +152,41 @@ class SessionPages:
         """How many children these sessions have; those without any are left out."""
         return {row[0]: int(row[1]) for row in self._db.matching(_CHILDREN, sorted(set(uids)))}
 
+    def orphans(self, parents: Iterable[str]) -> dict[str, list[str]]:
+        """The subagents of these parents, if the parent itself is not in the store."""
+        found: dict[str, list[str]] = {}
+        for parent, uid in self._db.matching(_SIBLINGS, sorted(set(parents))):
+            found.setdefault(parent, []).append(uid)
+        return found
+
 
 def _where(asked: SessionConditions) -> tuple[str, dict[str, object]]:
-    parts, given = ["1 = 1"], dict[str, object]()
+    matches, given = _matches(asked)
+    if asked.folded:
+        # `relation` and `parent_uid` may be null, and then so is the condition.
+        matches = f"{matches} and not coalesce({_folded(matches)}, false)"
+    return matches, given
+
+
+def _folded(matches: str) -> str:
+    by_row = _row_by_row(matches)
+    return _FOLDED.format(
+        parent_matches=_with_alias(by_row, "p"), sibling_matches=_with_alias(by_row, "b")
+    )
+
+
+def _row_by_row(condition: str) -> str:
+    """A condition for which a database takes no index: it finds the rows by uid or parent."""
+    return condition if condition == _ANY else f"case when {condition} then 1 end = 1"
+
+
+def _with_alias(condition: str, alias: str) -> str:
+    """The same condition on another row of sessions."""
+    return re.sub(r"\bs\.", f"{alias}.", condition)
+
+
+def _matches(asked: SessionConditions) -> tuple[str, dict[str, object]]:
+    parts, given = [_ANY], dict[str, object]()
     for name, column in _COLUMNS.items():
         values = getattr(asked, name)
         if values is not None:

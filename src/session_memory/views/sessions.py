@@ -7,6 +7,7 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.pricing import Amount, session_amounts
+from session_memory.pricing.sessions import family, subagents
 from session_memory.store import Store
 from session_memory.store.session_pages import ORDERS, SessionConditions, SessionPages
 from session_memory.views.matching import holds, is_like, names_model
@@ -32,6 +33,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     ``repo``, ``domain``, ``branch``, ``flavor`` and ``host`` are names or patterns (``web*``);
     ``model`` and ``text``, a part of the title, match anywhere. A session lies in a period if any
     moment of it does. ``min_cost`` is in micro-dollars and counts what the session used itself.
+    ``roots`` leaves out all subagents, ``folded`` those whose parent is listed. Of subagents whose
+    common parent is not in the store, ``folded`` leaves the newest.
     """
 
     flavor: str | None = None
@@ -44,15 +47,26 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     parent: str | None = None
     roots: bool = False
+    folded: bool = False
     since: int | None = None
     until: int | None = None
     min_cost: int | None = None
 
 
+class Fold(msgspec.Struct, frozen=True):
+    """The subagents that a listed session stands for: those below it, and its siblings if their
+    parent is not in the store. ``amount`` is what they used together."""
+
+    sessions: int
+    amount: Amount
+
+
 class SessionList(msgspec.Struct, frozen=True):
     """``total`` counts what the filter admits, ``stored`` everything there is. ``names`` (short
     ids), ``titles`` (the best there are) and ``children`` (how many) are those of the listed
-    sessions; ``amounts`` is what each used itself, if that was asked for."""
+    sessions; ``amounts`` is what each used itself, if that was asked for. If the filter folds
+    subagents, ``folded`` counts those that are left out on all pages, and ``folds`` are those of
+    the listed sessions."""
 
     sessions: list[Session]
     total: int
@@ -61,6 +75,8 @@ class SessionList(msgspec.Struct, frozen=True):
     titles: dict[str, str]
     children: dict[str, int]
     amounts: dict[str, Amount]
+    folded: int = 0
+    folds: dict[str, Fold] = {}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -88,6 +104,9 @@ def list_sessions(
     else:
         listed, total = pages.page(conditions, sort, limit), pages.count(conditions)
     uids = [session.session_uid for session in listed]
+    folds = _folded_below(store, pages, listed) if filters.folded else {}
+    members = [uid for some in folds.values() for uid in some]
+    amounts = session_amounts(store, [*uids, *members]) if priced else {}
     return SessionList(
         sessions=listed,
         total=total,
@@ -95,8 +114,45 @@ def list_sessions(
         names=short_names(store, uids),
         titles=best_titles(store, uids),
         children=pages.children(uids),
-        amounts=session_amounts(store, uids) if priced else {},
+        amounts={uid: amounts[uid] for uid in uids if priced},
+        folded=_number_folded(store, pages, conditions, filters, total),
+        folds={
+            uid: Fold(len(some), sum((amounts.get(one, Amount()) for one in some), Amount()))
+            for uid, some in folds.items()
+        },
     )
+
+
+def _folded_below(store: Store, pages: SessionPages, listed: list[Session]) -> dict[str, list[str]]:
+    """The subagents that each listed session stands for, at any depth."""
+    siblings = pages.orphans(
+        session.parent_uid
+        for session in listed
+        if session.relation == "subagent" and session.parent_uid is not None
+    )
+    roots = {
+        session.session_uid: [session.session_uid, *siblings.get(session.parent_uid or "", ())]
+        for session in listed
+    }
+    below = subagents(store, [uid for some in roots.values() for uid in some])
+    members = {
+        own: dict.fromkeys(uid for root in some for uid in family(root, below))
+        for own, some in roots.items()
+    }
+    return {
+        own: [uid for uid in some if uid != own] for own, some in members.items() if len(some) > 1
+    }
+
+
+def _number_folded(
+    store: Store, pages: SessionPages, conditions: SessionConditions, filters: Filter, total: int
+) -> int:
+    """How many subagents the filter would admit if it folded none."""
+    if not filters.folded or filters.min_cost is None:
+        return pages.count_folded(conditions) if filters.folded else 0
+    every = pages.uids(msgspec.structs.replace(conditions, folded=False))
+    spent = session_amounts(store, every).values()
+    return sum(amount.microdollars >= filters.min_cost for amount in spent) - total
 
 
 def each_session(store: Store, filters: Filter, sort: str = "newest") -> Iterator[Session]:
@@ -152,6 +208,7 @@ def conditions_of(store: Store, filters: Filter) -> SessionConditions:
         outcome=filters.outcome,
         parent=filters.parent,
         roots=filters.roots,
+        folded=filters.folded,
         since=filters.since,
         until=filters.until,
         **exact,

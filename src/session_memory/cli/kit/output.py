@@ -39,10 +39,16 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Text with a style, as ``click.style`` takes it."""
+    """Text with a style, as ``click.style`` takes it. ``tail`` follows the text in a weak colour,
+    and is kept if the text is cut."""
 
     text: str
     style: dict[str, Any] = {}
+    tail: str = ""
+
+    @property
+    def width(self) -> int:
+        return width(self.text) + width(self.tail)
 
 
 def terminal_width() -> int | None:
@@ -56,9 +62,7 @@ def table(
     """The lines of an aligned table, titles first. Unsafe characters in cells are escaped."""
     cells = [[_safe(cell) for cell in row] for row in rows]
     titles = [Cell(column.title, {"bold": True}) for column in columns]
-    widths = [
-        max(width(cell.text) for cell in column) for column in zip(titles, *cells, strict=True)
-    ]
+    widths = [max(cell.width for cell in column) for column in zip(titles, *cells, strict=True)]
     kept = _kept(columns, widths, limit)
     columns, widths = [columns[place] for place in kept], [widths[place] for place in kept]
     _shrink(columns, widths, limit)
@@ -71,7 +75,9 @@ def table(
 
 
 def _safe(cell: str | Cell) -> Cell:
-    return Cell(safe(cell)) if isinstance(cell, str) else Cell(safe(cell.text), cell.style)
+    if isinstance(cell, str):
+        return Cell(safe(cell))
+    return Cell(safe(cell.text), cell.style, safe(cell.tail))
 
 
 def _kept(columns: Sequence[Column], widths: list[int], limit: int | None) -> list[int]:
@@ -108,9 +114,13 @@ def _shrink(columns: Sequence[Column], widths: list[int], limit: int | None) -> 
 
 
 def _placed(cell: Cell, column: Column, size: int) -> str:
-    text = cut_middle(cell.text, size) if column.middle else cut(cell.text, size)
-    blank = " " * (size - width(text))
+    # A tail that would leave no room for the text is left out.
+    tail = cell.tail if width(cell.tail) + NARROWEST <= size else ""
+    room = size - width(tail)
+    text = cut_middle(cell.text, room) if column.middle else cut(cell.text, room)
+    blank = " " * (room - width(text))
     styled = click.style(text, **cell.style) if cell.style and text else text
+    styled += click.style(tail, dim=True) if tail else ""
     return blank + styled if column.right else styled + blank
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.derive.agents import short_model
 from session_memory.pricing import Amount, shown
-from session_memory.views.figures import brief_time, count, duration, local
+from session_memory.views.figures import brief_time, count, duration, local, plural
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
@@ -67,6 +67,8 @@ def _left_out(listing: "SessionList", limit: int | None) -> set[str]:
     left_out = {"host"} if _is_same(one.host for one in listing.sessions) else set()
     left_out |= {"flavor"} if _is_same(one.flavor for one in listing.sessions) else set()
     left_out |= set() if listing.amounts else {"cost"}
+    # The number of subagents follows the title.
+    left_out |= {"child"} if listing.folded else set()
     return left_out | set(_RARE) if limit is None else left_out
 
 
@@ -95,7 +97,7 @@ def _cells(
         count(cost.cache_tokens),
         shown(listing.amounts.get(session.session_uid, Amount())),
         count(listing.children.get(session.session_uid, 0)),
-        _title(session, listing.titles[session.session_uid]),
+        _title(session, listing, is_roomy),
     )
 
 
@@ -105,5 +107,13 @@ def _outcome(session: "Session") -> Cell:
     return Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True}))
 
 
-def _title(session: "Session", title: str) -> str:
-    return f"({session.relation}) {title}" if session.relation else title
+def _title(session: "Session", listing: "SessionList", is_roomy: bool) -> Cell:
+    title = listing.titles[session.session_uid]
+    text = f"({session.relation}) {title}" if session.relation else title
+    fold = listing.folds.get(session.session_uid)
+    if fold is None:
+        return Cell(text)
+    is_more = session.relation == "subagent"
+    words = f"{fold.sessions} more" if is_more else plural(fold.sessions, "subagent")
+    spent = f", {shown(fold.amount)}" if is_roomy and fold.amount.microdollars else ""
+    return Cell(text, tail=f" +{words}{spent}")

@@ -1,11 +1,14 @@
 """List sessions, newest first.
 
-Tokens and cost are those of the session itself; a subagent is a separate session. "in" counts
-tokens that were sent to the model uncached, "cache" those read from or written to its cache.
+Subagents are folded: "+3 subagents" after a title says how many a session started. A wide terminal
+says what they cost, too. --all lists them, as --json does. Tokens and cost in the columns are those
+of the session itself. "in" counts tokens that were sent to the model uncached, "cache" those read
+from or written to its cache.
 """
 
+from collections.abc import Iterator
 from datetime import tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +16,9 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
+
+if TYPE_CHECKING:
+    from session_memory.views.sessions import SessionList
 
 OUTCOMES = ("success", "fail", "abandoned", "unknown")
 SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost")
@@ -26,6 +32,7 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
             "sessions --roots --sort tokens --limit 5",
             "which used the most tokens, without subagents",
         ),
+        ("sessions --all", "subagents too"),
         ("sessions --limit 0 --json", "all of them, for a script"),
     ),
     json_shape='{"sessions": [SESSION, …], "amounts": {UID: {"microdollars", "unpriced_tokens"},'
@@ -40,18 +47,21 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")
 @click.option("--title", metavar="TEXT", help="Only sessions with this in their title.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")
+@click.option("--all", "every", is_flag=True, help="List subagents as well.")
 @click.option("--roots", is_flag=True, help="Leave out subagents.")
 @when_options
 @click.option("--sort", type=click.Choice(SORTS), default="newest", show_default=True)
 @limit_option(20)
 @click.pass_obj
-def command(settings: Settings, /, tz: tzinfo | None, **filters: Any) -> None:
+def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: Any) -> None:
     from session_memory.cli.lines.session_table import session_lines
     from session_memory.views.figures import plural
     from session_memory.views.outdated import outdated
 
+    # Programs get every session. Who asks for the children of a session wants to see them.
+    is_folded = not (every or settings.as_json or filters["roots"] or filters["parent"])
     with settings.memory() as memory:
-        listing = memory.sessions(**filters).listing()
+        listing = memory.sessions(folded=is_folded, **filters).listing()
         old_digests = 0 if settings.as_json else outdated(memory.store)
     if settings.as_json:
         print_json(listing.to_dict())
@@ -61,9 +71,20 @@ def command(settings: Settings, /, tz: tzinfo | None, **filters: Any) -> None:
         remark(settings, "No sessions yet. Collect them: session-memory sync")
     elif not listing.total:
         remark(settings, f"None of the {listing.stored:,} sessions matches.")
-    elif len(listing.sessions) < listing.total:
-        shown = f"{len(listing.sessions):,} of {listing.total:,} sessions"
-        remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory show SESSION")
+    elif left_out := list(_left_out(listing)):
+        for line in (*left_out, "Next: session-memory show SESSION"):
+            remark(settings, line)
     if old_digests:
         made = f"An older version made {plural(old_digests, 'digest')}"
         remark(settings, f"{made}. Make them again: session-memory analyze")
+
+
+def _left_out(listing: "SessionList") -> Iterator[str]:
+    """What the list leaves out, and how to see it."""
+    from session_memory.views.figures import plural
+
+    if len(listing.sessions) < listing.total:
+        total = plural(listing.total, "session")
+        yield f"{len(listing.sessions):,} of {total}; --limit 0 lists all."
+    if listing.folded:
+        yield f"{plural(listing.folded, 'subagent')} folded; --all lists them."
