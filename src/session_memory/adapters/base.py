@@ -5,12 +5,23 @@ the last cursor, it yields the same records as one uninterrupted reading.
 """
 
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Annotated, Any, BinaryIO, Protocol
 
 import msgspec
 
-from session_memory.adapters.token_counts import MOST_TOKENS, is_possible, short_number
+from session_memory.adapters.token_counts import MOST_TOKENS, count_of, is_possible, short_number
 from session_memory.core.roles import LOG
+from session_memory.core.time import MAX_MS, MIN_MS
+
+# The limits are not checked when a value is made: that would slow down every adapter.
+# `session_memory.adapters.checked_reading` checks them for adapters of other packages.
+Time = Annotated[int, msgspec.Meta(ge=MIN_MS, le=MAX_MS)]
+"""Milliseconds since the epoch, in the years 1 to 9999."""
+Duration = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+"""Milliseconds. Sums of millions of them still fit into both databases."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 31)]
+Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""An integer that fits into both databases."""
 
 TOKEN_COUNTS = (
     "input_tokens",
@@ -76,8 +87,8 @@ class NativeEvent(msgspec.Struct, gc=False):
     response_id: str | None = None
     model: str | None = None
     is_error: bool = False
-    duration_ms: int | None = None
-    exit_code: int | None = None
+    duration_ms: Duration | None = None
+    exit_code: Integer | None = None
     path: str | None = None
     text: str = ""
     arguments: object = None
@@ -94,8 +105,9 @@ class NativeUsage(msgspec.Struct, gc=False):
     """What one model response used, as the agent wrote it down; buckets are disjoint.
 
     This is the one place where token counts are bounded. Adapters pass the figures as they were
-    logged. A figure below 0 or above ``MOST_TOKENS`` becomes 0, and ``rejected`` says which one it
-    was: the sync stores a problem for it, and all other figures count.
+    logged. A figure below 0, above ``MOST_TOKENS`` or not a whole number becomes 0, and
+    ``rejected`` says which one it was: the sync stores a problem for it, and all other figures
+    count.
 
     Some agents log only what a whole turn used, including its subagents
     (``includes_subagents``, with the sessions of those subagents). ``derive`` subtracts the
@@ -118,22 +130,31 @@ class NativeUsage(msgspec.Struct, gc=False):
     rejected: str = ""
 
     def __post_init__(self) -> None:
-        if (
-            0 <= self.input_tokens <= MOST_TOKENS
-            and 0 <= self.output_tokens <= MOST_TOKENS
-            and 0 <= self.cache_read_tokens <= MOST_TOKENS
-            and 0 <= self.cache_write_tokens <= MOST_TOKENS
-            and 0 <= self.cache_write_1h_tokens <= MOST_TOKENS
-            and 0 <= self.reasoning_tokens <= MOST_TOKENS
-            and 0 <= self.web_searches <= MOST_TOKENS
-        ):
-            return
+        try:
+            if (
+                0 <= self.input_tokens <= MOST_TOKENS
+                and 0 <= self.output_tokens <= MOST_TOKENS
+                and 0 <= self.cache_read_tokens <= MOST_TOKENS
+                and 0 <= self.cache_write_tokens <= MOST_TOKENS
+                and 0 <= self.cache_write_1h_tokens <= MOST_TOKENS
+                and 0 <= self.reasoning_tokens <= MOST_TOKENS
+                and 0 <= self.web_searches <= MOST_TOKENS
+            ):
+                return
+        except TypeError:
+            # A text or a list cannot be compared. It is rejected like a number that is too large.
+            pass
+        self.reject_impossible()
+
+    def reject_impossible(self) -> None:
+        """Set every figure that cannot be true to 0, and add it to ``rejected``."""
         rejected = []
         for name in TOKEN_COUNTS:
-            count = getattr(self, name)
+            count = count_of(getattr(self, name))
             if not is_possible(count):
                 rejected.append(f"{name} is {short_number(count)}")
-                setattr(self, name, 0)
+                count = 0
+            setattr(self, name, count)
         # These two are parts of others, so they cannot be larger.
         self.cache_write_1h_tokens = min(self.cache_write_1h_tokens, self.cache_write_tokens)
         self.reasoning_tokens = min(self.reasoning_tokens, self.output_tokens)
@@ -145,8 +166,8 @@ class CallOutcome(msgspec.Struct, gc=False):
 
     call_id: str
     is_error: bool | None = None
-    exit_code: int | None = None
-    duration_ms: int | None = None
+    exit_code: Integer | None = None
+    duration_ms: Duration | None = None
     marks: tuple[str, ...] = ()
 
 
@@ -155,7 +176,7 @@ class Base(msgspec.Struct, gc=False):
     ``ordinal``."""
 
     session: str
-    ordinal: int
+    ordinal: Integer
 
 
 class ChildLink(msgspec.Struct, gc=False):
@@ -191,12 +212,12 @@ class Record(msgspec.Struct, gc=False):
     links.
     """
 
-    offset: int
-    length: int
+    offset: Integer
+    length: Integer
     session: str
     native_id: str | None = None
     parent_id: str | None = None
-    ts: int | None = None
+    ts: Time | None = None
     events: list[NativeEvent] = []
     usage: NativeUsage | None = None
     more_usage: list[NativeUsage] = []
@@ -205,7 +226,7 @@ class Record(msgspec.Struct, gc=False):
     git_branch: str | None = None
     agent_version: str | None = None
     parent_session: str | None = None
-    check: int = 0
+    check: Integer = 0
     key: bytes = b""
     unfit_name: str | None = None
     facts: dict[str, Any] | None = None
@@ -216,12 +237,12 @@ class Record(msgspec.Struct, gc=False):
     lenient: bool = False
     relation: str | None = None
     spawn_call_id: str | None = None
-    spawn_depth: int | None = None
+    spawn_depth: Count | None = None
     base: Base | None = None
-    ordinal: int | None = None
+    ordinal: Integer | None = None
     follows: bool = False
-    turns_undone: int = 0
-    back_to_prompt: int | None = None
+    turns_undone: Count = 0
+    back_to_prompt: Count | None = None
     continues: bool = False
     text: str = ""
     outcomes: list[CallOutcome] = []

@@ -1,12 +1,40 @@
 """Token counts as agents log them: which can be true, and arithmetic that keeps the others visible.
 
-`NativeUsage` is the one place that rejects a count. Adapters pass it the figures as logged. Where
-they must subtract or compare first, they use the functions here, so that a count that cannot be
-true reaches `NativeUsage` as it is and does not change other figures.
+`NativeUsage` is the one place that rejects a count. Adapters read a figure with `count_of` and pass
+it on. Where they must subtract or compare first, they use the functions here, so that a count that
+cannot be true reaches `NativeUsage` as it is and does not change other figures.
 """
+
+from typing import Any
+
+from session_memory.core.text import short_repr
 
 # More than any response can use. Sums of millions of responses still fit into both databases.
 MOST_TOKENS = 1 << 40
+
+
+class NotACount(int):
+    """A figure that is no whole number: never possible, and printed as it was logged."""
+
+    def __new__(cls, logged: object) -> "NotACount":
+        return super().__new__(cls, -1)
+
+    def __init__(self, logged: object) -> None:
+        self.logged = logged
+
+
+def count_of(logged: Any) -> int:
+    """A figure as a JSON log has it. A missing one is 0, and ``12.0`` is 12.
+
+    Any other value that is no whole number gives a `NotACount`, which `NativeUsage` rejects.
+    """
+    if type(logged) is int or isinstance(logged, NotACount):
+        return logged
+    if logged is None:
+        return 0
+    if isinstance(logged, float) and logged.is_integer():
+        return int(logged)
+    return NotACount(logged)
 
 
 def is_possible(count: int) -> bool:
@@ -32,4 +60,6 @@ def part_of(part: int, whole: int) -> int:
 
 def short_number(number: int) -> str:
     """A number of any size, printable: a log may hold one with thousands of digits."""
+    if isinstance(number, NotACount):
+        return short_repr(number.logged)
     return str(number) if abs(number) < 1 << 128 else f"a number of {number.bit_length():,} bits"

@@ -5,7 +5,6 @@ Nothing is written here, so the database is not locked while a source is read.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +12,7 @@ import msgspec
 
 from session_memory.adapters.agent import Dump
 from session_memory.adapters.base import Cursor, Record, SourceRef
+from session_memory.adapters.checked_reading import adapter_failures, records_of
 from session_memory.adapters.registry import agent
 from session_memory.collect.batches import Chunk, ReadTask
 from session_memory.collect.database_copies import database_stat, dump_of, dumped
@@ -34,8 +34,9 @@ from session_memory.collect.masking import (
 )
 from session_memory.collect.native import TAIL, Stat, change_of, opened, tail_hash, unpacked
 from session_memory.collect.run_context import RunContext
-from session_memory.core.errors import AdapterFailed, SessionMemoryError
+from session_memory.core.errors import AdapterFailed
 from session_memory.core.roles import LOGS, SPILL
+from session_memory.core.text import short_repr
 from session_memory.derive.forgotten import blanked
 from session_memory.derive.repositories import repo_of
 from session_memory.store.raw import Packer
@@ -102,9 +103,9 @@ class SourceReading:
             return False
         head = os.pread(file.fileno(), HEAD, 0)
         piece = FilePiece(0, head, head.rfind(b"\n") + 1)
-        with adapter_failures(task):
-            records = agent(task.flavor).read(MemorySource(task.ref, piece), Cursor())
-            cwd = next((record.cwd for _, record in records if record.cwd), None)
+        source = MemorySource(task.ref, piece)
+        records = records_of(agent(task.flavor), source, Cursor(), piece.whole)
+        cwd = next((record.cwd for _, record in records if record.cwd), None)
         return config.excludes_repo(repo_of(cwd))
 
     def _begin_generation(self, task: ReadTask) -> None:
@@ -155,20 +156,28 @@ class SourceReading:
     def _translate(
         self, task: ReadTask, piece: FilePiece, cursor: Cursor
     ) -> tuple[list[Record], Cursor]:
-        read = agent(task.flavor).read
+        reader = agent(task.flavor)
         if piece.giant:
-            begin = Cursor(piece.offset + len(piece.data) - piece.giant, cursor.state)
-            with adapter_failures(task):
-                cursor, record = next(read(GiantLine(task.ref, piece.giant), begin))
-            return [record], cursor
+            return self._translate_giant(task, piece, cursor)
         begin = Cursor(piece.offset, cursor.state) if piece.whole else cursor
+        end = piece.offset + piece.whole
         records, last = [], begin
-        with adapter_failures(task):
-            # Only the last cursor is kept: each may hold as much as an adapter must remember.
-            for cursor, record in read(MemorySource(task.ref, piece), begin):
-                records.append(record)
-                last = cursor
+        # Only the last cursor is kept: each may hold as much as an adapter must remember.
+        for cursor, record in records_of(reader, MemorySource(task.ref, piece), begin, end):
+            records.append(record)
+            last = cursor
         return records, last
+
+    def _translate_giant(
+        self, task: ReadTask, piece: FilePiece, cursor: Cursor
+    ) -> tuple[list[Record], Cursor]:
+        end = piece.offset + len(piece.data)
+        begin, line = Cursor(end - piece.giant, cursor.state), GiantLine(task.ref, piece.giant)
+        found = next(records_of(agent(task.flavor), line, begin, end), None)
+        if found is None:
+            silence = ValueError(f"it gave no record for a line of {piece.giant:,} bytes")
+            raise AdapterFailed(task.flavor, silence, str(task.ref.path))
+        return [found[1]], found[0]
 
     # ------------------------------------------------------------ documents and spilled bodies
 
@@ -222,17 +231,6 @@ def _tail(file: BinaryIO, end: int) -> str:
     return tail_hash(os.pread(file.fileno(), min(TAIL, end), max(end - TAIL, 0)))
 
 
-@contextmanager
-def adapter_failures(task: ReadTask) -> Iterator[None]:
-    """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
-    try:
-        yield
-    except (OSError, SessionMemoryError):
-        raise
-    except Exception as error:
-        raise AdapterFailed(task.flavor, error, str(task.ref.path)) from error
-
-
 def _dump(task: ReadTask) -> Dump | None:
     """The agent's ``dump``, its exceptions named; None for an agent without databases."""
     dump = dump_of(task.flavor)
@@ -240,7 +238,10 @@ def _dump(task: ReadTask) -> Dump | None:
         return None
 
     def lines(database: Path, ref: SourceRef) -> Iterator[bytes]:
-        with adapter_failures(task):
-            yield from dump(database, ref)
+        with adapter_failures(task.flavor, str(ref.path)):
+            for line in dump(database, ref):
+                if not isinstance(line, bytes):
+                    raise TypeError(f"dump gave {short_repr(line)}, not bytes")
+                yield line
 
     return lines

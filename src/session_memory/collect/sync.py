@@ -170,7 +170,7 @@ class Sync:
             for chunk in self.reading.chunks(task):
                 batches.add(chunk)
         except (OSError, AdapterFailed) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self.context.fail(task.flavor, task.ref, reason, counted=task.counted)
             return
         if task.counted:

@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.adapters import neutral
 from session_memory.adapters.base import Cursor, NativeEvent, Record
+from session_memory.adapters.checked_reading import records_of
 from session_memory.adapters.event_text import event_text
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.schema import SessionEvent
@@ -99,14 +100,14 @@ class Bodies:
 
     def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
         """The records in ``data``; read without knowing the agent where its adapter fails."""
-        reader, problem = reader_of(row), ""
+        reader, source = reader_of(row), _RecordBytes(row, data)
+        problem = reader.problem
         try:
-            records = [record for _, record in reader.read(_RecordBytes(row, data), Cursor())]
-            problem = reader.problem
-        except Exception as error:
+            records = [record for _, record in records_of(reader, source, Cursor(), source.size)]
+        except AdapterFailed as failure:
             # Even if an adapter fails, the text of its sessions can still be shown.
-            records = [record for _, record in neutral.read(_RecordBytes(row, data), Cursor())]
-            problem = str(AdapterFailed(row.flavor, error))
+            records = [record for _, record in neutral.read(source, Cursor())]
+            problem = str(failure)
         if problem:
             note_substitute(self._store, row.flavor, problem)
         return records
@@ -122,6 +123,7 @@ class _RecordBytes:
         if not self.ref.session and self.ref.agent:
             self.ref = msgspec.structs.replace(self.ref, session=" ")
         self._data = data if data.endswith(b"\n") else data + b"\n"
+        self.size = len(self._data)
 
     def open(self, offset: int) -> BinaryIO:
         return io.BytesIO(self._data[offset:])

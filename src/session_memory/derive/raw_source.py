@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.core.errors import AdapterFailed, SessionMemoryError
+from session_memory.adapters.checked_reading import records_of
 from session_memory.derive.live_sources import is_table, opened_table
 from session_memory.derive.readers import refuse_unusable
 from session_memory.store.sources import SourceRow
@@ -37,10 +37,5 @@ def stored_records(store: Store, row: SourceRow) -> Iterator[Record]:
     Raises ``AdapterError`` when there is no adapter, when it is too old, or when it fails.
     """
     reader = refuse_unusable(row)
-    try:
-        for _, record in reader.read(RawSource(store, row), Cursor()):
-            yield record
-    except SessionMemoryError:
-        raise
-    except Exception as error:
-        raise AdapterFailed(row.flavor, error, row.path) from error
+    for _, record in records_of(reader, RawSource(store, row), Cursor(), row.kept):
+        yield record

@@ -1,0 +1,124 @@
+"""Reading a source through its agent: the one place where what an adapter yields is checked.
+
+Adapters of other packages may be wrong. A wrong record becomes a problem with its place; the raw
+keeps its bytes. A wrong cursor could lose or repeat lines, so it counts as a failure on the file,
+like an exception. Our own adapters are tested instead: checking every record would slow down a
+sync.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.record_checks import checked_record
+from session_memory.core.errors import AdapterFailed, StoreError
+from session_memory.core.roles import LOGS
+from session_memory.core.text import escaped, one_line, short_repr
+
+UNUSABLE_RECORD = "unusable record"
+# A generator that never ends would fill the memory. No line holds so many records.
+MOST_WITHOUT_PROGRESS = 100_000
+LONGEST_DETAIL = 300
+
+
+class WrongCursor(ValueError):
+    """Reading cannot continue from this cursor without losing or repeating lines."""
+
+
+def records_of(
+    agent: Agent, source: Readable, cursor: Cursor, end: int
+) -> Iterator[tuple[Cursor, Record]]:
+    """The records of a source after ``cursor``, each with its cursor. The data ends at ``end``.
+
+    Raises ``AdapterFailed`` for every exception of the adapter, also for one that would end the
+    program, and for a wrong cursor.
+    """
+    with adapter_failures(agent.flavor, str(source.ref.path)):
+        if is_ours(agent):
+            yield from agent.read(source, cursor)
+        else:
+            yield from _checked(agent, source, cursor, end)
+
+
+@contextmanager
+def adapter_failures(flavor: str, path: str) -> Iterator[None]:
+    """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
+    try:
+        yield
+    except (KeyboardInterrupt, GeneratorExit, AdapterFailed, StoreError):
+        # The user's Ctrl-C, the end of reading, and the store that the raw is read from.
+        raise
+    except BaseException as error:
+        raise AdapterFailed(flavor, error, path) from error
+
+
+def is_ours(agent: Agent) -> bool:
+    """Whether the agent is one of this package, or our substitute for a missing one."""
+    module = sys.modules.get(f"{__package__}.{agent.flavor}")
+    return bool(agent.problem) or getattr(module, "AGENT", None) is agent
+
+
+def _checked(
+    agent: Agent, source: Readable, begin: Cursor, end: int
+) -> Iterator[tuple[Cursor, Record]]:
+    last, standing, is_log = begin, 0, source.ref.role in LOGS
+    for item in agent.read(source, begin):
+        if not isinstance(item, tuple) or len(item) != 2:
+            raise TypeError(f"read gave {short_repr(item)}, not a cursor and a record")
+        cursor, given = item
+        _check_cursor(cursor, last.offset, end)
+        standing = standing + 1 if cursor.offset == last.offset else 0
+        if standing > MOST_WITHOUT_PROGRESS:
+            raise WrongCursor(f"it stays at {last.offset} over {MOST_WITHOUT_PROGRESS:,} records")
+        try:
+            record = checked_record(given, end, is_log=is_log)
+        except Exception as error:
+            record = _problem(agent, source, given, error, (last.offset, cursor.offset), end)
+        if is_log and record.offset + record.length > cursor.offset:
+            raise WrongCursor(
+                f"{cursor.offset} is before the end of its record at {record.offset}, "
+                "which would be read twice"
+            )
+        yield cursor, record
+        last = cursor
+
+
+def _check_cursor(cursor: Any, last: int, end: int) -> None:
+    if not isinstance(cursor, Cursor):
+        raise WrongCursor(f"{short_repr(cursor)} is no Cursor")
+    offset, state = cursor.offset, cursor.state
+    if type(offset) is not int:
+        raise WrongCursor(f"its offset must be an integer, not {short_repr(offset)}")
+    if offset < last:
+        raise WrongCursor(f"it goes back from {last} to {short_repr(offset)}")
+    if offset > end:
+        raise WrongCursor(f"{short_repr(offset)} is beyond the end of the data at {end}")
+    if not isinstance(state, str) or escaped(state) != state:
+        raise WrongCursor(f"its state must be text that can be stored, not {short_repr(state)}")
+
+
+def _problem(
+    agent: Agent,
+    source: Readable,
+    given: Any,
+    error: Exception,
+    between: tuple[int, int],
+    end: int,
+) -> Record:
+    """The problem in place of a wrong record: at the record's own place, if that is possible."""
+    place, length = between[0], between[1] - between[0]
+    own = (getattr(given, "offset", None), getattr(given, "length", None))
+    match own:
+        case int(offset), int(size) if 0 <= offset < offset + size <= end:
+            place, length = offset, size
+    reason = one_line(" ".join(str(error).split()) or type(error).__name__, LONGEST_DETAIL)
+    return Record(
+        place,
+        max(length, 1),
+        source.ref.session,
+        problem=UNUSABLE_RECORD,
+        problem_detail=f"the adapter of {agent.flavor} gave a wrong record: {reason}",
+    )
