@@ -20,7 +20,7 @@ from session_memory.core.errors import StoreFull
         (("sessions", "--jsn"), "no such option '--jsn'", "Did you mean --json"),
         (("show",), "missing argument 'UID'", "See: session-memory show --help"),
         (("sessions", "--limit", "-1"), "invalid value for '--limit'", "sessions --help"),
-        (("sessions", "--since", "soon"), "no time or period: 'soon'", "sessions --help"),
+        (("sessions", "--since", "soon"), "not a time or period: 'soon'", "sessions --help"),
         (("restore-native",), "give the sessions to restore, or --all", "restore-native --help"),
         (("restore-native", "--all", "x"), "give the sessions to restore, or --all", "--help"),
         (("completion", "tcsh"), "'tcsh' is not one of", "completion --help"),

@@ -166,7 +166,7 @@ def test_a_place_outside_the_target_is_refused(
 ) -> None:
     with collected(logs.path) as store:
         store.db.execute("update sources set home_path = :place where id = 1", {"place": place})
-        refused(store, tmp_path / "a" / "b", "would leave")
+        refused(store, tmp_path / "a" / "b", "would be written outside")
     assert not (tmp_path / "a").exists()
 
 

@@ -202,7 +202,7 @@ def test_a_dispossessed_owners_write_succeeded(live: SessionStore) -> None:
         lambda: live.close_session(session, fence=fence),
         lambda: live.renew_lease(old),
     ):
-        with pytest.raises(LeaseLost, match="fence 2, not at 1"):
+        with pytest.raises(LeaseLost, match="the fence is 2 now"):
             change()
     assert (live.load_all_messages(session), live.get_session(session)) == before
     assert live.release_lease(old) is False

@@ -81,7 +81,7 @@ class Looking:
         """What to read of a source; None when nothing changed or it must not be read."""
         run, path = self._run, escaped(str(ref.path))
         if path in self._seen:
-            raise OSError("its name, once escaped, is the name of another file")
+            raise OSError("another file has the same name once invalid characters are escaped")
         self._seen.add(path)
         is_database = dump_of(flavor) is not None
         stat = database_stat(ref.place) if is_database else Stat.of(ref.place.stat())

@@ -280,7 +280,9 @@ class SpawnTooDeep(LiveError, ValueError):
     hint = "Let the parent do the work, or start a separate session."
 
     def __init__(self, parent: str, depth: int, deepest: int) -> None:
-        super().__init__(f"spawn depth {depth} below {short_repr(parent)} exceeds {deepest}")
+        super().__init__(
+            f"a subagent of {short_repr(parent)} would be at depth {depth}, the limit is {deepest}"
+        )
 
 
 class NotOnPath(LiveError, ValueError):
@@ -298,7 +300,7 @@ class SessionClosed(LiveError):
     """The session is archived or closed, so it cannot be changed."""
 
     def __init__(self, session: str, status: str) -> None:
-        hint = "Take it out of the archive first." if status == "archived" else None
+        hint = "Call unarchive_session first." if status == "archived" else "Start a new session."
         super().__init__(f"session {short_repr(session)} is {status}", hint)
 
 
@@ -316,7 +318,7 @@ class LeaseHeld(LiveError):
 
     def __init__(self, session: str, owner: str, left_ms: int) -> None:
         left = max(left_ms, 0) / 1000
-        hint = f"The lease ends in {left:.1f} s unless its owner renews it."
+        hint = f"Wait: the lease ends in {left:.1f} s unless its owner renews it."
         super().__init__(f"session {short_repr(session)} is leased to {short_repr(owner)}", hint)
 
 
@@ -326,7 +328,10 @@ class LeaseLost(LiveError):
     hint = "Acquire the lease again, then load the session again."
 
     def __init__(self, session: str, *, fence: int, held: int) -> None:
-        super().__init__(f"session {short_repr(session)} is at fence {held}, not at {fence}")
+        super().__init__(
+            f"the lease with fence {fence} on session {short_repr(session)} was taken over"
+            f" (the fence is {held} now)"
+        )
 
 
 class CannotFold(LiveError, ValueError):
@@ -344,14 +349,17 @@ class CannotUnfold(LiveError, ValueError):
     hint = "Undo the newest compaction first. List them with: session-memory live show SESSION"
 
     def __init__(self, session: str, fold: object, reason: str) -> None:
-        super().__init__(f"cannot undo compaction {fold} of {short_repr(session)}: {reason}")
+        what = "a compaction" if fold is None else f"compaction {fold}"
+        super().__init__(f"cannot undo {what} of {short_repr(session)}: {reason}")
 
 
 class NothingToUndo(LiveError):
     """The session has no rewind or clear that is still to be undone."""
 
+    hint = "To undo a compaction: session-memory live undo SESSION --compaction"
+
     def __init__(self, session: str) -> None:
-        super().__init__(f"nothing to undo in session {short_repr(session)}")
+        super().__init__(f"session {short_repr(session)} has no rewind or clear to undo")
 
 
 class SourceError(SessionMemoryError):
@@ -422,7 +430,7 @@ class MissingExtra(SessionMemoryError, ImportError):
 
     def __init__(self, extra: str) -> None:
         super().__init__(
-            f"this integration needs {extra}, which is not installed", install_hint(extra)
+            f"this needs the extra {extra}, which is not installed", install_hint(extra)
         )
 
 

@@ -102,7 +102,7 @@ def _put_back(
     store: Store, archive: Archive | None, name: str, sources: list[EvictedSource]
 ) -> int:
     if archive is None:
-        raise ArchiveError(f"the archive {name} is not at hand")
+        raise ArchiveError(f"the archive file {name} cannot be read: there is no archive directory")
     rows = {store.sources.get(source.source_id).uid: source for source in sources}
     flavors = {uid: store.sources.get(source.source_id).flavor for uid, source in rows.items()}
     kept = {uid: store.sources.get(source.source_id).kept for uid, source in rows.items()}
@@ -119,7 +119,7 @@ def _put_back(
         size += len(pack.body)
     for uid, source in rows.items():
         if seen[uid] != first[uid]:
-            raise ArchiveError(f"{name} does not hold all of {uid}")
+            raise ArchiveError(f"the archive file {name} does not hold all of source {uid}")
         # A source without a byte has no packs, so it is marked here.
         store.retention.put_back(source.source_id, ())
     return size

@@ -97,7 +97,7 @@ def edit(lessons: Lessons, name: str, note: DecisionNote, **changes: object) -> 
         lesson = msgspec.structs.replace(known, **changes, updated_at=format_time(note.at))
         if msgspec.structs.replace(lesson, updated_at=known.updated_at) == known:
             hint = "Give a new title, problem, resolution, repository or agent."
-            raise LessonError(f"{known.id} would not change", hint)
+            raise LessonError(f"the edit changes nothing in {known.id}", hint)
         return lessons.save(checked(lesson), "edit", who=note.who, why=note.why)
 
 
@@ -121,8 +121,8 @@ def merge(lessons: Lessons, into: str, others: Sequence[str], note: DecisionNote
             raise LessonError(f"{kept.id} cannot be merged into itself", "Name two lessons.")
         for one in (kept, *gone):
             if one.status != ACCEPTED:
-                hint = "Accept it first."
-                raise LessonError(f"{one.id} is {one.status}, only accepted ones merge", hint)
+                hint = "Only accepted lessons can be merged: accept it first."
+                raise LessonError(f"{one.id} is {one.status}", hint)
         why = note.why or f"merged {', '.join(one.id for one in gone)}"
         joined = msgspec.structs.replace(_joined(kept, gone), updated_at=now)
         joined = lessons.save(joined, "merge", who=note.who, why=why)

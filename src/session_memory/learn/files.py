@@ -86,7 +86,8 @@ def _make_like(descriptor: int, like: os.stat_result) -> None:
             os.fchown(descriptor, like.st_uid, like.st_gid)
         except PermissionError as error:
             hint = "Let its owner run the command."
-            raise UnsafePath("the file belongs to somebody else", hint) from error
+            message = "the file belongs to another user or group"
+            raise UnsafePath(message, hint) from error
     os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
 
 

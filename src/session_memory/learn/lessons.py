@@ -79,7 +79,7 @@ class Lessons:
         if lesson is None:
             raise UnknownLesson(lesson_id)
         if lesson.id != lesson_id:
-            raise BrokenLesson(str(self.path(lesson_id)), f"it says it is {lesson.id}")
+            raise BrokenLesson(str(self.path(lesson_id)), f"the id in it is {lesson.id}")
         return lesson
 
     def find(self, name: str) -> Lesson:

@@ -111,7 +111,7 @@ class BranchReader(LiveConnection):
             yield Segment(branch, upto, limit)
             found = self._db.one(_LANE, {"lane": branch})
             if found is None:
-                raise StoreDamaged(f"branch {branch}", "it is missing")
+                raise StoreDamaged(f"branch {branch}", "its row is missing")
             branch, limit, upto = found[0], found[3], min(upto, (found[1], found[2]))
 
     def _inherited(self, key: int) -> list[Segment]:

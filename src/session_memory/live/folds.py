@@ -123,14 +123,16 @@ def _members(
     """The seqs to fold, in order; raises `CannotFold` if this is not possible."""
     order = [message.seq for message in seen]
     if from_seq not in order or to_seq not in order:
-        raise CannotFold(session_id, "its ends are not in the context")
+        ends = f"message {from_seq} or message {to_seq}"
+        raise CannotFold(session_id, f"{ends} is not in the context")
     first, last = order.index(from_seq), order.index(to_seq)
     if first > last:
         raise CannotFold(session_id, f"message {from_seq} comes after message {to_seq}")
     between = order[first : last + 1]
     folded = set(between if members is None else members)
     if not folded <= set(between) or not {from_seq, to_seq} <= folded:
-        raise CannotFold(session_id, "its members do not lie between its ends")
+        ends = f"start with message {from_seq} and end with message {to_seq}"
+        raise CannotFold(session_id, f"members must {ends}")
     if splits_a_call(seen, folded):
         raise CannotFold(session_id, "it would separate a call from its result")
     return [seq for seq in between if seq in folded]
@@ -141,7 +143,8 @@ def _unfoldable(session_id: str, in_force: Sequence[CompactionRow], asked: int |
     known = {fold.compact_seq: fold for fold in in_force}
     number = max(known, default=None) if asked is None else asked
     if number is None or number not in known:
-        raise CannotUnfold(session_id, asked, "it does not apply")
+        reason = "there is none" if not known else "it was undone or is not on the path"
+        raise CannotUnfold(session_id, asked, reason)
     for fold in in_force:
         if known[number].note_seq in fold.members:
             raise CannotUnfold(session_id, number, f"fold {fold.compact_seq} contains its note")

@@ -175,7 +175,7 @@ class MessageReader(BranchReader):
     def _unspilled(self, digest: bytes) -> tuple[Any, Any]:
         packed = self._db.value(_FIND_BODY, {"hash": digest})
         if packed is None:
-            raise StoreDamaged(f"body {digest.hex()[:12]}", "it is missing")
+            raise StoreDamaged(f"body {digest.hex()[:12]}", "its row is missing")
         content, calls = from_json(zstd.decompress(packed))
         return content, calls
 

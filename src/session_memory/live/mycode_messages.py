@@ -104,7 +104,7 @@ def apply_rewind(messages: Sequence[Message]) -> list[Message]:
             continue
         to = (message.get("meta") or {}).get("rewind_to", 0)
         if not is_place(to, len(visible)):
-            raise NotOnPath("of this log", to)
+            raise NotOnPath("mycode log", to)
         visible = visible[:to]
     return visible
 

@@ -166,7 +166,8 @@ class SessionOperations(LiveConnection):
         """
         unknown = sorted(fields.keys() - _DRAFTABLE)
         if unknown:
-            raise InvalidRecord(f"a session has no {unknown[0]}", field=unknown[0])
+            hint = f"Fields are: {', '.join(sorted(_DRAFTABLE))}."
+            raise InvalidRecord(f"a session has no field {unknown[0]}", hint, field=unknown[0])
         return Draft(check_id(session_id) if session_id is not None else new_session_id(), fields)
 
     def _create_if_new(self, session_id: str, fields: dict[str, Any]) -> bool:

@@ -102,7 +102,8 @@ def _line_of(entry: Entry) -> bytes:
     # Fields keep their order, so that the session id is at the beginning of the line.
     line = json.dumps(entry.to_dict(), allow_nan=False).encode("ascii") + b"\n"
     if len(line) >= LONGEST_LINE:
-        raise InvalidRecord(f"an entry of {len(line):,} bytes is too long", field="Entry")
+        message = f"the entry has {len(line):,} bytes, the limit is {LONGEST_LINE:,}"
+        raise InvalidRecord(message, "Shorten its texts.", field="Entry")
     return line
 
 

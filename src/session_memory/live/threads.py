@@ -40,7 +40,7 @@ class Threads:
     def run(self, operation: Callable[[], Any]) -> "asyncio.Future[Any]":
         """Queue an operation and return its future. Cancelling it before it starts skips it."""
         if not self._end.alive:
-            raise StoreError("the store is closed")
+            raise StoreError("the store is closed", "Open it again.")
         loop = asyncio.get_running_loop()
         outcome = loop.create_future()
         self._queue.put((loop, outcome, operation))

@@ -97,14 +97,15 @@ def microdollars(amount: Dollars | None) -> int | None:
         return int(Decimal(str(amount)) * MICRODOLLARS)
     except (InvalidOperation, ValueError, OverflowError):
         hint = "Give dollars as a number, such as 2.50."
-        raise InvalidRecord(f"no amount: {short_repr(amount)}", hint, field="dollars") from None
+        message = f"not an amount of money: {short_repr(amount)}"
+        raise InvalidRecord(message, hint, field="dollars") from None
 
 
 def checked_limit(limit: int) -> int:
     """A number of answers; 0 means all."""
     if limit < 0:
         hint = "Give a number of 1 or more, or 0 for all."
-        raise InvalidRecord(f"limit is {limit}", hint, field="limit")
+        raise InvalidRecord(f"limit must not be negative: {limit}", hint, field="limit")
     return limit
 
 
@@ -113,5 +114,5 @@ def one_of(field: str, value: str, known: Iterable[str]) -> str:
     choices = tuple(known)
     if value not in choices:
         hint = f"Choose one of: {', '.join(choices)}."
-        raise InvalidRecord(f"no {field} {short_repr(value)}", hint, field=field)
+        raise InvalidRecord(f"unknown {field} {short_repr(value)}", hint, field=field)
     return value

@@ -108,7 +108,8 @@ class OpenMemory:
 
         if not isinstance(session, str):
             hint = "Give a uid, the beginning of one, or a title."
-            raise InvalidRecord(f"{short_repr(session)} is no text", hint, field="session")
+            message = f"a session must be a text, not {short_repr(session)}"
+            raise InvalidRecord(message, hint, field="session")
         return find_session(self.store, session)
 
     def _complete_index(self) -> None:

@@ -137,7 +137,7 @@ class FindingMethods(OpenMemory):
         )
         if not text.strip() and filters == Filters():
             hint = "Give words, or a filter such as kind='error'."
-            raise InvalidRecord("there is nothing to look for", hint, field="text")
+            raise InvalidRecord("the search has no words and no filter", hint, field="text")
         self._complete_index()
         return search(self.store, text, filters, now=now_ms(), limit=checked_limit(limit))
 

@@ -131,7 +131,7 @@ def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
         return path
     parts = PurePosixPath(_as_named(row.home_path)).parts
     if not parts or ".." in parts or row.home_path.startswith("/") or "\0" in row.home_path:
-        raise UnsafePath(f"{row.home_path!r} would leave {to}")
+        raise UnsafePath(f"{row.home_path!r} would be written outside of {to}")
     return to.joinpath(*parts)
 
 

@@ -26,7 +26,8 @@ def period(text: str, now: datetime | None = None, tz: tzinfo | None = None) -> 
         first, end = _period(text.strip(), now, tz)
         return _ms(first), _ms(end)
     except (ValueError, OverflowError):
-        raise InvalidTime(f"no time or period: {short_repr(text)}", HINT, field="time") from None
+        message = f"not a time or period: {short_repr(text)}"
+        raise InvalidTime(message, HINT, field="time") from None
 
 
 def _period(text: str, now: datetime, tz: tzinfo | None) -> tuple[datetime, datetime]:

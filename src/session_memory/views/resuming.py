@@ -46,19 +46,19 @@ def resume(store: Store, session: Session, here: str) -> Resume:
     name = short_names(store, [session.session_uid])[session.session_uid]
     if session.relation == "subagent":
         raise CannotResume(
-            f"{session.session_uid} is a subagent, which no agent resumes by itself",
+            f"{session.session_uid} is a subagent and cannot be resumed alone",
             f"Open the session that started it: session-memory open {session.parent_uid}",
         )
     command = about(session.flavor).resume_command
     if not command:
         raise CannotResume(
-            f"no way is known to resume a session of {session.flavor}",
+            f"the command that resumes a session of {session.flavor} is not known",
             f"Read it instead: session-memory show {name}",
         )
     native = session.native_session_id
     if not _ID.fullmatch(native) or not _is_plain(session.cwd):
         raise CannotResume(
-            f"the id or directory of {session.session_uid} is none to start a program with",
+            f"the id or directory of {session.session_uid} is not safe to start a program with",
             f"Read it instead: session-memory show {name}",
         )
     return Resume(

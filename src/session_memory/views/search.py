@@ -154,7 +154,7 @@ def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) 
         if field in ("since", "until"):
             values[field] = period(value)[field == "until"]
         elif field == "class" and value not in (TITLE, *CLASSES):
-            hint = f"There are {', '.join((TITLE, *CLASSES))}."
+            hint = f"Classes are: {', '.join((TITLE, *CLASSES))}."
             raise InvalidRecord(f"unknown class {short_repr(value)}", hint, field="class")
         elif field == "session":
             values["sessions"] = (

@@ -23,7 +23,7 @@ def zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     # Unknown; no name but a path; a directory of zones.
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidTime(f"no time zone: {short_repr(name)}", _HINT, field="tz") from None
+        raise InvalidTime(f"unknown time zone {short_repr(name)}", _HINT, field="tz") from None
 
 
 def zone_names() -> list[str]:

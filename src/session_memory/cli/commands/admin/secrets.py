@@ -101,7 +101,7 @@ def _refuse_unknown(kind: str | None) -> None:
     if kind is not None and kind not in KINDS:
         near = get_close_matches(kind, KINDS, n=1)
         close = f" Did you mean {near[0]}?" if near else ""
-        raise click.BadParameter(f"no kind of secret: {kind!r}.{close}", param_hint="--kind")
+        raise click.BadParameter(f"unknown kind of secret {kind!r}.{close}", param_hint="--kind")
 
 
 def _lines(findings: "list[Finding]") -> Iterator[str]:

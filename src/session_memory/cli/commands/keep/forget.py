@@ -78,7 +78,7 @@ def command(
             return
         uids = with_relatives(store, named, subagents=not without_subagents, forks=with_forks)
         if not uids:
-            raise click.UsageError("no session matches")
+            raise click.UsageError("no session matches; list them with: session-memory sessions")
         plan = plan_of(store, config, uids)
         plan.unreachable[:0] = map(_with_lesson, files_with_lessons_of(store, config, uids))
         if dry_run:
@@ -88,7 +88,7 @@ def command(
             _print_plan(plan, "would be forgotten")
             click.confirm(f"Forget {plural(len(uids), 'session')} for good?", abort=True)
         elif not yes:
-            raise click.UsageError("with --json, give --yes as well")
+            raise click.UsageError("with --json nobody is asked: give --yes to confirm")
         with store.db.operation_lock(shared=False):
             # A subagent may have been collected while we waited for the answer.
             uids = with_relatives(store, uids, subagents=not without_subagents, forks=with_forks)
