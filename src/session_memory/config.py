@@ -94,8 +94,8 @@ class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True):
-    """``store`` is the path or address of the database; empty means the default place. With
-    ``redact`` secrets are masked before anything is kept; see docs/redaction.md."""
+    """The settings of the configuration file. ``store`` is the path or address of the database;
+    empty means the default place. With ``redact`` secrets are masked before anything is stored."""
 
     store: str = ""
     host: str = ""

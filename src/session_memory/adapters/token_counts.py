@@ -14,7 +14,7 @@ MOST_TOKENS = 1 << 40
 
 
 class NotACount(int):
-    """A figure that is no whole number: never possible, and printed as it was logged."""
+    """A token count that is not a whole number. It counts as impossible and prints as logged."""
 
     def __new__(cls, logged: object) -> "NotACount":
         return super().__new__(cls, -1)

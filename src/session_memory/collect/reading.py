@@ -232,7 +232,7 @@ def _tail(file: BinaryIO, end: int) -> str:
 
 
 def _dump(task: ReadTask) -> Dump | None:
-    """The agent's ``dump``, its exceptions named; None for an agent without databases."""
+    """The agent's ``dump``, or None; exceptions that it raises become `AdapterFailed`."""
     dump = dump_of(task.flavor)
     if dump is None:
         return None

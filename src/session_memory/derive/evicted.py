@@ -21,7 +21,7 @@ MEMORY = ":memory:"
 
 
 def archive_of(store: Store, config: Config) -> Archive | None:
-    """The archive with the evicted raw of a store; None for a store in memory without a setting."""
+    """The archive of a store's evicted logs; None for a store in memory without a setting."""
     if config.retention.archive_dir:
         return Archive(Path(config.retention.archive_dir).expanduser())
     place = beside(store)

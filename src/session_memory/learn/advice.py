@@ -13,7 +13,7 @@ _HOW = {
 
 
 def title(pattern: Pattern) -> str:
-    """A short name for the pattern's type. An unknown type is its own name."""
+    """A short name for the pattern's type. For an unknown type, the type without underscores."""
     detector = detectors().get(pattern.type)
     return pattern.type.replace("_", " ") if detector is None else detector.title
 

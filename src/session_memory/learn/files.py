@@ -101,7 +101,7 @@ class Journal:
         self.path = path
 
     def entries(self) -> tuple[list[dict[str, Any]], int]:
-        """Every entry in order, and the number of lines that could not be read."""
+        """The entries of the journal in order, and the number of lines that could not be read."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:

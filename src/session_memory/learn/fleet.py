@@ -13,7 +13,7 @@ from session_memory.store.store import Store
 
 
 class Fleet(msgspec.Struct, frozen=True, dict=True):
-    """``sessions`` are sorted by uid, ``errors`` by session."""
+    """All analyzed sessions, sorted by uid, and their errors, sorted by session."""
 
     sessions: list[DigestRow]
     errors: list[ErrorRow]

@@ -20,10 +20,13 @@ PERCENTILES = (50, 90, 99)
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
-    """``overhead_share`` is the share of all tokens that were used between a failed call and its
+    """Figures over all sessions of a period.
+
+    ``overhead_share`` is the share of all tokens that were used between a failed call and its
     success. ``error_rate`` is the share of sessions with an error. ``recurring_errors`` is the
     number of errors that occurred in more than one session. ``cost_percentiles`` are micro-dollars
-    per session, over the sessions with a price."""
+    per session, over the sessions with a price.
+    """
 
     sessions: int
     tokens: int
@@ -45,8 +48,8 @@ class Week(msgspec.Struct, frozen=True):
 
 
 class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``baseline`` is an earlier report. ``error_rate_change`` is the change of the error rate
-    since then, with the ends of its interval."""
+    """The figures of all sessions, with their trend by week. ``baseline`` is an earlier report.
+    ``error_rate_change`` is the change of the error rate since then, with its interval."""
 
     since: str
     until: str

@@ -44,7 +44,8 @@ class MeasuredSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """``difference`` is the rate after minus the rate before. ``reason`` explains the verdict."""
+    """Whether a lesson helped. ``difference`` is the rate of sessions with the problem after the
+    lesson minus the rate before. ``reason`` explains the verdict."""
 
     lesson: str
     version: int

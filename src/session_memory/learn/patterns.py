@@ -39,7 +39,8 @@ class Fix(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """``id`` is a hash of type and locus. ``session_uids`` names some of the ``sessions``.
+    """A problem or success that several signals share. ``id`` is a hash of type and locus.
+    ``session_uids`` names some of the ``sessions``.
 
     ``basis`` is ``measured`` only if every signal's tokens are. ``cross_flavor``: it occurs with
     more than one kind of agent. Patterns are ranked by ``score``.

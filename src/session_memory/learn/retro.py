@@ -87,7 +87,8 @@ class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retro(msgspec.Struct, frozen=True, kw_only=True):
-    """``unread`` is the number of sessions without a current digest; they are not included."""
+    """A look back over a period, by repository. ``unread`` is the number of sessions without a
+    current digest; they are not included."""
 
     since: str
     until: str

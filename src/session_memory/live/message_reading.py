@@ -115,7 +115,10 @@ class MessageReader(BranchReader):
         return self._messages(session_id, self._rows(segments))
 
     def _context(self, session_id: str) -> list[MessageRow]:
-        """The context. Folded messages are not read."""
+        """The messages that the model is sent: the path, with notes for folded messages.
+
+        The folded messages are not read.
+        """
         key, branch, head = self._position(session_id)
         segments = list(self._segments(branch, head))
         folds, notes = self._folds(session_id, key)

@@ -105,7 +105,7 @@ class AsyncFollow:
         return next(self._follow, None)
 
     def stop(self) -> None:
-        """End the watch after what it is doing now."""
+        """End the watch after its current step."""
         if self._follow is not None:
             self._follow.stop()
 

@@ -29,7 +29,7 @@ RETRO_MS = 7 * 86_400_000
 
 
 class LearnedMethods(OpenMemory):
-    """Methods of `Memory` that answer what was learned."""
+    """Methods of `Memory` about what was learned: patterns, retros, lessons, skills."""
 
     def patterns(
         self,

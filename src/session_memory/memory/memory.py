@@ -50,7 +50,7 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
 
     @property
     def live_async(self) -> "AsyncSessionStore":
-        """The same for asyncio."""
+        """An `AsyncSessionStore` over the same database: ``live`` for asyncio."""
         from session_memory.live import AsyncSessionStore
 
         if self._live_async is None:

@@ -9,7 +9,7 @@ OnProgress = ReadProgress | Callable[[int, int], object]
 
 
 class FunctionProgress(ReadProgress):
-    """Calls a function with the bytes that were read so far and the bytes there are."""
+    """Calls a function with the bytes read so far and the bytes to read in all."""
 
     def __init__(self, report: Callable[[int, int], object]) -> None:
         self._report = report

@@ -58,7 +58,7 @@ class SessionQuery:
         )
 
     def first(self) -> StoredSession | None:
-        """The first one; None if there is none."""
+        """The first matching session; None if no session matches."""
         return next(iter(SessionQuery(self._store, self._filter, sort=self._sort, limit=1)), None)
 
     def count(self) -> int:
@@ -68,5 +68,5 @@ class SessionQuery:
         return list_sessions(self._store, self._filter, limit=1).total
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``sessions --json`` prints it."""
+        """The listed sessions as a dict, as ``sessions --json`` prints them."""
         return self.listing().to_dict()

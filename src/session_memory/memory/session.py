@@ -304,7 +304,7 @@ class StoredSession:
         return show_session(self._store, self.uid, selection)
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``show --json`` prints it."""
+        """The session as a dict, as ``show --json`` prints it."""
         return self.view().to_dict()
 
     # ------------------------------------------------------------ kept while it is used

@@ -114,7 +114,7 @@ def _is_raw_lost(store: Store, archive: Archive | None, row: SourceRow) -> bool:
 
 
 def _raw_pieces(store: Store, archive: Archive | None, source: SourceRow) -> Iterator[bytes]:
-    """The available raw: from the archive, and what was collected after the eviction."""
+    """The available bytes of a source: from the archive, and those collected after the eviction."""
     eviction = store.retention.evicted_source(source.id)
     if eviction is not None and archive is not None and not _is_raw_lost(store, archive, source):
         file = archive.path(eviction.file or "")

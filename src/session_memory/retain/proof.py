@@ -26,7 +26,8 @@ _open_descriptors: dict[tuple[int, int], int] = {}
 
 
 class Proof(msgspec.Struct, kw_only=True):
-    """``found`` lists files and tables that still contain a sample. It should be empty.
+    """The result of searching for forgotten texts. ``found`` lists the files and tables that still
+    contain a sample; it should be empty.
 
     ``held_by_others`` counts samples that kept sessions also contain.
     """

@@ -16,7 +16,9 @@ from session_memory.store.store import Store
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """``bytes`` is the size of its packs, ``last_at`` the time of its last event.
+    """Sessions that are evicted together.
+
+    ``bytes`` is the size of their packs, ``last_at`` the time of their last event.
 
     ``revisions`` are those of its sessions. If one changes later, the unit is not evicted.
     """

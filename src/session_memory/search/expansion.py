@@ -13,7 +13,7 @@ MOST_WORDS = 1000
 
 
 class ExpandedTerms(msgspec.Struct, frozen=True):
-    """``words`` maps each expanded term to its words. ``is_cut``: there are more words."""
+    """Terms such as ``*hook*`` with the words they stand for. ``is_cut``: there are more words."""
 
     terms: tuple[Term, ...]
     words: dict[str, tuple[str, ...]]

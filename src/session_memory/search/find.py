@@ -32,7 +32,7 @@ TextOf = Callable[[Hit], str]
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
-    """``terms`` are the terms that were searched for, with the words they were expanded to."""
+    """Hits with scores. ``terms`` are the searched terms, with the words they were expanded to."""
 
     found: list[ScoredHit]
     total: int

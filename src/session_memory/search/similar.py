@@ -30,7 +30,8 @@ FILE_WEIGHT = 3.0
 
 
 class SimilarSession(msgspec.Struct, frozen=True):
-    """``likeness`` is 0 to 1: the share of the distinctive words and files that both have."""
+    """A session like another. ``likeness``, 0 to 1, is the share of the distinctive words and files
+    that both have."""
 
     session: HitSession
     likeness: float

@@ -21,7 +21,7 @@ _LETTER = "[0-9a-z\u00e0-\u0dff]"
 
 
 class Snippet(msgspec.Struct, frozen=True):
-    """``marks`` are the ranges ``[start, end)`` of ``text`` that match."""
+    """A piece of a hit's text. ``marks`` are the ranges ``[start, end)`` of ``text`` that match."""
 
     text: str
     marks: list[tuple[int, int]] = []

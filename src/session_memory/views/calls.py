@@ -10,7 +10,8 @@ from session_memory.store import Store
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """``result`` is None if the log has none: the call was aborted, or is still running."""
+    """A call of a tool with its result. ``result`` is None if the log has none: the call was
+    aborted, or is still running."""
 
     event: SessionEvent
     result: SessionEvent | None = None

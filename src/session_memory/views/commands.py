@@ -29,8 +29,8 @@ class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandList(msgspec.Struct, frozen=True):
-    """``total`` is exact if all commands were read. Otherwise it is the number of calls of shell
-    tools, or, if a text was asked for, one more than those listed."""
+    """Commands, and how many match. ``total`` is exact if all commands were read. Otherwise it is
+    the number of calls of shell tools or, for a search by text, one more than those listed."""
 
     commands: list[CommandRun]
     total: int

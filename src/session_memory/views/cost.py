@@ -69,7 +69,7 @@ class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CostRow(msgspec.Struct, frozen=True):
-    """``key`` is the day, the model, the uid, …; None if the usage has none."""
+    """One row of a cost report. ``key`` is its day, model, uid, …; None if the usage has none."""
 
     key: str | None
     tally: CostTally

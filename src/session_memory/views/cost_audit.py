@@ -67,8 +67,8 @@ class AuditedResponse(msgspec.Struct, frozen=True):
 
 
 class CostAudit(msgspec.Struct, frozen=True):
-    """``own`` is the sum of the records with abandoned branches, because these were billed too.
-    ``whole`` adds the subagents."""
+    """How the cost of a session was computed. ``own`` is the sum of its records; abandoned branches
+    are included, because they were billed. ``whole`` adds the subagents."""
 
     uid: str
     records: list[AuditedResponse]

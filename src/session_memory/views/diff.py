@@ -77,7 +77,10 @@ class SessionDiff(msgspec.Struct, frozen=True):
 def diff_session(
     store: Store, session: Session, *, text: str | None = None, children: bool = True
 ) -> SessionDiff:
-    """Every changed file, in the order of its first edit. ``text`` matches in the path."""
+    """Every changed file, in the order of first edits. ``text``: only files with it in their path.
+
+    ``children`` adds the changes of subagents.
+    """
     uid = session.session_uid
     files: dict[str, _History] = {}
     for one in with_subagents(store, uid) if children else (uid,):

@@ -27,8 +27,8 @@ class AbandonedBranch(msgspec.Struct, frozen=True):
 
 
 class FamilyNode(msgspec.Struct, frozen=True):
-    """``own`` is what the session used itself, ``total`` what it used with its subagents. ``title``
-    is the best name there is; the JSON has the session's own title."""
+    """A session in the tree. ``own`` is its cost, ``total`` its cost with subagents. ``title`` is
+    the best name there is; the JSON has the session's own title."""
 
     session: Session
     title: str
@@ -67,8 +67,8 @@ class FamilyNode(msgspec.Struct, frozen=True):
 
 
 class FamilyTree(msgspec.Struct, frozen=True):
-    """``root`` is the first session of the family in the store; ``asked`` is the uid that was asked
-    for."""
+    """The tree of a family of sessions. ``root`` is the first session of the family in the store,
+    ``asked`` the uid that the user gave."""
 
     root: FamilyNode
     asked: str

@@ -58,8 +58,9 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remedies(msgspec.Struct, frozen=True, kw_only=True):
-    """``basis`` is ``same``, ``similar`` or ``nothing``. ``mentions`` are error events with
-    similar words, if no analyzed session has the error."""
+    """How an error was resolved before. ``basis``: these are the ``same`` error, ``similar`` ones
+    or ``nothing``. If no analyzed session has the error, ``mentions`` are error events with similar
+    words."""
 
     asked: str
     fingerprint: str

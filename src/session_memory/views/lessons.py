@@ -42,8 +42,8 @@ def _place(store: Store, name: str) -> Path:
 
 
 class LessonRow(msgspec.Struct, frozen=True):
-    """``seen`` is the current number of sessions with the pattern, ``live`` the files that contain
-    the lesson. ``is_recorded`` is false after a manual edit."""
+    """A lesson in a list. ``seen`` is the current number of sessions with its pattern, ``live`` the
+    files that contain the lesson. ``is_recorded`` is false after a manual edit."""
 
     lesson: Lesson
     seen: int

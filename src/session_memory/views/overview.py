@@ -21,14 +21,16 @@ WEEK_MS = 7 * 86_400_000
 
 
 class NextStep(msgspec.Struct, frozen=True):
-    """A command, without the name of the program, and what it is good for now."""
+    """A command to run next, without the name of the program, and the reason to run it."""
 
     command: str
     why: str
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here.
+    """The state of a store in a few figures.
+
+    ``exists`` says whether there is a store; ``log_flavors`` are the agents with logs here.
 
     ``to_analyze`` counts sessions that are new or changed since they were analyzed.
     """
@@ -99,7 +101,10 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(store: Store | None, config: Config, now: datetime | None = None) -> Overview:
-    """``store`` is None where there is no store yet. Days and months are in local time."""
+    """What `session-memory` without a command shows. ``store`` is None if there is no store yet.
+
+    Days and months are in local time.
+    """
     flavors = list(dict.fromkeys(root.flavor for root in roots(config) if root.exists))
     if store is None:
         return Overview(exists=False, log_flavors=flavors)

@@ -19,7 +19,7 @@ class AskedQuestion(msgspec.Struct, frozen=True):
 
 
 def questions_asked(arguments: Any) -> tuple[AskedQuestion, ...]:
-    """The questions in what such a tool was given; none where they have another shape."""
+    """The questions in the arguments of a question tool; none if the arguments look different."""
     match arguments:
         case {"questions": list(questions)}:
             found = (_question(one) for one in questions[:MOST_QUESTIONS])

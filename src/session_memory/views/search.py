@@ -67,8 +67,8 @@ class ShownSession(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """``behind`` is the number of sessions not yet indexed. ``evicted`` is the number of evicted
-    sessions; only their titles were searched."""
+    """The answer to a search. ``behind`` is the number of sessions not yet indexed. ``evicted`` is
+    the number of evicted sessions; only their titles were searched."""
 
     query: str
     hits: list[ShownHit]

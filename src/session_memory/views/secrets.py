@@ -55,7 +55,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecretList(msgspec.Struct, frozen=True):
-    """``total`` counts places, ``distinct`` different secrets; both also count unlisted ones."""
+    """Where secrets are. ``total`` is the number of places, ``distinct`` the number of different
+    secrets; both include secrets that are not listed."""
 
     findings: list[Finding]
     total: int
@@ -222,7 +223,7 @@ class _Events:
         return self._only, None
 
     def _among(self, events: list[SessionEvent], kind: str) -> SessionEvent:
-        """Of several events of one record, the one whose text contains such a secret."""
+        """The event whose text contains a secret of this kind; the first event if none does."""
         for event in events if len(events) > 1 else ():
             text = self._bodies.of(event).text
             if any(secret.kind == kind for secret in secrets(text)):

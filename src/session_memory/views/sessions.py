@@ -62,11 +62,15 @@ class Fold(msgspec.Struct, frozen=True):
 
 
 class SessionList(msgspec.Struct, frozen=True):
-    """``total`` counts what the filter admits, ``stored`` everything there is. ``names`` (short
-    ids), ``titles`` (the best there are) and ``children`` (how many) are those of the listed
-    sessions; ``amounts`` is what each used itself, if that was asked for. If the filter folds
-    subagents, ``folded`` counts those that are left out on all pages, and ``folds`` are those of
-    the listed sessions."""
+    """One page of a list of sessions.
+
+    - ``total``: how many sessions match the filter; ``stored``: how many the store has
+    - ``names``, ``titles``, ``children``: short id, best title and number of children of each
+      listed session
+    - ``amounts``: what each listed session cost without subagents, if the caller asked for it
+    - ``folded``: if subagents are folded, how many are left out on all pages; ``folds``: those of
+      the listed sessions
+    """
 
     sessions: list[Session]
     total: int
@@ -190,7 +194,7 @@ def _by_cost(
 
 
 def conditions_of(store: Store, filters: Filter) -> SessionConditions:
-    """A filter as exact values: names and patterns are compared with the names there are."""
+    """A filter for the database: each pattern becomes the list of stored names that match it."""
     pages = SessionPages(store.db)
     exact: dict[str, tuple[str, ...]] = {}
     for name, (several, matches) in _NAMES.items():

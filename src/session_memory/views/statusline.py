@@ -62,7 +62,8 @@ def parse_status(text: bytes) -> AgentStatus:
 
 
 class Statusline(msgspec.Struct, frozen=True):
-    """``session`` is None if it is not collected yet. ``agent_says`` is the agent's own figure."""
+    """The figures of a status line. ``session``: its cost, None if it is not collected yet.
+    ``agent_says`` is the agent's own figure."""
 
     model: str
     session: Amount | None

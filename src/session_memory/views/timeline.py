@@ -191,6 +191,6 @@ class _TimelineBuilder:
 
 
 def _complete(entry: TimelineEntry, **values: Any) -> None:
-    """Set what was not known when the entry was listed: it is not handed out before the end."""
+    """Set fields of an entry that were unknown when it was added to the list."""
     for name, value in values.items():
         msgspec.structs.force_setattr(entry, name, value)

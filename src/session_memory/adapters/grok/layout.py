@@ -194,7 +194,7 @@ _METHODS = (b'"session/update"', b'"_x.ai/session/update"')
 
 
 def recognizes(head: bytes) -> bool:
-    """Every line is a notification about a session. Early versions had no envelope around it."""
+    """Whether ``head`` begins like a Grok log: a notification, in early versions its params."""
     if b'"sessionUpdate"' not in head:
         return False
     return any(method in head for method in _METHODS) or b'"sessionId"' in head

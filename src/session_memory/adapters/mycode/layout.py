@@ -139,5 +139,5 @@ def _head(path: Path) -> bytes:
 
 
 def recognizes(head: bytes) -> bool:
-    """Every line is an object that begins with its role; a message's content is a list."""
+    """Whether ``head`` begins like a mycode log: an object whose first field is a known role."""
     return head.startswith(_ROLES) and (b'"content": [' in head or b'"rewind_to"' in head)

@@ -28,7 +28,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def dir_option() -> Decorator:
     """The option ``--dir``: the folder of lessons."""
     kind = click.Path(file_okay=False, path_type=Path)
-    meaning = "The folder of lessons; by default [lessons] dir, or lessons/ beside the store."
+    meaning = "The folder of lessons; by default lessons/ beside the store, or as configured."
     return click.option("--dir", "directory", type=kind, metavar="DIR", help=meaning)
 
 

@@ -193,7 +193,7 @@ def _per(bucket: str, price: int) -> int:
 
 
 def exact(microdollars: int) -> str:
-    """With all six digits: ``$0.018214``."""
+    """An amount in dollars with all six decimals: ``$0.018214``."""
     return f"${microdollars // 1_000_000:,}.{microdollars % 1_000_000:06}"
 
 

@@ -46,7 +46,10 @@ class Settling:
         return self.state
 
     def settle(self, record: Record, source_id: int, owned: bool = True) -> list[EventRow]:
-        """The rows of one record. Without ``owned`` it changes the state and counts nothing."""
+        """The event rows of one record; its effect on the session's state is applied, too.
+
+        ``owned=False``: another session owns the record, so it adds nothing to the sums.
+        """
         state = self.state
         if record.turns_undone or record.back_to_prompt is not None or record.base is not None:
             self._rewinds.go_back(record)

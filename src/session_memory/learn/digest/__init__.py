@@ -75,7 +75,7 @@ class Markers(msgspec.Struct, frozen=True):
 
 
 class FileUse(msgspec.Struct, frozen=True):
-    """``rereads`` counts reads of a part that was read before and did not change since.
+    """How a session used a file. ``rereads`` counts repeated reads of a part that did not change.
 
     ``reread_bytes`` is the size of those results.
     """
@@ -97,8 +97,8 @@ class CommandUse(msgspec.Struct, frozen=True):
 
 
 class TestRun(msgspec.Struct, frozen=True):
-    """``passed`` is None if neither the output nor the exit status shows it. ``edits`` is the
-    number of edits since the previous run."""
+    """A run of tests. ``passed`` is None if neither the output nor the exit status shows it.
+    ``edits`` is the number of edits since the previous run."""
 
     __test__ = False
 

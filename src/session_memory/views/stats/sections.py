@@ -26,7 +26,8 @@ def first(rows: list[T], limit: int) -> Rows[T]:
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """``undated`` events have no time of their own; the start of their session counts."""
+    """The overview section. ``undated`` events have no time; they count at the start of their
+    session."""
 
     sessions: int
     subagents: int
@@ -95,7 +96,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolStats(msgspec.Struct, frozen=True):
-    """``error_rate`` is failed results of all results. Durations are of the ``measured`` ones."""
+    """Calls of one tool. ``error_rate`` is failed results divided by all results; durations are
+    those of the ``measured`` results."""
 
     tool: str | None
     calls: int
@@ -146,7 +148,7 @@ class CacheDay(msgspec.Struct, frozen=True):
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """``sent_tokens`` is the sum of cache reads, cache writes and uncached tokens."""
+    """Cache hits. ``sent_tokens`` is the sum of cache reads, cache writes and uncached tokens."""
 
     read_tokens: int
     write_tokens: int
@@ -175,7 +177,8 @@ class Band(msgspec.Struct, frozen=True):
 
 
 class ContextStats(msgspec.Struct, frozen=True):
-    """``peaks`` is over sessions, ``growth`` over responses whose context grew."""
+    """Sizes of contexts. ``peaks`` has the largest context of each session, ``growth`` how much
+    the context grew from one response to the next, where it grew."""
 
     bands: list[Band]
     peaks: Spread | None
@@ -184,7 +187,8 @@ class ContextStats(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """``ms`` counts each wait up to the cap, ``away_ms`` the time beyond it."""
+    """Waits for a person, the model or tools. ``ms`` counts each wait up to the cap, ``away_ms``
+    the time beyond it."""
 
     waits: int
     ms: int
@@ -219,7 +223,7 @@ class SuiteDay(msgspec.Struct, frozen=True):
 
 
 class SuiteRuns(msgspec.Struct, frozen=True):
-    """``pass_rate`` is passed of passed and failed; ``unknown`` runs have no result."""
+    """Test runs. ``pass_rate`` is passed / (passed + failed); ``unknown`` runs have no result."""
 
     runs: int
     passed: int

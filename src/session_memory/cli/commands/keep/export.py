@@ -174,7 +174,7 @@ def _exported(
 
 
 def _live_sessions(memory: "Memory", sessions: tuple[str, ...]) -> list[str]:
-    """Those of the sessions, or of all, that a runtime keeps in the store itself."""
+    """The live sessions among ``sessions``; without any, all live sessions of the store."""
     from session_memory.views.live import list_live, live_store
 
     if sessions:
