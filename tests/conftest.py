@@ -9,8 +9,10 @@ PostgreSQL server starts it, for all workers, and it is removed at the end.
 ``SESSION_MEMORY_TEST_POSTGRES`` is the address of another server to use, or ``none``.
 """
 
+import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,10 +52,20 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
         # inherit that. Tests interrupt their children, so the usual handler is set again.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Where PYTHONDONTWRITEBYTECODE is set, each of the many processes that the tests start would
+    # compile the whole package, and each worker all tests.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput") and OTHER_SERVER not in os.environ:
         # Workers inherit the variable. The first that needs the server starts it there.
         os.environ[SERVER] = tempfile.mkdtemp(prefix="session-memory-server-")
         config.stash[GUARD] = Guard(Path(os.environ[SERVER]))
+
+
+def pytest_collection_finish() -> None:
+    # The tests themselves stay until the end: no search for garbage has to visit them.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

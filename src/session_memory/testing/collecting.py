@@ -22,6 +22,7 @@ from session_memory.retain.verification import verify
 from session_memory.store.fingerprint import _parts as parts
 from session_memory.store.sources import total
 from session_memory.store.store import Store, open_store
+from session_memory.testing.stores import store_in_memory
 
 HOST = "here"
 _make: Callable[[], Store] | None = None
@@ -29,7 +30,7 @@ _make: Callable[[], Store] | None = None
 
 def new_store() -> Store:
     """An empty store that is removed when it is closed: in memory, or as `stores_made_by` says."""
-    return open_store(":memory:", durability="normal") if _make is None else _make()
+    return store_in_memory() if _make is None else _make()
 
 
 @contextmanager
