@@ -10,7 +10,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run test dist docs bench mutate setup setup-dev clean
+.PHONY: help run test types tests dist docs bench mutate setup setup-dev clean
 
 BIN := .venv/bin
 # One worker more than there are processors: many tests wait for the database or another process.
@@ -36,8 +36,14 @@ test: setup-dev
 	@$(BIN)/ruff check .
 	@echo "== 2/4 ruff format --check: layout"
 	@$(BIN)/ruff format --check .
+	@# mypy uses one processor and prints one line, so the tests run beside it.
+	@$(MAKE) --no-print-directory --jobs=2 types tests
+
+types: setup-dev
 	@echo "== 3/4 mypy: types, strict"
 	@$(BIN)/mypy
+
+tests: setup-dev
 	@echo "== 4/4 pytest $(PYTEST_ARGS): the tests"
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 

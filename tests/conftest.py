@@ -62,6 +62,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[GUARD] = Guard(Path(os.environ[SERVER]))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if _runs_on_its_database(item)]
+
+
+def _runs_on_its_database(item: pytest.Item) -> bool:
+    """False if ``only`` marks a single case of a test, and that is of another database."""
+    only = item.get_closest_marker("only")
+    case = getattr(item, "callspec", None)
+    database = case.params.get("database") if case else None
+    return only is None or database is None or database in only.args
+
+
 def pytest_collection_finish() -> None:
     # The tests themselves stay until the end: no search for garbage has to visit them.
     gc.collect()

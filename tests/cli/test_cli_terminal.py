@@ -22,6 +22,8 @@ HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 [bold red]x[/] \u202egnp.exe\u2066 \x9b31m\r\b\x00 \U000e0041\ud800"
 )
 JOINERS = "\u200c\u200d"
+# The database makes no difference to a terminal.
+SQLITE = pytest.mark.only("sqlite")
 
 
 def is_plain(text: str) -> bool:
@@ -33,6 +35,7 @@ def is_plain(text: str) -> bool:
     )
 
 
+@SQLITE
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_safe_text_is_plain_and_on_one_line(text: str) -> None:
@@ -40,12 +43,14 @@ def test_safe_text_is_plain_and_on_one_line(text: str) -> None:
     assert all(is_plain(line) for line in safe_lines(text))
 
 
+@SQLITE
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=("L", "N", "P", "S", "Zs"))))
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert safe(text) == text
 
 
+@SQLITE
 @settings(deadline=None)
 @given(st.text(), st.integers(min_value=1, max_value=30))
 def test_a_cut_text_fits(text: str, columns: int) -> None:
@@ -53,12 +58,14 @@ def test_a_cut_text_fits(text: str, columns: int) -> None:
     assert width(cut_middle(safe(text), columns)) <= columns
 
 
+@SQLITE
 def test_of_a_path_the_end_is_kept() -> None:
     path = "frontend/src/components/RemediationHistoryCard.tsx"
     assert cut_middle(path, 30) == "frontend/…ationHistoryCard.tsx"
     assert cut_middle(path, len(path)) == path
 
 
+@SQLITE
 def test_columns_that_matter_less_go_before_a_title_is_cut_short() -> None:
     columns = (
         Column("id", flexible=True, middle=True, least=8),
@@ -77,12 +84,14 @@ def test_columns_that_matter_less_go_before_a_title_is_cut_short() -> None:
     }
 
 
+@SQLITE
 @settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
 def test_an_outline_is_plain(value) -> None:
     assert all(is_plain(line) for line in outline({"key": value, "\x1b": value}))
 
 
+@SQLITE
 def test_an_outline_of_something_very_deep_ends() -> None:
     value: list = []
     for _ in range(5000):
@@ -90,6 +99,7 @@ def test_an_outline_of_something_very_deep_ends() -> None:
     assert len(list(outline(value))) < 100
 
 
+@SQLITE
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_json_is_ascii_and_reads_back(text: str) -> None:
@@ -98,12 +108,14 @@ def test_json_is_ascii_and_reads_back(text: str) -> None:
     assert json.loads(written) == {"text": text}
 
 
+@SQLITE
 def test_columns_line_up_whatever_is_in_them() -> None:
     rows = [("日本語", "1"), ("e\u0301", "22"), ("\x1b[31m", "333")]
     lines = list(table((Column("name"), Column("n", right=True)), rows))
     assert len({width(click.unstyle(line)) for line in lines}) == 1
 
 
+@SQLITE
 def test_a_narrow_terminal_shortens_the_flexible_columns_alone() -> None:
     columns = (Column("uid"), Column("title", flexible=True))
     *_, row = table(columns, [("0123456789" * 2, "a very long title indeed")], limit=36)
@@ -186,10 +198,6 @@ def test_a_shell_is_offered_no_hostile_text(hostile, start) -> None:
     assert is_plain(title) and err == b""
 
 
-# The database makes no difference to a terminal.
-SQLITE = pytest.mark.only("sqlite")
-
-
 def on_a_terminal(start, *words: str, **env: str) -> str:
     """What a command prints when its output is a terminal of 100 columns."""
     leader, follower = pty.openpty()
@@ -248,6 +256,7 @@ def test_tables_fit_a_narrow_terminal(demo, start, words: str, columns: int) -> 
         assert "7ac31f58:a5d20c71  " in printed
 
 
+@SQLITE
 def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
     columns = (Column("a"), Column("b", spare=1), Column("c", spare=2), Column("d", flexible=True))
     row = ["x" * 10, "y" * 10, "z" * 10, "words " * 9]
@@ -279,6 +288,7 @@ def test_json_is_indented_on_a_terminal_alone(demo, start, run) -> None:
     assert run("version", "--json").stdout.count("\n") == 1
 
 
+@SQLITE
 def test_figures_read_well() -> None:
     assert [count(n) for n in (0, 950, 999, 1000, 1234, 9990, 34_000, 999_700, 5_600_000)] == [
         "-", "950", "999", "1.0k", "1.2k", "10k", "34k", "1.0M", "5.6M",

@@ -29,8 +29,8 @@ from session_memory.testing.collecting import (
 
 # More of them: EFFORT=50 pytest tests/collect/test_any_arrival.py
 EXAMPLES = {
-    "sqlite": times(60),
-    "postgresql": times(8),
+    "sqlite": times(40),
+    "postgresql": times(5),
 }
 
 

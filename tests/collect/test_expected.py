@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from session_memory.testing.collecting import (
     every_usage,
     rebuilt,
 )
+
+CollectedOnce = Callable[[Path], Store]
 
 LOGS = {"claude": "*.jsonl", "codex": "rollout-*.jsonl", "grok": "updates.jsonl"}
 INTERRUPTS = ("user/interrupt", "turn_aborted", "turn_completed", "turn_ended")
@@ -44,11 +47,13 @@ def named(cost: Cost) -> dict[str, int]:
     }
 
 
-def test_tokens_and_counts_are_those_of_the_script(sample: Path) -> None:
+def test_tokens_and_counts_are_those_of_the_script(
+    sample: Path, collected_once: CollectedOnce
+) -> None:
     derivable = expected_of(sample)["truth"]["derivable_from_native_log"]
-    with collected(sample / "home") as store:
-        events = every_event(store)
-        sessions = sum((session.cost for session in store.sessions.every()), Cost())
+    store = collected_once(sample / "home")
+    events = every_event(store)
+    sessions = sum((session.cost for session in store.sessions.every()), Cost())
     assert {
         "tokens": named(sessions),
         "user_messages": sum(event.is_a("user_msg") for event in events),
@@ -87,39 +92,45 @@ def buckets(usage: Usage) -> Counter[str]:
     )
 
 
-def test_every_request_that_was_answered_in_full_has_its_usage(sample: Path) -> None:
+def test_every_request_that_was_answered_in_full_has_its_usage(
+    sample: Path, collected_once: CollectedOnce
+) -> None:
     expected = expected_of(sample)
     if expected["agent"] == "grok":
         pytest.skip("says what a turn used, and no more: see the next test")
-    with collected(sample / "home") as store:
-        found = {usage.usage_id: (usage.model, buckets(usage)) for usage in every_usage(store)}
+    store = collected_once(sample / "home")
+    found = {usage.usage_id: (usage.model, buckets(usage)) for usage in every_usage(store)}
     assert found == {response: (model, used) for response, _, model, used in scripted(expected)}
 
 
-def test_every_lane_used_what_its_requests_did(sample: Path) -> None:
+def test_every_lane_used_what_its_requests_did(sample: Path, collected_once: CollectedOnce) -> None:
     """A parent's turns without its subagents', whatever the agent says per turn or per request."""
     lanes: dict[str, Counter[str]] = {}
     for _, lane, _, used in scripted(expected_of(sample)):
         lanes.setdefault(lane, Counter()).update(used)
     sessions: dict[str, Counter[str]] = {}
-    with collected(sample / "home") as store:
-        for usage in every_usage(store):
-            sessions.setdefault(usage.session_uid, Counter()).update(buckets(usage))
+    store = collected_once(sample / "home")
+    for usage in every_usage(store):
+        sessions.setdefault(usage.session_uid, Counter()).update(buckets(usage))
     by_size = Counter.total
     assert sorted(sessions.values(), key=by_size) == sorted(lanes.values(), key=by_size)
 
 
-def test_an_interruption_is_a_human_intervention(sample: Path) -> None:
-    with collected(sample / "home") as store:
-        interrupts = [
-            event
-            for event in every_event(store)
-            if event.is_a("human_intervention") and event.native_kind in INTERRUPTS
-        ]
+def test_an_interruption_is_a_human_intervention(
+    sample: Path, collected_once: CollectedOnce
+) -> None:
+    store = collected_once(sample / "home")
+    interrupts = [
+        event
+        for event in every_event(store)
+        if event.is_a("human_intervention") and event.native_kind in INTERRUPTS
+    ]
     assert bool(interrupts) == expected_of(sample)["truth"]["interrupted"]
 
 
-def test_sessions_have_the_parents_calls_and_depths_of_the_script(sample: Path) -> None:
+def test_sessions_have_the_parents_calls_and_depths_of_the_script(
+    sample: Path, collected_once: CollectedOnce
+) -> None:
     expected = expected_of(sample)
     agent, scripted = expected["agent"], {}
     for native in expected["truth"]["native_sessions"]:
@@ -133,14 +144,14 @@ def test_sessions_have_the_parents_calls_and_depths_of_the_script(sample: Path) 
             native.get("depth", 1 if parent else 0),
         )
     calls = {n.get("spawned_by_tool_call") for n in expected["truth"]["native_sessions"]} - {None}
-    with collected(sample / "home") as store:
-        sessions = list(store.sessions.every())
-        found = {s.session_uid: (s.parent_uid, s.relation, s.spawn_depth) for s in sessions}
-        assert found == scripted
-        started = {s.spawn_call_id for s in sessions} - {None}
-        assert not calls or started == calls
-        made = {event.call_id for event in every_event(store) if event.is_a("tool_call")}
-        assert started <= made, "a subagent was started by a call that nobody made"
+    store = collected_once(sample / "home")
+    sessions = list(store.sessions.every())
+    found = {s.session_uid: (s.parent_uid, s.relation, s.spawn_depth) for s in sessions}
+    assert found == scripted
+    started = {s.spawn_call_id for s in sessions} - {None}
+    assert not calls or started == calls
+    made = {event.call_id for event in every_event(store) if event.is_a("tool_call")}
+    assert started <= made, "a subagent was started by a call that nobody made"
 
 
 def test_a_session_is_whole_provable_and_can_be_restored(sample: Path, tmp_path: Path) -> None:

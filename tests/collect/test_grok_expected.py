@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from session_memory.testing.collecting import (
     every_usage,
     rebuilt,
 )
+
+CollectedOnce = Callable[[Path], Store]
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = Path(__file__).parent.parent / "data" / "grok"
@@ -60,10 +62,12 @@ def named(cost: Cost) -> dict[str, int]:
 
 
 @every_sample
-def test_tokens_and_counts_are_those_of_the_script(recorded: Path) -> None:
-    with collected(recorded / "home") as store:
-        events = every_event(store)
-        sessions = sum((session.cost for session in store.sessions.every()), Cost())
+def test_tokens_and_counts_are_those_of_the_script(
+    recorded: Path, collected_once: CollectedOnce
+) -> None:
+    store = collected_once(recorded / "home")
+    events = every_event(store)
+    sessions = sum((session.cost for session in store.sessions.every()), Cost())
     assert {
         "tokens": named(sessions),
         "user_messages": sum(event.is_a("user_msg") for event in events),
@@ -73,44 +77,50 @@ def test_tokens_and_counts_are_those_of_the_script(recorded: Path) -> None:
 
 
 @every_sample
-def test_a_session_without_its_subagents_used_what_the_script_says(recorded: Path) -> None:
+def test_a_session_without_its_subagents_used_what_the_script_says(
+    recorded: Path, collected_once: CollectedOnce
+) -> None:
     truth = truth_of(recorded)
     tokens = truth["tokens"]
     if truth["derivable_from_native_log"]["tokens"] != tokens["conversation(main+subagents)"]:
         pytest.skip("a turn that never ended left no usage in any file")
-    with collected(recorded / "home") as store:
-        sessions = store.sessions.every()
+    store = collected_once(recorded / "home")
+    sessions = store.sessions.every()
     for group, is_child in (("main", False), ("subagents", True)):
         own = [s.cost for s in sessions if (s.relation == "subagent") == is_child]
         assert not own or named(sum(own, Cost())) == tokens["by_group"][group]
 
 
 @every_sample
-def test_usage_is_one_for_each_turn_that_told_it(recorded: Path) -> None:
+def test_usage_is_one_for_each_turn_that_told_it(
+    recorded: Path, collected_once: CollectedOnce
+) -> None:
     turns = set()
     for path in (recorded / "home").rglob("updates.jsonl"):
         for line in path.read_text().splitlines():
             update = json.loads(line)["params"]["update"]
             if update["sessionUpdate"] == "turn_completed" and "usage" in update:
                 turns.add(update["prompt_id"])
-    with collected(recorded / "home") as store:
-        assert len(every_usage(store)) == len(turns)
+    store = collected_once(recorded / "home")
+    assert len(every_usage(store)) == len(turns)
 
 
 @every_sample
-def test_the_programs_own_total_of_a_session_is_that_of_all_below_it(recorded: Path) -> None:
+def test_the_programs_own_total_of_a_session_is_that_of_all_below_it(
+    recorded: Path, collected_once: CollectedOnce
+) -> None:
     """In ``usage.json`` also those subagents count that are in no turn."""
-    with collected(recorded / "home") as store:
-        for path in (recorded / "home").rglob("usage.json"):
-            session = store.sessions.get(f"grok:{path.parent.name}")
-            assert session is not None
-            if session.relation is not None:
-                continue
-            logged = json.loads(path.read_text())["session"]
-            whole = sum(costs_below(store, session.session_uid), Cost())
-            assert whole.output_tokens == logged["outputTokens"]
-            assert whole.input_tokens + whole.cache_tokens == logged["inputTokens"]
-            assert whole.cache_read_tokens == logged["cachedReadTokens"]
+    store = collected_once(recorded / "home")
+    for path in (recorded / "home").rglob("usage.json"):
+        session = store.sessions.get(f"grok:{path.parent.name}")
+        assert session is not None
+        if session.relation is not None:
+            continue
+        logged = json.loads(path.read_text())["session"]
+        whole = sum(costs_below(store, session.session_uid), Cost())
+        assert whole.output_tokens == logged["outputTokens"]
+        assert whole.input_tokens + whole.cache_tokens == logged["inputTokens"]
+        assert whole.cache_read_tokens == logged["cachedReadTokens"]
 
 
 def costs_below(store: Store, uid: str) -> Iterator[Cost]:
@@ -122,11 +132,13 @@ def costs_below(store: Store, uid: str) -> Iterator[Cost]:
 
 
 @every_sample
-def test_sessions_come_from_where_the_script_says(recorded: Path) -> None:
+def test_sessions_come_from_where_the_script_says(
+    recorded: Path, collected_once: CollectedOnce
+) -> None:
     scripted = truth_of(recorded)["native_sessions"]
     parents = {native["id"]: native.get("parent") for native in scripted}
-    with collected(recorded / "home") as store:
-        found = {s.native_session_id: s for s in store.sessions.every()}
+    store = collected_once(recorded / "home")
+    found = {s.native_session_id: s for s in store.sessions.every()}
     assert set(found) == set(parents)
     for native in scripted:
         session = found[native["id"]]
@@ -140,14 +152,16 @@ def test_sessions_come_from_where_the_script_says(recorded: Path) -> None:
 
 
 @every_sample
-def test_an_interruption_is_a_human_intervention(recorded: Path) -> None:
+def test_an_interruption_is_a_human_intervention(
+    recorded: Path, collected_once: CollectedOnce
+) -> None:
     ends = ("turn_completed/cancelled", "turn_completed/interrupted")
-    with collected(recorded / "home") as store:
-        interrupts = [
-            event
-            for event in every_event(store)
-            if event.is_a("human_intervention") and event.native_kind in ends
-        ]
+    store = collected_once(recorded / "home")
+    interrupts = [
+        event
+        for event in every_event(store)
+        if event.is_a("human_intervention") and event.native_kind in ends
+    ]
     assert bool(interrupts) == truth_of(recorded)["interrupted"]
 
 

@@ -1,8 +1,10 @@
 """Logs that people published: messy, real, and all of every line accounted for."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from session_memory.core.schema import Cost
+from session_memory.store import Store
 from session_memory.store.sources import total
 from session_memory.testing.collecting import (
     check_restores,
@@ -15,16 +17,20 @@ from session_memory.testing.collecting import (
     usage_of,
 )
 
+CollectedOnce = Callable[[Path], Store]
 
-def test_every_line_is_an_event_bookkeeping_a_copy_or_a_problem(public_logs: Path) -> None:
-    with collected(public_logs) as store:
-        account = total(store.sources.account())
-        assert account.lines == lines_below(public_logs) > 0
-        assert account.unaccounted == 0
-        assert account.lines == (
-            account.events + account.bookkeeping + account.copies + account.problems
-        )
-        assert account.problems == len([p for p in store.problems.every() if p.length])
+
+def test_every_line_is_an_event_bookkeeping_a_copy_or_a_problem(
+    public_logs: Path, collected_once: CollectedOnce
+) -> None:
+    store = collected_once(public_logs)
+    account = total(store.sources.account())
+    assert account.lines == lines_below(public_logs) > 0
+    assert account.unaccounted == 0
+    assert account.lines == (
+        account.events + account.bookkeeping + account.copies + account.problems
+    )
+    assert account.problems == len([p for p in store.problems.every() if p.length])
 
 
 def test_published_logs_are_provable_and_come_back_byte_for_byte(
@@ -41,27 +47,29 @@ def test_a_rebuild_of_published_logs_changes_nothing(public_logs: Path) -> None:
         assert rebuilt(store).fingerprint() == before
 
 
-def test_the_sum_over_sessions_counts_every_response_once(public_logs: Path) -> None:
-    with collected(public_logs) as store:
-        used = every_usage(store)
-        assert len({usage.usage_id for usage in used}) == len(used)
-        sessions = sum((session.cost for session in store.sessions.every()), Cost())
-        assert sessions.output_tokens == sum(usage.output_tokens for usage in used)
-        assert sessions.cache_tokens == sum(usage.cache_tokens for usage in used)
+def test_the_sum_over_sessions_counts_every_response_once(
+    public_logs: Path, collected_once: CollectedOnce
+) -> None:
+    store = collected_once(public_logs)
+    used = every_usage(store)
+    assert len({usage.usage_id for usage in used}) == len(used)
+    sessions = sum((session.cost for session in store.sessions.every()), Cost())
+    assert sessions.output_tokens == sum(usage.output_tokens for usage in used)
+    assert sessions.cache_tokens == sum(usage.cache_tokens for usage in used)
 
 
 def test_events_carry_the_tokens_of_their_responses_and_know_their_parents(
-    public_logs: Path,
+    public_logs: Path, collected_once: CollectedOnce
 ) -> None:
-    with collected(public_logs) as store:
-        for uid in store.sessions.uids():
-            events = events_of(store, uid)
-            response_ids = {event.response_id for event in events}
-            used = usage_of(store, uid)
-            if not uid.startswith("claude:"):
-                # A response may leave nothing but its usage.
-                used = [usage for usage in used if usage.usage_id in response_ids]
-            assert sum(event.tokens for event in events) == sum(u.output_tokens for u in used), uid
-            # Nearly every log has one root; a handful of restarts and cut copies have more.
-            roots = [e for e in events if e.native_id and e.parent_seq is None]
-            assert len(roots) <= 6, uid
+    store = collected_once(public_logs)
+    for uid in store.sessions.uids():
+        events = events_of(store, uid)
+        response_ids = {event.response_id for event in events}
+        used = usage_of(store, uid)
+        if not uid.startswith("claude:"):
+            # A response may leave nothing but its usage.
+            used = [usage for usage in used if usage.usage_id in response_ids]
+        assert sum(event.tokens for event in events) == sum(u.output_tokens for u in used), uid
+        # Nearly every log has one root; a handful of restarts and cut copies have more.
+        roots = [e for e in events if e.native_id and e.parent_seq is None]
+        assert len(roots) <= 6, uid

@@ -21,7 +21,7 @@ from session_memory.retain.native_files import restore_native
 from session_memory.retain.verification import verify
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
-from session_memory.testing.stores import Stores
+from session_memory.testing.stores import Stores, store_in_memory
 
 HOST = "here"
 CHILD = Path(__file__).with_name("child.py")
@@ -138,11 +138,11 @@ def collect(store: Store, root: Path) -> SyncOutcome:
     return outcome
 
 
-def fresh_fingerprint(root: Path, path: Path) -> str:
-    """The fingerprint after one undisturbed sync of ``root`` into a new store at ``path``."""
-    memory = Memory(root, path)
-    memory.sync()
-    return memory.fingerprint()
+def fresh_fingerprint(root: Path) -> str:
+    """The fingerprint after one undisturbed sync of ``root`` into a new store."""
+    with store_in_memory() as store:
+        collect(store, root)
+        return store.fingerprint()
 
 
 def assert_sound(store: Store, sample: int = 1000) -> None:
