@@ -39,17 +39,17 @@ def lazy(place: str) -> Callable[..., Any]:
 
 
 def no_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``roots`` of an agent without files."""
+    """The function ``roots`` for an agent without files: no directories."""
     return []
 
 
 def no_sources(root: Path) -> Iterator[SourceRef]:
-    """``discover`` of an agent without files."""
+    """The function ``discover`` for an agent without files: no sources."""
     return iter(())
 
 
 def recognizes_nothing(head: bytes) -> bool:
-    """``recognizes`` of an agent without files."""
+    """The function ``recognizes`` for an agent without files: False."""
     return False
 
 

@@ -101,7 +101,7 @@ def own_directories() -> frozenset[str]:
 
 @cache
 def worktree_places() -> tuple[str, ...]:
-    """The parts of paths behind which agents put git worktrees."""
+    """The directories, as parts of a path, in which agents create git worktrees."""
     return tuple(place for one in agents() for place in one.worktrees)
 
 

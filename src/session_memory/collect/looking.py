@@ -41,7 +41,7 @@ class Looking:
         run.outcome.vanished = len(logs)
 
     def look_at_paths(self, named: dict[str, Path], flavors: set[str]) -> list[Path]:
-        """Look at known sources by path. Returns the paths that are no known source, or gone."""
+        """Look at known sources by path. Returns the paths that are unknown or do not exist."""
         run, unexplained = self._run, []
         timelines = {name for name, row in run.known.items() if row.role == TIMELINE}
         for name, path in sorted(named.items(), key=lambda item: item[0] not in timelines):

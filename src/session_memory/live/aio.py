@@ -28,7 +28,7 @@ T = TypeVar("T")
 def _awaited(
     operation: Callable[Concatenate[SessionStore, P], T],
 ) -> Callable[Concatenate["AsyncSessionStore", P], Coroutine[Any, Any, T]]:
-    """The same operation as a coroutine."""
+    """An operation of `SessionStore` as a coroutine."""
 
     async def run(self: "AsyncSessionStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
         outcome: asyncio.Future[T] = self._threads.run(

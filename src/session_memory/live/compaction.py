@@ -97,7 +97,7 @@ def output_tokens(usage: UsageRecord) -> int | None:
 
 
 def cache_tokens(usage: UsageRecord) -> tuple[int | None, int | None]:
-    """``(tokens read from a cache, tokens written to a cache)``."""
+    """The cached tokens in a usage record: ``(read from a cache, written to a cache)``."""
     record = usage or {}
     read = _first(record, _READ)
     for details in (record, *(record.get(name) for name in _DETAILS)):

@@ -87,7 +87,7 @@ def build_rewind_event(rewind_to: int) -> Message:
 
 
 def apply_compact(messages: Sequence[Message]) -> list[Message]:
-    """A raw log from its last ``compact`` event on, with that event as a summary."""
+    """The messages from the last ``compact`` event on, with that event as a summary."""
     places = [at for at, message in enumerate(messages) if message.get("role") == "compact"]
     if not places:
         return list(messages)
@@ -96,7 +96,7 @@ def apply_compact(messages: Sequence[Message]) -> list[Message]:
 
 
 def apply_rewind(messages: Sequence[Message]) -> list[Message]:
-    """A raw log with its ``rewind`` events applied in order."""
+    """The messages that are left after all ``rewind`` events of a log were applied in order."""
     visible: list[Message] = []
     for message in messages:
         if message.get("role") != "rewind":

@@ -12,7 +12,7 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """``closed`` sessions are hidden. Their usage still counts; only ``forget`` erases them."""
+    """The status of a live session. ``closed`` ones are hidden; only ``forget`` erases them."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"
@@ -31,7 +31,8 @@ class SubagentLifecycle(StrEnum):
 
 
 class MessageState(StrEnum):
-    """``active``: in the context. ``compacted_out``: folded. ``rewound``: off the path."""
+    """``active``: in the context. ``compacted_out``: a note replaces it. ``rewound``: not on the
+    path."""
 
     ACTIVE = "active"
     COMPACTED_OUT = "compacted_out"

@@ -17,7 +17,7 @@ Shaped = dict[str, Any]
 
 
 def in_shape(message: MessageRow, shape: str) -> list[Shaped]:
-    """``message`` as ``blocks`` or as ``chat``."""
+    """``message`` in the shape ``blocks``, or in ``chat``, the flat one of chat completions."""
     return [as_blocks(message)] if shape == "blocks" else list(as_chat(message))
 
 

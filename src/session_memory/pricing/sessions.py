@@ -23,7 +23,8 @@ _FACTS = "select uid, title, relation, repo from sessions"
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """``unpriced_tokens`` belong to models without a price; ``microdollars`` excludes them."""
+    """An amount of money. ``unpriced_tokens`` are tokens of models without a price, which
+    ``microdollars`` does not include."""
 
     microdollars: int = 0
     unpriced_tokens: int = 0

@@ -17,7 +17,7 @@ DAY_MS = 86_400_000
 
 
 class PriceRow(msgspec.Struct, frozen=True, array_like=True):
-    """A price from a day on, at some hours of the day, from a context size on.
+    """A price that applies from a day on, at certain hours, to contexts of a certain size or more.
 
     ``above`` is the smallest number of input tokens, cached ones included, that it applies to.
     ``search`` is None if the fee of a web search is unknown.
@@ -36,7 +36,8 @@ class PriceRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PricedModel(msgspec.Struct, frozen=True):
-    """``rows`` by tier, in the order of time. Exactly one row applies at any time and size."""
+    """The prices of a model: ``rows`` by tier, in order of time. At any time, one row applies to a
+    context size."""
 
     id: str
     names: frozenset[str] = msgspec.field(name="is")

@@ -41,7 +41,7 @@ def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, st
 
 
 def time_words(session: "Session", tz: tzinfo | None = None) -> str:
-    """``2026-07-01 10:00 to 2026-07-01 11:30, 12 min at work``."""
+    """When a session ran: ``2026-07-01 10:00 to 2026-07-01 11:30, 12 min at work``."""
     if session.started_at is None:
         return ""
     started, ended = local(session.started_at, tz=tz), local(session.ended_at, tz=tz)
@@ -54,7 +54,7 @@ def outcome_words(session: "Session") -> str:
 
 
 def token_words(cost: "Cost") -> str:
-    """``98 in, 843 out, cache 194k read, 15k written``."""
+    """The tokens of a session: ``98 in, 843 out, cache 194k read, 15k written``."""
     if not (cost.input_tokens or cost.output_tokens or cost.cache_tokens or cost.web_searches):
         return "the log reports none"
     read, written = cost.cache_read_tokens, cost.cache_write_tokens
@@ -65,7 +65,7 @@ def token_words(cost: "Cost") -> str:
 
 
 def subagent_words(start: SessionStart) -> str:
-    """``843 tokens out, $0.12``."""
+    """What a subagent used: ``843 tokens out, $0.12``."""
     tokens = f"{count_or_zero(start.session.cost.output_tokens)} tokens out"
     return f"{tokens}, {money(start.total)}" if start.total != Amount() else tokens
 
@@ -82,7 +82,7 @@ def cost_words(start: SessionStart) -> str:
 
 
 def turn_words(turn: TurnTotals) -> str:
-    """``turn 2 · 14 s · 843 tokens out · 194k cached · $0.12``."""
+    """The line below a turn: ``turn 2 · 14 s · 843 tokens out · 194k cached · $0.12``."""
     cost = turn.cost
     words = [f"turn {turn.number}"] if turn.number else []
     if turn.seconds is not None:
@@ -107,7 +107,7 @@ def result_words(result: TranscriptEvent) -> list[str]:
 
 
 def change_name(change: "Change", cwd: str | None) -> str:
-    """``src/dates.ts → src/time.ts (created)``: the file, and what became of it."""
+    """A changed file, with its new name: ``src/dates.ts → src/time.ts``, ``a.py (deleted)``."""
     words = [path_from(change.path, cwd)]
     if change.moved_to:
         words.append(f"→ {path_from(change.moved_to, cwd)}")
@@ -117,6 +117,6 @@ def change_name(change: "Change", cwd: str | None) -> str:
 
 
 def image_words(image: "Image") -> str:
-    """``image: image/png, 12.0 kB``."""
+    """The line for an image: ``image: image/png, 12.0 kB``."""
     kind = safe(image.media_type[:100])
     return f"image: {kind}, {size(image.bytes)}" if image.bytes else f"image: {kind}"

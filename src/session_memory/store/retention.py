@@ -213,7 +213,7 @@ class Retention:
         self._db.execute(_CLEAR_EVICTED_PROBLEM, {"session": session_id})
 
     def dictionaries(self) -> list[tuple[int, str, bytes]]:
-        """``(id, flavor, body as stored)``."""
+        """All dictionaries: ``(id, flavor, body as stored)``."""
         return [
             (number, flavor, bytes(body)) for number, flavor, body in self._db.all(_DICTIONARIES)
         ]

@@ -222,7 +222,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def unpacked(file: Path, pack: Pack, dictionary: bytes) -> bytes:
-    """The raw bytes of an archived pack."""
+    """The uncompressed bytes of an archived pack."""
     try:
         using = _dictionary(dictionary) if dictionary else None
         # Limited to the expected length, even if the frame claims more.

@@ -207,7 +207,7 @@ class Sqlite:
         return self._operation_lock(shared)
 
     def _take_operation_lock(self, shared: bool) -> AbstractContextManager[None]:
-        """The lock file. A store in memory or a read-only store needs none."""
+        """Lock the store's lock file. A store in memory or a read-only store needs no lock."""
         if self.in_memory or self.is_read_only:
             return nullcontext()
         return locked_file(self.path, shared)

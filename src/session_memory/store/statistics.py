@@ -58,27 +58,27 @@ class Statistics:
         return flavors, repos, models | used
 
     def sessions(self, scope: Scope) -> list[Row]:
-        """``(flavor, repo, quarter, sessions, subagent sessions)`` by start time."""
+        """Started sessions: ``(flavor, repo, quarter hour, sessions, subagent sessions)``."""
         return self._placed(SESSIONS, scope, 2)
 
     def pulse(self, scope: Scope) -> list[Row]:
-        """``(flavor, repo, quarter, events, prompts, completions, calls, results, failed results,
-        edits, retries, errors that are not results, events without a time)``.
+        """Events: ``(flavor, repo, quarter hour, events, prompts, completions, calls, results,
+        failed results, edits, retries, errors that are not results, events without a time)``.
 
         Completions are those of turns, not of subagents.
         """
         return self._placed(PULSE, scope, 2)
 
     def tools(self, scope: Scope) -> list[Row]:
-        """``(tool, calls, results, failed results)``, most called first."""
+        """Calls of tools, most called first: ``(tool, calls, results, failed results)``."""
         return self._all(TOOLS, scope)
 
     def durations(self, scope: Scope) -> list[Row]:
-        """``(tool, measured results, median, 95th percentile, longest)`` in milliseconds."""
+        """Times of tools in ms: ``(tool, measured results, median, 95th percentile, longest)``."""
         return self._all(RANKED.format(amounts=DURATIONS), scope)
 
     def files(self, scope: Scope, limit: int) -> list[Row]:
-        """``(repo, path, edits, failed edits, sessions, last moment, files in all)``."""
+        """Edited files: ``(repo, path, edits, failed edits, sessions, last moment, all files)``."""
         return self._all(FILES, scope, limit=limit)
 
     def names(self) -> list[str]:
@@ -94,26 +94,26 @@ class Statistics:
         return {str(uid): int(calls) for uid, calls in self._db.all(sql.format_map(parts), given)}
 
     def tests(self, scope: Scope) -> list[Row]:
-        """``(flavor, repo, quarter, runs, passed, failed)``. Refused runs do not count."""
+        """Test runs except refused ones: ``(flavor, repo, quarter hour, runs, passed, failed)``."""
         return self._placed(TESTS, scope, 2, unless="and not {human_intervention:r}")
 
     def retried(self, scope: Scope) -> list[Row]:
-        """``(tool, retried calls, retries that succeeded)``, most retried first."""
+        """Retries, most retried first: ``(tool, retried calls, retries that succeeded)``."""
         return self._all(RETRIED, scope)
 
     def sessions_with_retries(self, scope: Scope) -> int:
         return int(self._all(RETRYING, scope)[0][0])
 
     def waits(self, scope: Scope) -> list[Row]:
-        """``(flavor, repo, who, waits, milliseconds up to the cap, milliseconds beyond it)``."""
+        """Waits: ``(flavor, repo, waited for, waits, ms up to the cap, ms beyond the cap)``."""
         return self._all(WAITS, scope, cap=CAP_MS)
 
     def used(self, scope: Scope) -> list[Row]:
-        """``(flavor, repo, model, responses, sessions, *buckets)``."""
+        """Usage by model: ``(flavor, repo, model, responses, sessions, *token buckets)``."""
         return self._all(USED, scope)
 
     def cached(self, scope: Scope) -> list[Row]:
-        """``(quarter, tokens read from a cache, tokens sent in all)``."""
+        """Cache use: ``(quarter hour, tokens read from a cache, all tokens sent)``."""
         return self._placed(CACHED, scope, 0)
 
     def contexts(self, scope: Scope) -> list[Row]:
@@ -128,8 +128,8 @@ class Statistics:
         )
 
     def longest(self, scope: Scope, limit: int) -> list[Row]:
-        """``(uid, title, flavor, repo, model, started_at, wall_clock_ms, turns, events,
-        output_tokens)``."""
+        """The longest sessions: ``(uid, title, flavor, repo, model, started_at, wall_clock_ms,
+        turns, events, output_tokens)``."""
         return self._all(LONGEST, scope, limit=limit)
 
     # ------------------------------------------------------------ statements

@@ -10,7 +10,7 @@ from session_memory.store.problems import Problem
 
 
 class ProblemList(msgspec.Struct, frozen=True):
-    """``total`` and ``reasons`` count all matching problems, also those beyond the limit."""
+    """Problems. ``total`` and ``reasons`` count all matching ones, also beyond the limit."""
 
     problems: list[Problem]
     total: int

@@ -28,7 +28,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """``$CODEX_HOME`` alone when set."""
+    """``$CODEX_HOME`` if set, else ``~/.codex``."""
     if configured := environ.get("CODEX_HOME"):
         return [Path(configured).expanduser()]
     return [home / ".codex"]

@@ -31,7 +31,7 @@ def _message(text: str) -> str:
 
 
 def _status(text: str) -> str:
-    """``completed: No such directory.``"""
+    """How a subagent ended, such as ``completed: No such directory.``"""
     match _decoded(text):
         case {"status": dict(status)}:
             return "\n".join(f"{name}: {words}" for name, words in status.items())

@@ -89,8 +89,10 @@ def _usages(
 
 
 def _usage_id(turn: str, record: Record) -> str:
-    """The id of a turn's usage. A copy has the same turn id. An id that is no UUID may not be
-    unique."""
+    """The id of a turn's usage: the turn's id, which is the same in a copy of the record.
+
+    An id that is not a UUID may not be unique, so the session that first wrote it is added.
+    """
     try:
         UUID(turn)
     except ValueError:

@@ -36,7 +36,7 @@ def decision_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--why`` and ``--by`` of commands whose decision is recorded."""
     by = "Who decided; by default your user name."
     function = click.option("--by", "who", metavar="NAME", help=by)(function)
-    return click.option("--why", default="", metavar="TEXT", help="The reason, recorded.")(function)
+    return click.option("--why", default="", metavar="TEXT", help="The reason to record.")(function)
 
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:

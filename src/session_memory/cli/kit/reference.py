@@ -38,8 +38,8 @@ removed. An error is `{{"error": {{"kind", "message", "hint"}}}}` on stderr.
 overrides in texts from logs are made visible. Times are local; the JSON has them in UTC.
 
 **Sessions** are named by uid (`claude:5b0c6a1e-…`), native id, or the first four or more characters
-of either, if no other session begins so. If a session and its subagents begin so, the session is
-meant; a subagent is `<beginning of the session's id>:<beginning of its own id>`.
+of either, if they fit only one session. If they fit a session and its subagents, the session is
+meant. Name a subagent as `<beginning of the session's id>:<beginning of its own id>`.
 
 **Periods** for `--since` and `--until`: `2026-07-01`, `2026-07`, `2026-07-01T10:00`, `30min`,
 `12h`, `7d`, `2w`, `today`, `yesterday`. Days and months are local, and the whole day or month

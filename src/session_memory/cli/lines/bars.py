@@ -122,6 +122,6 @@ def heatmap(
 
 
 def legend(using: ChartSigns = BLOCKS) -> str:
-    """``less · ░ ▒ ▓ █ more``."""
+    """The legend of the shades: ``less · ░ ▒ ▓ █ more``."""
     shades = (click.style(s, **_STYLES[n]) for n, s in enumerate(using.shades))
     return f"less {' '.join(shades)} more"

@@ -65,7 +65,7 @@ class Day(msgspec.Struct, frozen=True):
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """``weekdays`` has the number of events by weekday (Monday first) and hour."""
+    """Events by day and hour. ``weekdays`` has their number by weekday (Monday first) and hour."""
 
     tz: str
     days: list[Day]
@@ -117,7 +117,7 @@ class Retried(msgspec.Struct, frozen=True):
 
 
 class Retries(msgspec.Struct, frozen=True):
-    """``calls`` were repeated by the model, ``api`` requests by the agent itself."""
+    """Repeated calls and requests. The model repeated ``calls``, the agent ``api`` requests."""
 
     retries: int
     calls: int
