@@ -117,7 +117,21 @@ def test_a_retrospective_is_written_in_three_forms(run: Run, planted: Path) -> N
     assert "session-memory show claude:planted" in markdown
     page = run("retro", "--days", DAYS, "--format", "html").stdout
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
-    assert "No session was analyzed" in run("retro", "--repo", "nowhere").stdout
+    nothing = run("retro", "--repo", "nowhere")
+    assert "No session was analyzed" in nothing.stdout
+    assert "The newest session ended on 2026-" in nothing.stderr
+
+
+def test_a_retrospective_for_a_terminal_has_tables_and_no_markdown(run: Run, planted: Path) -> None:
+    run("analyze")
+    text = run("retro", "--days", DAYS, "--format", "text").stdout
+    lines = text.splitlines()
+    assert lines[0].startswith("Retrospective 20")
+    assert "app" in lines and "What went wrong" in lines and "Suggestions" in lines
+    assert lines[lines.index("What was done") + 1].split()[0] == "session"
+    assert not [line for line in lines if line.startswith(("#", "- "))]
+    assert "`session-memory" not in text and "\\" not in text
+    assert max(map(len, lines)) <= 100
 
 
 def test_a_retrospective_of_one_session_asks_for_its_analysis(run: Run, planted: Path) -> None:
@@ -141,6 +155,9 @@ def test_hostile_text_reaches_no_terminal(run: Run, home: Path) -> None:
         ("patterns",),
         ("retro", "--days", DAYS),
         ("retro", "alpha"),
+        ("retro", "alpha", "--format", "text"),
+        ("fix", "make: *** gone"),
+        ("how", "work"),
     ):
         shown = run(*words, color=True).stdout
         assert shown

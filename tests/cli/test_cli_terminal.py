@@ -244,7 +244,7 @@ def test_no_color_is_honoured(words, demo, start) -> None:
             "timeline 7ac3",
             "cost --prices -q",
         ),
-        *("cost --by session", "cost", "budget -q"),
+        *("cost --by session", "cost", "budget -q", "search packets"),
     ],
 )
 def test_tables_fit_a_narrow_terminal(demo, start, words: str, columns: int) -> None:
@@ -263,6 +263,26 @@ def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
     titles = (next(table(columns, [row], limit)) for limit in (60, 40, 25))
     wide, middle, narrow = (click.unstyle(line).split() for line in titles)
     assert (wide, middle, narrow) == (["a", "b", "c", "d"], ["a", "b", "d"], ["a", "d"])
+
+
+@SQLITE
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_what_was_learned_fits_a_narrow_terminal(demo, start, run, columns: int) -> None:
+    assert run("analyze", "-q").exit_code == 0
+    for words in ("how nightly import", "fix AssertionError", "retro --since 2025-01-01"):
+        printed = on_a_terminal(start, *words.split(), "-q", NO_COLOR="1", COLUMNS=str(columns))
+        lines = printed.splitlines()
+        assert len(lines) > 2 and max(map(width, lines)) <= columns, words
+
+
+@SQLITE
+def test_a_terminal_gets_a_retrospective_without_markdown(demo, start, run) -> None:
+    words = ("retro", "--since", "2025-01-01")
+    assert run("analyze").exit_code == 0
+    printed = on_a_terminal(start, *words, NO_COLOR="1")
+    assert "\r\nWhat was done\r\n" in printed
+    assert "## " not in printed
+    assert run(*words).stdout.startswith("# Retrospective")
 
 
 @SQLITE

@@ -174,6 +174,26 @@ def test_a_subagent_with_a_nickname_is_called_by_its_task_too(database, tmp_path
         assert "Halley: count the lines" in [one.text for one in moments]
 
 
+def test_a_plan_is_called_by_its_first_heading(database, tmp_path) -> None:
+    home = ClaudeHome(tmp_path)
+    texts = {
+        "alpha": "Implement the following plan:\n\n# Plan: Add a tab\n\n## Context\nIt is long.",
+        "beta": "Implement the following plan:\n\nadd a tab",
+        "gamma": "# Fix C# and #4",
+        "delta": "Implement the following plan:",
+    }
+    for name, text in texts.items():
+        home.session(name).prompt(text)
+    with one_session(home) as store:
+        names = {name: best_title(store, f"claude:{name}") for name in texts}
+        assert names == {
+            "alpha": "Plan: Add a tab",
+            "beta": "add a tab",
+            "gamma": "Fix C# and #4",
+            "delta": "Implement the following plan:",
+        }
+
+
 def test_a_session_of_which_nothing_is_known_has_no_title(database) -> None:
     with new_store() as store:
         store.sessions.save(CollectedSession(uid="claude:x", flavor="claude", native_id="x"))

@@ -5,6 +5,7 @@ names an agent. A field with a default is optional. Heavy functions are given as
 ``lazy("module:function")``: asking for a fact must not import the code that reads logs.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -107,6 +108,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``hidden_kinds``: native kinds of events that a reader does not want to see, such as changes
       of a mode. ``"attachment"`` also means every ``"attachment/…"``. `show --all` has them.
     - ``readable(text)``: the text that a person sees, without the tags that the agent adds.
+    - ``preamble``: matches what the agent writes before a prompt. A title leaves it out.
     - ``problem``: why this is only a substitute for an agent; empty for a real one.
     """
 
@@ -136,4 +138,5 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     history: "Callable[[Any, list[bytes], str | None, str | None], History] | None" = None
     hidden_kinds: frozenset[str] = frozenset()
     readable: Callable[[str], str] = str
+    preamble: re.Pattern[str] | None = None
     problem: str = ""

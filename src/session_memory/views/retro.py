@@ -18,7 +18,7 @@ from session_memory.views.figures import count, plural
 
 LONGEST = 160
 Text = Callable[[str], str]
-_HOW = {
+HOW = {
     "edit": "an edit of",
     "command": "running",
     "look": "looking at",
@@ -29,7 +29,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]>#|!~&])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     return one_line(_CONTROL.sub(" ", mask_cut(text)), LONGEST)
 
 
@@ -38,11 +38,11 @@ def marked(text: str) -> str:
 
     ``<`` becomes an entity, because a backslash after an address would become a part of it.
     """
-    return _MARKS.sub(r"\\\1", _plain(text)).replace("<", "&lt;")
+    return _MARKS.sub(r"\\\1", plain(text)).replace("<", "&lt;")
 
 
 def _code(text: str) -> str:
-    return f"`{_plain(text).replace('`', chr(0x2019))}`"
+    return f"`{plain(text).replace('`', chr(0x2019))}`"
 
 
 def to_markdown(retro: Retro) -> str:
@@ -62,14 +62,14 @@ def _markdown(retro: Retro) -> Iterator[str]:
     if retro.skills:
         yield "## Skills"
         yield ""
-        yield from (f"- {_skill(skill, marked)}" for skill in retro.skills)
+        yield from (f"- {skill_words(skill, marked)}" for skill in retro.skills)
         yield ""
 
 
 def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
     yield f"## {marked(repo.repo)}"
     yield ""
-    yield _figures(repo)
+    yield figures(repo)
     yield ""
     yield from _section("What was done", [_work(work, marked, _code) for work in repo.done])
     yield from _section("What went wrong", [_problem(p, marked) for p in repo.problems])
@@ -79,7 +79,7 @@ def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
         yield ""
         for number, suggestion in enumerate(repo.suggestions, start=1):
             yield f"{number}. {marked(suggestion.text)}"
-            yield f"   {marked(suggestion.why)}; {_cost(suggestion)}."
+            yield f"   {marked(suggestion.why)}; {cost_words(suggestion)}."
             yield from (f"   {_code(command)}" for command in suggestion.look)
         yield ""
 
@@ -92,7 +92,7 @@ def _section(name: str, lines: list[str]) -> Iterator[str]:
         yield ""
 
 
-def _figures(repo: RepoRetro) -> str:
+def figures(repo: RepoRetro) -> str:
     ends = ", ".join(f"{number} {outcome}" for outcome, number in repo.outcomes.items())
     sessions = plural(repo.sessions, "session")
     below = f" and {plural(repo.subagents, 'subagent')}" if repo.subagents else ""
@@ -112,21 +112,21 @@ def _work(work: RetroSession, text: Text, code: Text) -> str:
 def _problem(pattern: Pattern, text: Text) -> str:
     seen = plural(pattern.sessions, "session")
     where = f"{title(pattern)} ({pattern.times} in {seen})"
-    return f"{where}: {text(pattern.detail.rstrip('.'))}. {_cost(pattern)}; {pattern.id}"
+    return f"{where}: {text(pattern.detail.rstrip('.'))}. {cost_words(pattern)}; {pattern.id}"
 
 
 def _fixed(fixed: FixedError, text: Text, code: Text) -> str:
-    how = f"{_HOW.get(fixed.kind, fixed.kind)} {text(fixed.text)}"
+    how = f"{HOW.get(fixed.kind, fixed.kind)} {text(fixed.text)}"
     look = code(f"session-memory show {fixed.session_uid}")
     return f"{text(fixed.error.rstrip('.'))}: {how}. {look}"
 
 
-def _cost(what: Pattern | Suggestion) -> str:
+def cost_words(what: Pattern | Suggestion) -> str:
     money = f", about {shown(Amount(what.microdollars))}" if what.microdollars else ""
     return f"{count(what.tokens)} tokens {what.basis}{money}" if what.tokens else "cost unknown"
 
 
-def _skill(skill: SkillRetro, text: Text) -> str:
+def skill_words(skill: SkillRetro, text: Text) -> str:
     rate = "no verdict" if skill.pass_rate is None else f"{skill.pass_rate:.0%} passed"
     tries = f"{skill.first_try} at the first try, {skill.recovered} after more"
     failures = "; ".join(f"{text(f.sample)} ({f.count}×)" for f in skill.failures)
@@ -154,11 +154,11 @@ def to_html(retro: Retro) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(_plain(text))
+    return escape(plain(text))
 
 
 def _html_code(text: str) -> str:
-    return f"<code>{escape(_plain(text))}</code>"
+    return f"<code>{escape(plain(text))}</code>"
 
 
 def _html(retro: Retro) -> Iterator[str]:
@@ -168,17 +168,17 @@ def _html(retro: Retro) -> Iterator[str]:
     if not retro.repos:
         yield "<p>No session was analyzed in this time.</p>"
     for repo in retro.repos:
-        yield f"<h2>{_escaped(repo.repo)}</h2>\n<p>{escape(_figures(repo))}</p>"
+        yield f"<h2>{_escaped(repo.repo)}</h2>\n<p>{escape(figures(repo))}</p>"
         yield from _list("What was done", [_work(w, _escaped, _html_code) for w in repo.done])
         yield from _list("What went wrong", [_problem(p, _escaped) for p in repo.problems])
         yield from _list("What fixed it", [_fixed(f, _escaped, _html_code) for f in repo.fixed])
         yield from _list("Suggestions", list(map(_suggested, repo.suggestions)), "ol")
-    yield from _list("Skills", [_skill(skill, _escaped) for skill in retro.skills])
+    yield from _list("Skills", [skill_words(skill, _escaped) for skill in retro.skills])
 
 
 def _suggested(suggestion: Suggestion) -> str:
     commands = " ".join(map(_html_code, suggestion.look))
-    why = f"{_escaped(suggestion.why)}; {escape(_cost(suggestion))}."
+    why = f"{_escaped(suggestion.why)}; {escape(cost_words(suggestion))}."
     return f"{_escaped(suggestion.text)}<br><small>{why}</small> {commands}"
 
 

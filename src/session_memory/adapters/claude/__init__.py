@@ -4,6 +4,8 @@ Evidence: docs/formats/claude.md. Lines are translated one by one. What needs th
 them is decided later, in `session_memory.derive.settle`.
 """
 
+import re
+
 from session_memory.adapters.agent import Agent, lazy
 from session_memory.adapters.claude.kinds import BOOKKEEPING, HIDDEN
 
@@ -33,4 +35,6 @@ AGENT = Agent(
     plan_tools=frozenset({"ExitPlanMode"}),
     hidden_kinds=HIDDEN,
     readable=lazy(f"{_HERE}.readable:readable"),
+    # An accepted plan becomes the first prompt of a new session.
+    preamble=re.compile(r"Implement the following plan:\s*"),
 )

@@ -4,6 +4,8 @@ Evidence: docs/formats/codex.md. Lines have no links between them, so each follo
 What a line needs to know about earlier ones is saved in the cursor.
 """
 
+import re
+
 from session_memory.adapters.agent import Agent, lazy
 from session_memory.adapters.codex.kinds import BOOKKEEPING, HIDDEN
 
@@ -23,4 +25,6 @@ AGENT = Agent(
     decision_tools=frozenset({"request_user_input"}),
     hidden_kinds=HIDDEN,
     readable=lazy(f"{_HERE}.readable:readable"),
+    # The prompt of a guardian, which reviews an action before it is run.
+    preamble=re.compile(r"The following is the Codex agent history .*", re.DOTALL),
 )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from session_memory.cli.lines.look_line import look_line
 from session_memory.pricing import shown
 from session_memory.render.text import cut, safe
 from session_memory.views.figures import age
@@ -32,9 +33,7 @@ def session_lines(found: "ShownSession", columns: int, now: int) -> Iterator[str
     title = click.style(cut(safe(found.title or "(no title)"), columns), bold=True)
     yield title
     best = next((hit.seq for hit in found.hits if hit.seq is not None), None)
-    at = "" if best is None else f" --around {best}"
-    name = click.style(f"session-memory show {safe(found.name)}{at}", fg="cyan")
-    yield f"{INDENT}{name}  {click.style(safe(' · '.join(filter(None, facts))), dim=True)}"
+    yield look_line(found.name, facts, columns, around=best)
     for hit in found.hits:
         yield from _hit(hit, columns)
     if found.more:
@@ -45,10 +44,10 @@ def _hit(hit: "ShownHit", columns: int) -> Iterator[str]:
     place = "title" if hit.seq is None else f"#{hit.seq}"
     yield click.style(cut(f"{INDENT}{place:<6} {safe(hit.why)}", columns), dim=True)
     if hit.seq is not None and hit.snippet.text:
-        yield from _wrapped(hit.snippet, columns - 9)
+        yield from snippet_lines(hit.snippet, columns - 9)
 
 
-def _wrapped(snippet: "Snippet", columns: int) -> Iterator[str]:
+def snippet_lines(snippet: "Snippet", columns: int) -> Iterator[str]:
     """The snippet over as many lines as it needs, what matches in colour."""
     text, start = snippet.text, 0
     columns = max(columns, 20)

@@ -18,7 +18,7 @@ ROOMY = 116
 # Left out where the output is no terminal.
 _RARE = ("branch", "time", "outcome")
 NOT_ANALYZED = "not analyzed"
-_OUTCOMES: dict[str, dict[str, Any]] = {
+OUTCOME_STYLES: dict[str, dict[str, Any]] = {
     "success": {"fg": "green"},
     "fail": {"fg": "red"},
     "abandoned": {"fg": "yellow"},
@@ -104,7 +104,7 @@ def _cells(
 def _outcome(session: "Session") -> Cell:
     if session.analyzed_at is None:
         return Cell(NOT_ANALYZED, {"dim": True})
-    return Cell(session.outcome, _OUTCOMES.get(session.outcome, {"dim": True}))
+    return Cell(session.outcome, OUTCOME_STYLES.get(session.outcome, {"dim": True}))
 
 
 def _title(session: "Session", listing: "SessionList", is_roomy: bool) -> Cell:

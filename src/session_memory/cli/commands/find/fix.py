@@ -15,10 +15,13 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
-from session_memory.render.text import cut, safe
+from session_memory.cli.lines.look_line import look_line
+from session_memory.render.paths import below_repo
+from session_memory.render.text import cut, cut_middle, safe
 
 if TYPE_CHECKING:
     from session_memory.views.fixes import FixStep, Remedies, Remedy
+    from session_memory.views.session_labels import SessionLabels
 
 MOST_TEXT = 4 << 20
 WIDE = 100
@@ -48,6 +51,7 @@ _HOW = {
 def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.core.time import now_ms
+    from session_memory.views.session_labels import session_labels
 
     text = _output() if words == ("-",) else " ".join(words)
     if not text.strip():
@@ -55,14 +59,17 @@ def command(settings: Settings, words: tuple[str, ...], limit: int) -> None:
     with settings.memory() as memory:
         make_index_whole(settings, memory.store)
         found = memory.fix(text, limit=limit)
+        uids = {remedy.session_uid for remedy in found.remedies}
+        uids |= {hit.session_uid for hit in found.mentions}
+        labels = session_labels(memory.store, uids)
         remark_unread(settings, memory.store)
     if settings.as_json:
         print_learned(found.to_dict())
         return
-    print_lines(_lines(found, terminal_width() or WIDE, now_ms()))
     if found.basis == "nothing":
         seen = " These events mention it:" if found.mentions else ""
         remark(settings, f"No analyzed session had this error or a similar one.{seen}")
+    print_lines(_lines(found, labels, terminal_width() or WIDE, now_ms()))
 
 
 def _output() -> str:
@@ -70,7 +77,7 @@ def _output() -> str:
     return sys.stdin.buffer.read(MOST_TEXT).decode("utf-8", "replace")
 
 
-def _lines(found: "Remedies", columns: int, now: int) -> Iterator[str]:
+def _lines(found: "Remedies", labels: "SessionLabels", columns: int, now: int) -> Iterator[str]:
     from session_memory.redact import mask_cut
 
     if found.basis == "similar":
@@ -78,38 +85,43 @@ def _lines(found: "Remedies", columns: int, now: int) -> Iterator[str]:
     for place, remedy in enumerate(found.remedies):
         if place:
             yield ""
-        yield from _remedy(remedy, columns, now, is_same=found.basis == "same")
+        yield from _remedy(remedy, labels, columns, now, is_same=found.basis == "same")
     for hit in found.mentions:
-        at = "" if hit.seq is None else f" --around {hit.seq}"
-        look = f"session-memory show {hit.session_uid}{at}"
-        yield cut(safe(f"{look}  # {mask_cut(hit.snippet.text)}"), columns)
+        uid = hit.session_uid
+        yield look_line(labels.name(uid), [labels.title(uid)], columns, around=hit.seq)
+        yield cut(f"    {safe(mask_cut(hit.snippet.text))}", columns)
 
 
-def _remedy(remedy: "Remedy", columns: int, now: int, *, is_same: bool) -> Iterator[str]:
+def _remedy(
+    remedy: "Remedy", labels: "SessionLabels", columns: int, now: int, *, is_same: bool
+) -> Iterator[str]:
     from session_memory.views.figures import age
 
     like = "" if is_same else f" ({remedy.likeness:.0%} alike)"
     yield click.style(cut(safe(f"{remedy.error}{like}"), columns), bold=True)
-    facts = [remedy.flavor, remedy.repo or "", age(remedy.ended_at, now), remedy.title or ""]
-    look = click.style(safe(f"session-memory show {remedy.name}"), fg="cyan")
-    yield f"  {look}  {click.style(safe(' · '.join(filter(None, facts))), dim=True)}"
+    facts = [age(remedy.ended_at, now), remedy.repo or "", remedy.flavor]
+    yield look_line(remedy.name, facts, columns)
+    if title := labels.title(remedy.session_uid):
+        yield cut(f"  in: {safe(title)}", columns)
     if remedy.kind is None:
         yield "  not resolved in that session"
         return
     yield click.style(cut(safe(f"  {_HOW.get(remedy.kind, remedy.kind)}"), columns), fg="green")
     for step in remedy.steps:
-        yield from _step(step, columns)
+        yield from _step(step, remedy.repo, columns)
     if not remedy.steps and remedy.text:
         yield cut(f"    {safe(remedy.text)}", columns)
     if remedy.again:
         yield cut(f"  then this succeeded: {safe(remedy.again)}", columns)
 
 
-def _step(step: "FixStep", columns: int) -> Iterator[str]:
+def _step(step: "FixStep", repo: str | None, columns: int) -> Iterator[str]:
     from session_memory.cli.lines.diff import diff_lines
 
+    path = below_repo(safe(step.path or ""), repo)
+    if path:
+        yield f"    {cut_middle(path, columns - 4)}"
     if step.lines:
-        yield cut(f"    {safe(step.path or '')}", columns)
         yield from (f"      {line}" for line in diff_lines(step.lines, columns - 6))
-    else:
-        yield cut(f"    {safe(step.path or step.text)}", columns)
+    elif not path:
+        yield cut(f"    {safe(step.text)}", columns)

@@ -13,13 +13,14 @@ from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
-from session_memory.render.text import cut, safe
+from session_memory.cli.lines.look_line import look_line
+from session_memory.render.paths import below_repo
+from session_memory.render.text import cut, cut_middle, safe
 
 if TYPE_CHECKING:
     from session_memory.views.how import TaskSession
 
 WIDE = 100
-_COLORS = {"success": "green", "fail": "red", "abandoned": "yellow"}
 
 
 @make_command(
@@ -44,10 +45,12 @@ _COLORS = {"success": "green", "fail": "red", "abandoned": "yellow"}
 def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit: int) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.core.time import now_ms
+    from session_memory.views.session_labels import session_labels
 
     with settings.memory() as memory:
         make_index_whole(settings, memory.store)
         done = memory.how(" ".join(words), repo=repo, limit=limit)
+        labels = session_labels(memory.store, {did.session_uid for did in done.sessions})
         remark_unread(settings, memory.store)
     if settings.as_json:
         print_learned(done.to_dict())
@@ -55,22 +58,22 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
     columns = terminal_width() or WIDE
     for place, did in enumerate(done.sessions):
         print_lines([""] if place else [])
-        print_lines(_lines(did, columns, now_ms()))
+        print_lines(_lines(did, labels.title(did.session_uid), columns, now_ms()))
     if not done.sessions:
         remark(settings, "No session matches this task.")
 
 
-def _lines(did: "TaskSession", columns: int, now: int) -> Iterator[str]:
+def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[str]:
     from session_memory.pricing import shown
     from session_memory.views.figures import age
 
-    yield click.style(cut(safe(did.title or "(no title)"), columns), bold=True)
+    yield click.style(cut(safe(title or did.title or "(no title)"), columns), bold=True)
     facts = [did.flavor, did.repo or "", age(did.ended_at, now)]
     if did.microdollars or did.unpriced_tokens:
         facts.append(shown(did.amount))
-    outcome = click.style(did.outcome, fg=_COLORS.get(did.outcome))
-    look = click.style(safe(f"session-memory show {did.name}"), fg="cyan")
-    yield f"  {look}  {outcome} · {click.style(safe(' · '.join(filter(None, facts))), dim=True)}"
-    for name, texts in (("ran", did.commands), ("edited", did.files), ("committed", did.commits)):
+    yield look_line(did.name, [did.outcome, *facts], columns)
+    files = [below_repo(path, did.repo) for path in did.files]
+    for name, texts in (("ran", did.commands), ("edited", files), ("committed", did.commits)):
         for place, text in enumerate(texts):
-            yield cut(f"  {'' if place else name:<10}{safe(text)}", columns)
+            shorter = cut_middle if name == "edited" else cut
+            yield f"  {'' if place else name:<10}{shorter(safe(text), columns - 12)}"

@@ -6,17 +6,24 @@ session. Only analyzed sessions are included.
 """
 
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 import click
 
+from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.lesson_options import print_learned
+from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
 from session_memory.render.text import safe_lines
 
-FORMATS = ("markdown", "json", "html")
+if TYPE_CHECKING:
+    from session_memory.learn.retro import Retro
+
+FORMATS = ("text", "markdown", "json", "html")
+WIDE = 100
 DAY_MS = 86_400_000
 
 
@@ -26,6 +33,7 @@ DAY_MS = 86_400_000
         ("retro --since 30d --repo webshop", "the last thirty days of one of them"),
         ("retro --since 2026-07 --until 2026-07", "one month"),
         ("retro 5b0c6a1e", "one session"),
+        ("retro > retro.md", "as Markdown"),
         ("retro --format html > retro.html", "a page to keep or to send"),
     ),
     json_shape='{"since", "until", "repos": [{"repo", "sessions", "subagents", "outcomes",'
@@ -46,9 +54,8 @@ DAY_MS = 86_400_000
     "--format",
     "style",
     type=click.Choice(FORMATS),
-    default="markdown",
-    show_default=True,
-    help="How to print it; --json is the same as --format json.",
+    help="How to print it; --json is the same as --format json.  [default: text on a terminal,"
+    " else markdown]",
 )
 @click.pass_obj
 def command(
@@ -59,10 +66,12 @@ def command(
     tz: tzinfo | None,
     days: int | None,
     repo: str | None,
-    style: str,
+    style: str | None,
 ) -> None:
+    from session_memory.cli.lines.retro import retro_lines
     from session_memory.core.time import now_ms
     from session_memory.views.retro import to_html, to_markdown
+    from session_memory.views.session_labels import session_labels
 
     if days is not None and (since is not None or until is not None):
         raise click.UsageError("give --days, or --since and --until")
@@ -75,9 +84,26 @@ def command(
             found = memory.retro(since=since, until=until, repo=repo)
         else:
             found = memory.retro(session)
+        labels = session_labels(memory.store, _uids(found))
+        newest = memory.sessions(limit=1).first()
+    style = style or ("text" if terminal_width() else "markdown")
     if settings.as_json or style == "json":
         print_learned(found.to_dict())
     elif style == "html":
         click.echo(to_html(found), nl=False)
-    else:
+    elif style == "markdown":
         click.echo("\n".join(safe_lines(to_markdown(found).rstrip("\n"))))
+    else:
+        print_lines(map(callable_text, retro_lines(found, terminal_width() or WIDE, labels)))
+        if found.repos:
+            next_commands = "session-memory show SESSION, session-memory patterns PATTERN"
+            remark(settings, f"Next: {next_commands}")
+    if not found.repos and newest is not None and newest.ended_at:
+        day = newest.ended_at[:10]
+        remark(settings, f"The newest session ended on {day}: session-memory retro --since {day}")
+
+
+def _uids(found: "Retro") -> set[str]:
+    """The sessions that a retrospective names."""
+    done = {work.session_uid for repo in found.repos for work in repo.done}
+    return done | {fixed.session_uid for repo in found.repos for fixed in repo.fixed}

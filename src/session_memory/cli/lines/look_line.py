@@ -1,0 +1,22 @@
+"""The line below a result that says how to open its session, and what session it is."""
+
+from collections.abc import Iterable
+
+import click
+
+from session_memory.render.text import cut, safe, width
+
+INDENT = "  "
+
+
+def look_line(name: str, facts: Iterable[str], columns: int, *, around: int | None = None) -> str:
+    """``session-memory show NAME  codex · webshop · 2 days ago``, in at most ``columns`` columns.
+
+    The command is never cut. The last facts are cut first, so a title comes last.
+    """
+    at = "" if around is None else f" --around {around}"
+    look = f"{INDENT}session-memory show {safe(name)}{at}"
+    room = columns - width(look) - len(INDENT)
+    known = cut(safe(" · ".join(filter(None, facts))), room) if room > 1 else ""
+    shown = f"{INDENT}{click.style(known, dim=True)}" if known else ""
+    return f"{click.style(look, fg='cyan')}{shown}"

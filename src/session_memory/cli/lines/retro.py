@@ -1,0 +1,111 @@
+"""A retrospective for a terminal: headings, tables and lists instead of Markdown."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.kit.output import Cell, Column, table
+from session_memory.cli.lines.folding import wrapped
+from session_memory.cli.lines.session_table import OUTCOME_STYLES
+from session_memory.learn.advice import title
+from session_memory.pricing import Amount, shown
+from session_memory.render.paths import below_repo
+from session_memory.render.text import safe
+from session_memory.views.figures import count, plural
+from session_memory.views.retro import HOW, cost_words, figures, plain, skill_words
+
+if TYPE_CHECKING:
+    from session_memory.learn.patterns import Pattern
+    from session_memory.learn.retro import FixedError, RepoRetro, Retro, RetroSession, Suggestion
+    from session_memory.views.session_labels import SessionLabels
+
+WORK = (
+    Column("session"),
+    Column("outcome", spare=2),
+    Column("edits", right=True, spare=3),
+    Column("commits", right=True, spare=4),
+    Column("cost", right=True, spare=1),
+    Column("title", flexible=True, least=30),
+)
+
+
+def retro_lines(retro: "Retro", columns: int, labels: "SessionLabels") -> Iterator[str]:
+    yield _heading(f"Retrospective {retro.since[:10]} to {retro.until[:10]}")
+    if retro.unread:
+        yield f"{plural(retro.unread, 'session')} not analyzed yet: session-memory analyze"
+    if not retro.repos:
+        yield "No analyzed session ended in this time."
+    for repo in retro.repos:
+        yield from ("", _heading(repo.repo))
+        yield from wrapped(safe(figures(repo)), columns)
+        yield from _repo_lines(repo, columns, labels)
+    if retro.skills:
+        yield from _section("Skills")
+        for skill in retro.skills:
+            yield from _item("• ", safe(skill_words(skill, plain)), columns)
+
+
+def _repo_lines(repo: "RepoRetro", columns: int, labels: "SessionLabels") -> Iterator[str]:
+    if repo.done:
+        yield from _section("What was done")
+        yield from table(WORK, [_work(work, labels) for work in repo.done], columns)
+    if repo.problems:
+        yield from _section("What went wrong")
+        for pattern in repo.problems:
+            yield from _problem(pattern, columns)
+    if repo.fixed:
+        yield from _section("What fixed it")
+        for fixed in repo.fixed:
+            yield from _fixed(fixed, repo.repo, columns, labels)
+    if repo.suggestions:
+        yield from _section("Suggestions")
+        for number, suggestion in enumerate(repo.suggestions, start=1):
+            yield from _suggestion(f"{number}. ", suggestion, columns)
+
+
+def _work(work: "RetroSession", labels: "SessionLabels") -> tuple[str | Cell, ...]:
+    return (
+        Cell(labels.name(work.session_uid), {"fg": "cyan"}),
+        Cell(work.outcome, OUTCOME_STYLES.get(work.outcome, {"dim": True})),
+        count(work.edits),
+        count(work.commits),
+        shown(Amount(work.microdollars, work.unpriced_tokens)),
+        plain(labels.title(work.session_uid) or work.title),
+    )
+
+
+def _problem(pattern: "Pattern", columns: int) -> Iterator[str]:
+    seen = f"{title(pattern)} ({pattern.times} in {plural(pattern.sessions, 'session')})"
+    yield from _item("• ", safe(seen), columns)
+    yield from _item("  ", safe(plain(pattern.detail)), columns)
+    yield from _item("  ", f"{cost_words(pattern)}; pattern {pattern.id}", columns, dim=True)
+
+
+def _fixed(fixed: "FixedError", repo: str, columns: int, labels: "SessionLabels") -> Iterator[str]:
+    # The path of a file begins with the directory of its repository, which the heading names.
+    what = below_repo(plain(fixed.text), repo)
+    yield from _item("• ", safe(plain(fixed.error)), columns)
+    yield from _item("  ", safe(f"{HOW.get(fixed.kind, fixed.kind)} {what}"), columns)
+    yield from _item("  ", f"session {labels.name(fixed.session_uid)}", columns, dim=True)
+
+
+def _suggestion(mark: str, suggestion: "Suggestion", columns: int) -> Iterator[str]:
+    yield from _item(mark, safe(plain(suggestion.text)), columns)
+    why = f"{plain(suggestion.why)}; {cost_words(suggestion)}; pattern {suggestion.pattern_id}"
+    yield from _item("   ", safe(why), columns, dim=True)
+
+
+def _section(name: str) -> Iterable[str]:
+    return ("", _heading(name))
+
+
+def _heading(text: str) -> str:
+    return click.style(safe(text), bold=True)
+
+
+def _item(mark: str, text: str, columns: int, *, dim: bool = False) -> Iterator[str]:
+    """A safe text behind a mark; further lines are indented as far."""
+    for place, line in enumerate(wrapped(text, columns - len(mark))):
+        start = " " * len(mark) if place else mark
+        yield start + (click.style(line, dim=True) if dim else line)
