@@ -30,6 +30,7 @@ from session_memory.adapters.base import (
 from session_memory.adapters.checked_reading import UNUSABLE_RECORD
 from session_memory.adapters.claude import AGENT as claude
 from session_memory.cli import main
+from session_memory.derive.ingest import UNUSABLE_ID
 from session_memory.derive.line_counts import IMPOSSIBLE_COUNT
 from session_memory.retain.verification import verify
 from session_memory.store import open_store
@@ -468,3 +469,73 @@ def test_our_own_adapters_are_not_checked_record_by_record(home: Path) -> None:
         assert checked_reading.is_ours(claude)
         assert not checked_reading.is_ours(toy.AGENT)
         assert not checked_reading.is_ours(msgspec.structs.replace(claude, version=99))
+
+
+# ---------------------------------------------------------------- problems and rebuilds
+
+
+def test_a_rebuild_drops_the_problems_that_the_adapter_no_longer_finds(
+    home: Path, stores: Stores
+) -> None:
+    """The record is stored, so the problem has no length. It goes all the same."""
+    where = stores.place("memory")
+
+    def change(cursor: Cursor, record: Record) -> Any:
+        record.usage = NativeUsage("one-1", "m1", output_tokens=2**60)
+        return cursor, record
+
+    with installed(claude, wrong(change, line=3)):
+        json_of(where, "sync")
+        ((_, _, length, reason, _),) = problems(where)
+        assert (length, reason) == (0, IMPOSSIBLE_COUNT)
+        for _ in range(2):
+            json_of(where, "rebuild")
+            assert len(problems(where)) == 1
+    with installed(claude):
+        # Without the adapter nothing is read again, so the problem stays.
+        json_of(where, "rebuild")
+        assert len(problems(where)) == 1
+    with installed(claude, toy.AGENT):
+        json_of(where, "rebuild")
+        assert problems(where) == []
+
+
+def test_a_rebuild_finds_an_unusable_session_id_once_more(home: Path, stores: Stores) -> None:
+    where = stores.place("memory")
+
+    def read(source: Readable, cursor: Cursor) -> Iterator[Any]:
+        for found, record in toy.read(source, cursor):
+            record.session, record.unfit_name = f"x-{source.ref.session}", "a b"
+            yield found, record
+
+    with installed(claude, msgspec.structs.replace(toy.AGENT, read=read)):
+        json_of(where, "sync")
+        found = problems(where)
+        assert [one[3] for one in found] == [UNUSABLE_ID] * 2
+        for _ in range(2):
+            json_of(where, "rebuild")
+            assert problems(where) == found
+
+
+def test_a_rebuild_keeps_the_problem_of_a_file_that_cannot_be_read(
+    home: Path, stores: Stores
+) -> None:
+    where = stores.place("memory")
+    with installed(claude, wrong(raising(ValueError("mid")))):
+        json_of(where, "sync")
+    with installed(claude, toy.AGENT):
+        json_of(where, "rebuild")
+        assert [one[3] for one in problems(where)] == ["unreadable"]
+
+
+def test_several_problems_at_one_place_are_one(home: Path, stores: Stores) -> None:
+    where = stores.place("memory")
+
+    def read(source: Readable, cursor: Cursor) -> Iterator[Any]:
+        for found, _ in toy.read(source, cursor):
+            for detail in ("first", "second"):
+                yield found, Record(0, 5, "one", problem="odd", problem_detail=detail)
+
+    with installed(claude, msgspec.structs.replace(toy.AGENT, read=read)):
+        assert json_of(where, "sync")["failed"] == 0
+        assert [one[3:] for one in problems(where)] == [("odd", "first")] * 2

@@ -29,7 +29,7 @@ _CLEAR_FILE = """
 _FORGET = "delete from problems where source_id = :source"
 _CLEAR_RECORDS = """
     delete from problems
-    where length > 0 and source_id not in (select source_id from evicted_sources)
+    where reason <> :unreadable and source_id not in (select source_id from evicted_sources)
     and source_id not in (select id from sources where flavor in ({keep}))
 """
 _COUNT = "select count(*) from problems"
@@ -45,7 +45,7 @@ def _storable(value: object) -> object:
 
 
 class Problems:
-    """The table of problems. Length 0: a whole file, or a wrong count in a line that was read."""
+    """The table of problems. Length 0: the whole file, or a line that was read all the same."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -53,12 +53,16 @@ class Problems:
         """How many problems were added through this object."""
 
     def add(self, source_id: int, problems: list[tuple[int, int, str, str]], now: int) -> int:
-        """Store each ``(place, length, reason, detail)`` once, and return how many were new."""
+        """Store each ``(place, length, reason, detail)``, and return how many were new.
+
+        Of several problems with the same place and reason, the first one is kept.
+        """
         if not problems:
             return 0
         window = {"source": source_id, "first": min(place for place, *_ in problems)}
         known = {tuple(row) for row in self._db.all(_KNOWN, window)}
-        new = [problem for problem in problems if (problem[0], problem[2]) not in known]
+        first = {(problem[0], problem[2]): problem for problem in reversed(problems)}
+        new = [first[key] for key in sorted(first.keys() - known)]
         self._db.insert(
             "problems", _COLUMNS, [(source_id, *map(_storable, problem), now) for problem in new]
         )
@@ -74,12 +78,15 @@ class Problems:
         self._db.execute(_FORGET, {"source": source_id})
 
     def clear_records(self, keep: Collection[str] = ()) -> None:
-        """Remove the problems of single records. Reading the stored logs again adds them again.
+        """Remove the problems that were found in the contents of sources, before a rebuild.
 
-        The problems of sources of the flavors in ``keep`` stay.
+        Reading the stored logs again adds those that are still there. The problems of files that
+        could not be read stay. So do those of evicted sources and of the flavors in ``keep``, whose
+        logs are not read again.
         """
         flavors, params = named_list(keep)
-        self._db.execute(_CLEAR_RECORDS.format(keep=flavors), params)
+        sql = _CLEAR_RECORDS.format(keep=flavors)
+        self._db.execute(sql, {**params, "unreadable": UNREADABLE})
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
