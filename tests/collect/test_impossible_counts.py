@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from session_memory.adapters import base
+from session_memory.adapters.conversation import usage_of as usage_in_conversation
 from session_memory.adapters.token_counts import MOST_TOKENS
 from session_memory.core.schema import Usage
 from session_memory.derive.line_counts import IMPOSSIBLE_COUNT
@@ -26,6 +27,22 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.grok import GrokHome, used
 
+# What a log may hold in place of a whole number, as JSON, and how the problem names it.
+NO_COUNT = {
+    '"12"': "'12'",
+    "1.5": "1.5",
+    "NaN": "'nan'",
+    "1e400": "'inf'",
+    "true": "True",
+    "[]": "[]",
+    "{}": "{}",
+    "-1.0": "-1",
+    "1e15": "1000000000000000",
+}
+WHOLE = {"12.0": 12, "1e3": 1000, "null": 0}
+MARK = 40_777_001
+"""The figures from here on stand for the values above: builders write only numbers."""
+
 IMPOSSIBLE = [-1, MOST_TOKENS + 1, 2**53, 2**63 - 1, 2**63, 2**64, 10**300]
 
 
@@ -36,6 +53,26 @@ def problems(store: Store) -> list[tuple[int, int, str]]:
         for problem in store.problems.every()
         if problem.reason == IMPOSSIBLE_COUNT
     ]
+
+
+def with_values(root: Path) -> Path:
+    """Put the values above in the places of the figures that stand for them, in all logs."""
+    for path in root.rglob("*.jsonl"):
+        data = path.read_bytes()
+        for number, value in enumerate((*NO_COUNT, *WHOLE)):
+            data = data.replace(str(MARK + number).encode(), value.encode())
+        path.write_bytes(data)
+    return root
+
+
+def check_figures(store: Store, found: list[int], name: str) -> None:
+    """Only whole numbers count, every other value is a problem with its place and its name."""
+    assert found == [0] * len(NO_COUNT) + list(WHOLE.values())
+    noted = problems(store)
+    assert [detail for *_, detail in noted] == [f"{name} is {shown}" for shown in NO_COUNT.values()]
+    assert len({place for place, *_ in noted}) == len(NO_COUNT)
+    assert store.problems.count() == len(NO_COUNT)
+    check_kept(store)
 
 
 def check_kept(store: Store) -> None:
@@ -168,6 +205,73 @@ def test_an_impossible_cache_count_of_grok(tmp_path: Path, count: int) -> None:
         check_kept(store)
 
 
+def test_what_is_no_whole_number_is_a_problem_in_a_log_of_claude(claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.prompt("hello")
+    for number in range(len(NO_COUNT) + len(WHOLE)):
+        log.answer("yes", id=f"msg_{number:02}", used=usage(MARK + number, input=5))
+    with collected(with_values(claude.write())) as store:
+        used = sorted(usage_of(store, log.uid), key=lambda response: response.usage_id)
+        check_figures(store, [response.output_tokens for response in used], "output_tokens")
+        assert {response.input_tokens for response in used} == {5}
+
+
+def test_what_is_no_whole_number_is_a_problem_in_a_log_of_codex(tmp_path: Path) -> None:
+    home = CodexHome(tmp_path / "home")
+    log = home.session("main")
+    log.turn("hello")
+    for number in range(len(NO_COUNT) + len(WHOLE)):
+        log.answer("yes")
+        counted = {**tokens(input=100), "output_tokens": MARK + number}
+        log.line("token_usage_record", {"response_id": f"r{number:02}", "usage": counted})
+    with collected(with_values(home.write())) as store:
+        used = sorted(usage_of(store, log.uid), key=lambda response: response.usage_id)
+        check_figures(store, [response.output_tokens for response in used], "output_tokens")
+        assert {response.input_tokens for response in used} == {100}
+
+
+def test_a_running_total_that_is_no_whole_number_is_made_up_for(tmp_path: Path) -> None:
+    home = CodexHome(tmp_path / "home")
+    log = home.session("main", LEGACY)
+    log.turn("hello")
+    for number in range(len(NO_COUNT)):
+        log.answer("first")
+        log.used(input=100, output=10)
+        log.answer("second")
+        bad = {**log.total, "input_tokens": MARK + number, "output_tokens": 10 * (number + 1) + 1}
+        log.event("token_count", info={"total_token_usage": bad, "last_token_usage": tokens()})
+    with collected(with_values(home.write())) as store:
+        used = usage_of(store, log.uid)
+        assert sum(response.input_tokens for response in used) == 100 * len(NO_COUNT)
+        assert len(problems(store)) == len(NO_COUNT)
+        check_kept(store)
+
+
+def test_what_is_no_whole_number_is_a_problem_in_a_log_of_grok(tmp_path: Path) -> None:
+    home = GrokHome(tmp_path / "home")
+    log = home.session("main")
+    for number in range(len(NO_COUNT) + len(WHOLE)):
+        log.prompt("hello")
+        log.say("done")
+        log.turn_ended(used(1000, MARK + number))
+    with collected(with_values(home.write())) as store:
+        found = sorted(usage_of(store, "grok:main"), key=lambda response: response.seq or 0)
+        check_figures(store, [response.output_tokens for response in found], "output_tokens")
+        assert {response.input_tokens for response in found} == {1000}
+
+
+@pytest.mark.parametrize("value", ["12", 1.5, float("nan"), True, [], {}, -1])
+@pytest.mark.parametrize("name", ["input_tokens", "output_tokens", "thoughts_token_count"])
+def test_what_is_no_whole_number_is_rejected_in_any_conversation(name: str, value: Any) -> None:
+    made = usage_in_conversation(
+        "id", "model", {"input_tokens": 9, "output_tokens": 7, name: value}
+    )
+    rejected = "input_tokens" if name == "input_tokens" else "output_tokens"
+    assert f"{rejected} is {value!r}" in made.rejected
+    kept = {"input_tokens": made.input_tokens, "output_tokens": made.output_tokens}
+    assert kept == {"input_tokens": 9, "output_tokens": 7, rejected: 0}
+
+
 def test_an_impossible_count_is_reported_once(claude: ClaudeHome) -> None:
     log = claude.session("alpha")
     log.prompt("hello")
@@ -176,6 +280,14 @@ def test_an_impossible_count_is_reported_once(claude: ClaudeHome) -> None:
         log.answer("more", id="msg_2", used=usage(7))
         assert collect(store, claude.write()).new_problems == 0
         assert len(problems(store)) == 1
+
+
+@pytest.mark.parametrize("value", ["12", 1.5, None, float("nan"), [], object()])
+def test_a_usage_can_be_made_of_anything(value: Any) -> None:
+    made = base.NativeUsage("id", "model", input_tokens=value, output_tokens=7)
+    made.reject_impossible()
+    assert (made.input_tokens, made.output_tokens) == (0, 7)
+    assert bool(made.rejected) == (value is not None)
 
 
 def test_every_usage_is_bounded_whoever_makes_it() -> None:

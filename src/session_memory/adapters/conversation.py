@@ -13,7 +13,7 @@ import msgspec
 from session_memory.adapters.base import NativeEvent, NativeUsage
 from session_memory.adapters.detectors import is_edit_tool
 from session_memory.adapters.jsonl import decode_anything
-from session_memory.adapters.token_counts import part_of, without
+from session_memory.adapters.token_counts import count_of, part_of, together, without
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
@@ -188,7 +188,7 @@ def usage_of(usage_id: str, model: str | None, logged: Mapping[str, Any]) -> Nat
     details = _first(logged, "prompt_tokens_details", "input_tokens_details")
     inner = details if isinstance(details, Mapping) else {}
     apart = "cache_read_input_tokens" in logged or "cache_creation_input_tokens" in logged
-    read = tokens(
+    read = count_of(
         _first(
             logged,
             "cache_read_tokens",
@@ -196,29 +196,25 @@ def usage_of(usage_id: str, model: str | None, logged: Mapping[str, Any]) -> Nat
             "cached_tokens",
             "cached_content_token_count",
         )
-    ) or tokens(inner.get("cached_tokens"))
-    write = tokens(_first(logged, "cache_write_tokens", "cache_creation_input_tokens"))
-    sent = tokens(_first(logged, "input_tokens", "prompt_tokens", "prompt_token_count"))
-    given = tokens(_first(logged, "output_tokens", "completion_tokens", "candidates_token_count"))
-    thought = tokens(logged.get("reasoning_tokens"))
-    beside = tokens(logged.get("thoughts_token_count"))
+    ) or count_of(inner.get("cached_tokens"))
+    write = count_of(_first(logged, "cache_write_tokens", "cache_creation_input_tokens"))
+    sent = count_of(_first(logged, "input_tokens", "prompt_tokens", "prompt_token_count"))
+    given = count_of(_first(logged, "output_tokens", "completion_tokens", "candidates_token_count"))
+    thought = count_of(logged.get("reasoning_tokens"))
+    beside = count_of(logged.get("thoughts_token_count"))
     return NativeUsage(
         usage_id,
         model or "unknown",
         input_tokens=sent if apart else without(sent, read, write),
-        output_tokens=given + beside,
+        output_tokens=together(given, beside),
         cache_read_tokens=read,
         cache_write_tokens=write,
-        reasoning_tokens=part_of(thought, given) + beside,
+        reasoning_tokens=together(part_of(thought, given), beside),
     )
 
 
 def _first(logged: Mapping[str, Any], *names: str) -> Any:
     return next((logged[name] for name in names if logged.get(name) is not None), None)
-
-
-def tokens(value: Any) -> int:
-    return 0 if isinstance(value, bool) or not isinstance(value, int) else value
 
 
 def word(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from session_memory.adapters.jsonl import decode_anything
+from session_memory.adapters.token_counts import short_number
 from session_memory.core.text import escaped
 
 T = TypeVar("T")
@@ -24,6 +25,7 @@ MOST_DROPPED = 40
 LONG_LINE = 2 * 1024 * 1024
 MOST_PARTS = 500_000
 _PLACE = re.compile(r"at `\$([^`]*)`")
+_COUNTS = ("tokens", "_requests")
 _TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,')
 
 
@@ -106,16 +108,17 @@ def _drop(record: dict[str, Any], place: str) -> bool:
     return False
 
 
-def _representable(value: Any) -> Any:
-    """The same value without NaN, infinities, huge integers and lone surrogates."""
+def _representable(value: Any, name: str = "") -> Any:
+    """The value of the field ``name`` without NaN, infinities, huge integers, lone surrogates."""
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):
-        return {_representable(key): _representable(item) for key, item in value.items()}
+        return {_representable(key): _representable(item, key) for key, item in value.items()}
     if isinstance(value, list):
         return [_representable(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
-        return None
+    is_infinite = isinstance(value, float) and not math.isfinite(value)
+    is_huge = isinstance(value, int) and abs(value) >= 1 << 63
+    if is_infinite or is_huge:
+        # A token count is kept as text: `NativeUsage` rejects it and says what it was.
+        return short_number(value) if name.lower().endswith(_COUNTS) else None
     return value

@@ -13,6 +13,10 @@ from session_memory.core.text import short_repr
 MOST_TOKENS = 1 << 40
 
 
+LoggedCount = Any
+"""The type of a figure in the lines of a log. Whatever JSON value it is, `count_of` reads it."""
+
+
 class NotACount(int):
     """A token count that is not a whole number. It counts as impossible and prints as logged."""
 
@@ -53,13 +57,20 @@ def without(whole: int, *parts: int) -> int:
     return max(whole - sum(map(usable_count, parts)), 0)
 
 
+def together(*parts: int) -> int:
+    """The sum of ``parts``; the first of them that cannot be true, if there is one."""
+    return next((part for part in parts if not is_possible(part)), sum(parts))
+
+
 def part_of(part: int, whole: int) -> int:
     """``part``, which is at most ``whole``."""
     return min(part, whole) if is_possible(part) and is_possible(whole) else part
 
 
-def short_number(number: int) -> str:
+def short_number(number: float) -> str:
     """A number of any size, printable: a log may hold one with thousands of digits."""
     if isinstance(number, NotACount):
         return short_repr(number.logged)
-    return str(number) if abs(number) < 1 << 128 else f"a number of {number.bit_length():,} bits"
+    if isinstance(number, int) and abs(number) >= 1 << 128:
+        return f"a number of {number.bit_length():,} bits"
+    return str(number)

@@ -10,7 +10,7 @@ from session_memory.adapters.claude.lines import (
     TokenUsage,
 )
 from session_memory.adapters.detectors import is_edit_tool
-from session_memory.adapters.token_counts import part_of, usable_count
+from session_memory.adapters.token_counts import count_of, part_of, together, usable_count
 from session_memory.adapters.tool_calls import call_event
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
@@ -99,19 +99,20 @@ def _server_result(block: Block) -> NativeEvent:
 
 def to_usage(usage_id: str, model: str, usage: TokenUsage) -> NativeUsage:
     """Disjoint buckets; ``iterations`` repeats the totals and is not added."""
-    creation, written = usage.cache_creation, usage.cache_creation_input_tokens
-    one_hour = (creation.ephemeral_1h_input_tokens or 0) if creation else 0
-    if written is None:
-        five_minutes = (creation.ephemeral_5m_input_tokens or 0) if creation else 0
-        written = usable_count(one_hour) + five_minutes
+    creation = usage.cache_creation
+    one_hour = count_of(creation.ephemeral_1h_input_tokens) if creation else 0
+    written = count_of(usage.cache_creation_input_tokens)
+    if usage.cache_creation_input_tokens is None and creation:
+        five_minutes = count_of(creation.ephemeral_5m_input_tokens)
+        written = together(five_minutes, usable_count(one_hour))
     details, tools = usage.output_tokens_details, usage.server_tool_use
     buckets = (
-        usage.input_tokens or 0,
-        usage.output_tokens or 0,
-        usage.cache_read_input_tokens or 0,
+        count_of(usage.input_tokens),
+        count_of(usage.output_tokens),
+        count_of(usage.cache_read_input_tokens),
         written,
         part_of(one_hour, written),
-        (details.thinking_tokens or 0) if details else 0,
-        (tools.web_search_requests or 0) if tools else 0,
+        count_of(details.thinking_tokens) if details else 0,
+        count_of(tools.web_search_requests) if tools else 0,
     )
     return NativeUsage(usage_id, model, *buckets, usage.speed, usage.service_tier)

@@ -7,26 +7,27 @@ import msgspec
 from msgspec import Raw
 
 from session_memory.adapters.decoding import decode_line
+from session_memory.adapters.token_counts import LoggedCount
 
 
 class CacheCreation(msgspec.Struct, gc=False):
-    ephemeral_5m_input_tokens: int | None = None
-    ephemeral_1h_input_tokens: int | None = None
+    ephemeral_5m_input_tokens: LoggedCount = None
+    ephemeral_1h_input_tokens: LoggedCount = None
 
 
 class ServerTools(msgspec.Struct, gc=False):
-    web_search_requests: int | None = None
+    web_search_requests: LoggedCount = None
 
 
 class OutputDetails(msgspec.Struct, gc=False):
-    thinking_tokens: int | None = None
+    thinking_tokens: LoggedCount = None
 
 
 class TokenUsage(msgspec.Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
+    input_tokens: LoggedCount = None
+    output_tokens: LoggedCount = None
+    cache_creation_input_tokens: LoggedCount = None
+    cache_read_input_tokens: LoggedCount = None
     cache_creation: CacheCreation | None = None
     server_tool_use: ServerTools | None = None
     output_tokens_details: OutputDetails | None = None

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from session_memory.adapters.decoding import REFUSED, decode_leniently, decode_line
+from session_memory.adapters.token_counts import LoggedCount
 
 P = TypeVar("P")
 
@@ -138,12 +139,12 @@ class Output(msgspec.Struct, gc=False):
 
 
 class TokenTotals(msgspec.Struct, gc=False):
-    input_tokens: int | None = None
-    cached_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_output_tokens: int | None = None
-    total_tokens: int | None = None
+    input_tokens: LoggedCount = None
+    cached_input_tokens: LoggedCount = None
+    cache_write_input_tokens: LoggedCount = None
+    output_tokens: LoggedCount = None
+    reasoning_output_tokens: LoggedCount = None
+    total_tokens: LoggedCount = None
 
 
 class TokenInfo(msgspec.Struct, gc=False):

@@ -8,7 +8,7 @@ docs/formats/codex.md, "Usage".
 from session_memory.adapters.base import NativeUsage
 from session_memory.adapters.codex.lines import TokenCount, TokenTotals
 from session_memory.adapters.codex.state import ThreadState
-from session_memory.adapters.token_counts import is_possible, part_of, without
+from session_memory.adapters.token_counts import count_of, is_possible, part_of, without
 
 UNKNOWN_MODEL = "unknown"
 
@@ -19,14 +19,13 @@ def counts(tokens: TokenTotals | None) -> Counts:
     """Tokens of input, cache reads, cache writes, output and reasoning; 0 for a missing figure."""
     if tokens is None:
         return 0, 0, 0, 0, 0
-    found = (
-        tokens.input_tokens or 0,
-        tokens.cached_input_tokens or 0,
-        tokens.cache_write_input_tokens or 0,
-        tokens.output_tokens or 0,
-        tokens.reasoning_output_tokens or 0,
+    return (
+        count_of(tokens.input_tokens),
+        count_of(tokens.cached_input_tokens),
+        count_of(tokens.cache_write_input_tokens),
+        count_of(tokens.output_tokens),
+        count_of(tokens.reasoning_output_tokens),
     )
-    return found
 
 
 def to_usage(usage_id: str, model: str | None, used: Counts, total: int | None) -> NativeUsage:

@@ -20,6 +20,7 @@ from session_memory.adapters.decoding import (
     refuse_many_parts,
 )
 from session_memory.adapters.decoding import decode_line as decode_generic
+from session_memory.adapters.token_counts import LoggedCount
 
 NOTHING = Raw(b"")
 
@@ -62,11 +63,11 @@ class UpdateMeta(msgspec.Struct, gc=False):
 
 
 class TurnTokens(msgspec.Struct, gc=False):
-    input: int | None = msgspec.field(default=None, name="inputTokens")
-    output: int | None = msgspec.field(default=None, name="outputTokens")
-    cache_read: int | None = msgspec.field(default=None, name="cachedReadTokens")
-    cache_write: int | None = msgspec.field(default=None, name="cacheCreationTokens")
-    reasoning: int | None = msgspec.field(default=None, name="reasoningTokens")
+    input: LoggedCount = msgspec.field(default=None, name="inputTokens")
+    output: LoggedCount = msgspec.field(default=None, name="outputTokens")
+    cache_read: LoggedCount = msgspec.field(default=None, name="cachedReadTokens")
+    cache_write: LoggedCount = msgspec.field(default=None, name="cacheCreationTokens")
+    reasoning: LoggedCount = msgspec.field(default=None, name="reasoningTokens")
 
 
 class TurnUsage(TurnTokens, gc=False):

@@ -6,7 +6,7 @@ from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.adapters.grok.lines import TurnTokens, Update
 from session_memory.adapters.grok.names import MOST_MS
 from session_memory.adapters.grok.state import LogState
-from session_memory.adapters.token_counts import part_of, without
+from session_memory.adapters.token_counts import count_of, part_of, without
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
@@ -80,7 +80,7 @@ def _usages(
         return []
     usage_id = _usage_id(turn, record)
     by_model = list((used.by_model or {}).items())[:MOST_MODELS]
-    if not by_model and any((used.input, used.output)):
+    if not by_model and any(map(count_of, (used.input, used.output))):
         by_model = [(state.model or "unknown", used)]
     return [
         to_usage(usage_id if not number else f"{usage_id}/{model}", model, tokens, children)
@@ -104,7 +104,7 @@ def _usage_id(turn: str, record: Record) -> str:
 def to_usage(usage_id: str, model: str, used: TurnTokens, children: tuple[str, ...]) -> NativeUsage:
     """Disjoint buckets. Grok's input contains the cached tokens, its output the reasoning."""
     whole, output, read, written, reasoning = (
-        count or 0
+        count_of(count)
         for count in (used.input, used.output, used.cache_read, used.cache_write, used.reasoning)
     )
     return NativeUsage(

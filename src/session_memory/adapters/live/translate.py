@@ -3,10 +3,10 @@
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record, SourceRef
-from session_memory.adapters.conversation import ConversationMessage, events_of, text_of, tokens
+from session_memory.adapters.conversation import ConversationMessage, events_of, text_of
 from session_memory.adapters.jsonl import decode_anything
 from session_memory.adapters.live.answer import LastAnswer
-from session_memory.adapters.token_counts import without
+from session_memory.adapters.token_counts import count_of, without
 from session_memory.core.text import one_line
 
 _TAKEN_BACK = frozenset({"rewind", "clear"})
@@ -73,13 +73,13 @@ def _move(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
 def _usage(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     """Disjoint buckets. The logged input contains the cached tokens."""
     record.bookkeeping = "usage"
-    sent = tokens(row.get("prompt_tokens"))
-    read, write = tokens(row.get("cache_read_tokens")), tokens(row.get("cache_write_tokens"))
+    sent = count_of(row.get("prompt_tokens"))
+    read, write = count_of(row.get("cache_read_tokens")), count_of(row.get("cache_write_tokens"))
     record.usage = NativeUsage(
         f"live@{record.session}@{row['number']}",
         row.get("model") or "unknown",
         input_tokens=without(sent, read, write),
-        output_tokens=tokens(row.get("completion_tokens")),
+        output_tokens=count_of(row.get("completion_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=write,
     )

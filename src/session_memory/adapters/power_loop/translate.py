@@ -3,11 +3,11 @@
 from typing import Any
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
-from session_memory.adapters.conversation import ConversationMessage, events_of, tokens, word
+from session_memory.adapters.conversation import ConversationMessage, events_of, word
 from session_memory.adapters.decoding import refuse_many_parts
 from session_memory.adapters.event_text import strings_in
 from session_memory.adapters.jsonl import decode_anything
-from session_memory.adapters.token_counts import usable_count
+from session_memory.adapters.token_counts import count_of, without
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import one_line
 
@@ -84,13 +84,13 @@ def _used(row: dict[str, Any], record: Record) -> None:
     """What a round used. Most providers include cached tokens in the prompt. Where more tokens were
     cached than sent, the provider counts them separately."""
     record.bookkeeping = "usage_rounds"
-    sent, read = tokens(row.get("prompt_tokens")), tokens(row.get("cached_tokens"))
+    sent, read = count_of(row.get("prompt_tokens")), count_of(row.get("cached_tokens"))
     place = f"{row.get('send_index', 0)}.{row.get('round_index')}.{row.get('created_at')}"
     record.usage = NativeUsage(
         f"power_loop@{record.session}@{place}",
         _text(row, "model") or "unknown",
-        input_tokens=sent - usable_count(read) if sent >= read else sent,
-        output_tokens=tokens(row.get("completion_tokens")),
+        input_tokens=without(sent, read) if sent >= read else sent,
+        output_tokens=count_of(row.get("completion_tokens")),
         cache_read_tokens=read,
     )
 
