@@ -28,7 +28,7 @@ _PATHS = ("path", "file_path", "filename", "file", "notebook_path")
 
 
 class ConversationMessage(msgspec.Struct, kw_only=True, gc=False):
-    """One message of a conversation. ``is_injected``: the runtime wrote it, not its role."""
+    """One message of a conversation. ``is_injected``: the runtime wrote it, no person or model."""
 
     role: str
     content: Any = None

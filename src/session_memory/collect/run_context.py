@@ -73,7 +73,7 @@ class RunContext:
     def is_forgotten(self, flavor: str, ref: SourceRef, path: str, row: SourceRow | None) -> bool:
         """Whether a source must not be read because the user forgot its session.
 
-        A stored source may hold other sessions too, so only a new one is judged by its session.
+        The session decides only for a new source: a stored source may hold other sessions, too.
         """
         if self.forgotten.holds_source(self.host, path):
             return True

@@ -8,7 +8,7 @@ from session_memory.collect.discover import default_roots
 
 
 def deciding_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The ones that are set, except the home directory itself.
+    """The variables that decide where agents keep their logs, if they are set; without HOME.
 
     Only the adapters know their names, so every variable that an adapter asks for is recorded.
     """

@@ -68,7 +68,7 @@ def signal(
 def ending_signals(
     digest: Digest, kind: str, outcome: str, words: dict[str, str]
 ) -> Iterator[Signal]:
-    """One signal if the session ended with ``outcome``; ``words`` describe the possible reasons."""
+    """One signal if the session's outcome is ``outcome``; ``words`` has a text for each reason."""
     ending = digest.outcome
     if ending.outcome == outcome:
         yield signal(

@@ -59,7 +59,10 @@ def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlace]:
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
-    """Every run of `RUN` or more characters with the margin before it, without overlaps."""
+    """Start and end of each part to search: a run of `RUN` or more word characters, with a margin.
+
+    The margin is the text before the run. Parts do not overlap.
+    """
     classes = text.encode("latin-1").translate(_CLASSES)
     run, done = b"x" * RUN, 0
     place = classes.find(run)

@@ -101,7 +101,7 @@ class WordIndex:
     # ------------------------------------------------------------ writing
 
     def add(self, docs: Sequence[tuple[int, str]]) -> None:
-        """Add docs that are not in the index yet, with their texts."""
+        """Add ``(doc, text)`` pairs whose docs are not in the index yet."""
         for doc, text in docs:
             if text:
                 self._new_docs[doc] = text
@@ -137,7 +137,7 @@ class WordIndex:
         self.declare(complete=True)
 
     def purge(self) -> None:
-        """Remove the traces of deleted docs from the index files."""
+        """Remove the traces of deleted texts from the index files."""
         self._write_docs()
         self._write_titles()
         self._words.purge()
@@ -146,7 +146,7 @@ class WordIndex:
     # ------------------------------------------------------------ searching
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Within this block a doc that was found keeps meaning the same event."""
+        """Within this block, a doc that was found belongs to the same event all the time."""
         return self._words.stable_docs()
 
     def find(
@@ -157,7 +157,7 @@ class WordIndex:
         limit: int = ALL,
         before: int = ALL,
     ) -> list[int]:
-        """The matching docs below ``before``, newest first."""
+        """The index numbers (docs) of matching events below ``before``, newest first."""
         self._write_docs()
         return self._words.find(_cut(query), text_class, limit, before)
 
@@ -171,12 +171,12 @@ class WordIndex:
         return self._titles.find(_cut(query), None, ALL, ALL)
 
     def terms_with(self, part: str) -> list[tuple[str, int]]:
-        """Indexed words that contain ``part``, with their number of docs. Reads the whole index."""
+        """Indexed words that contain ``part``, each with its number of events. Reads all words."""
         self._write_docs()
         return self._words.terms(like=containing(part))
 
     def terms_from(self, beginning: str) -> list[tuple[str, int]]:
-        """Indexed words that start with ``beginning``, with their number of docs."""
+        """Indexed words that start with ``beginning``, each with its number of events."""
         self._write_docs()
         return self._words.terms(first=beginning, last=beginning + "\U0010ffff")
 

@@ -25,14 +25,14 @@ class QueryWord(msgspec.Struct, frozen=True):
 
 
 class WordQuery(msgspec.Struct, frozen=True):
-    """Matches docs that contain a word of each clause, and no word of ``without``."""
+    """Matches texts that contain a word of each clause, and no word of ``without``."""
 
     clauses: tuple[tuple[QueryWord, ...], ...]
     without: tuple[QueryWord, ...] = ()
 
 
 class WordEngine(Protocol):
-    """One index: which docs contain which words."""
+    """One index: which texts contain which words. A *doc* is the number of a text in the index."""
 
     def create(self) -> None: ...
 
@@ -42,23 +42,23 @@ class WordEngine(Protocol):
         """Replace the index ``table`` by this one."""
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
-        """Add docs that are not in the index yet, with their texts."""
+        """Add ``(doc, text)`` pairs whose docs are not in the index yet."""
 
     def drop(self, docs: Sequence[int]) -> None: ...
 
     def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
-        """The matching docs below ``before``, highest first, optionally of one text class."""
+        """The docs of matching texts below ``before``, highest first; None means all classes."""
 
     def count(self, query: WordQuery, text_class: int | None) -> int: ...
 
     def stable_docs(self) -> AbstractContextManager[None]:
-        """Within this block a doc that was found keeps meaning the same event."""
+        """Within this block, a doc that was found belongs to the same event all the time."""
 
     def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
-        """Indexed words with their number of docs: those ``like`` a pattern, or in a range.
+        """Indexed words with the number of texts that have them: ``like`` a pattern, or in a range.
 
         Longer words are cut to `LONGEST` characters.
         """
 
     def purge(self) -> None:
-        """Remove the traces of deleted docs from the index files."""
+        """Remove the traces of deleted texts from the index files."""

@@ -115,9 +115,9 @@ class _Lookup:
         )
 
     def near(self) -> list[str]:
-        """The sessions whose ids are most like what was asked for, by their short names.
+        """Short names of up to three sessions whose ids are similar to the given text.
 
-        Only those are compared that come next to it in order.
+        Only ids that are close to the text in sort order are compared.
         """
         text = self._text
         flavor, _, rest = text.partition(":")

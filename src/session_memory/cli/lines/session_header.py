@@ -23,7 +23,7 @@ ShortNames = Callable[[str], str]
 def header(
     start: "SessionStart", names: ShortNames, limit: int | None, tz: tzinfo | None = None
 ) -> Iterator[str]:
-    """The lines, each of at most ``limit`` columns if that is given."""
+    """The lines above a transcript, each of at most ``limit`` columns if that is given."""
     session, cost = start.session, start.session.cost
     yield click.style(safe(start.title), bold=True)
     place = " ".join(filter(None, (session.repo, _in_brackets(session.cwd))))
