@@ -380,7 +380,7 @@ WRONG_READINGS: dict[str, tuple[Change, str]] = {
         lambda cursor, record: (Cursor(cursor.offset, "\udc80"), record),
         "WrongCursor: its state must be text that can be stored",
     ),
-    "no cursor": (lambda cursor, record: (5, record), "WrongCursor: 5 is no Cursor"),
+    "no cursor": (lambda cursor, record: (5, record), "WrongCursor: 5 is not a Cursor"),
     "no pair": (lambda cursor, record: record, "TypeError: read gave Record("),
     "one too many": (lambda cursor, record: (cursor, record, 1), "TypeError: read gave ("),
     "exit": (raising(SystemExit(5)), "SystemExit: 5"),

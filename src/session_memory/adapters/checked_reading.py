@@ -1,9 +1,8 @@
 """Reading a source through its agent: the one place where what an adapter yields is checked.
 
-Adapters of other packages may be wrong. A wrong record becomes a problem with its place; the raw
-keeps its bytes. A wrong cursor could lose or repeat lines, so it counts as a failure on the file,
-like an exception. Our own adapters are tested instead: checking every record would slow down a
-sync.
+Adapters of other packages may be wrong. A wrong record becomes a problem with its place; the store
+keeps its bytes. A wrong cursor could lose or repeat lines, so reading the file stops with an error.
+Our own adapters are tested instead: checking every record would slow down a sync.
 """
 
 import sys
@@ -49,7 +48,7 @@ def adapter_failures(flavor: str, path: str) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, GeneratorExit, AdapterFailed, StoreError):
-        # The user's Ctrl-C, the end of reading, and the store that the raw is read from.
+        # The user's Ctrl-C, the end of reading, and errors of the store are not the adapter's.
         raise
     except BaseException as error:
         raise AdapterFailed(flavor, error, path) from error
@@ -88,7 +87,7 @@ def _checked(
 
 def _check_cursor(cursor: Any, last: int, end: int) -> None:
     if not isinstance(cursor, Cursor):
-        raise WrongCursor(f"{short_repr(cursor)} is no Cursor")
+        raise WrongCursor(f"{short_repr(cursor)} is not a Cursor")
     offset, state = cursor.offset, cursor.state
     if type(offset) is not int:
         raise WrongCursor(f"its offset must be an integer, not {short_repr(offset)}")

@@ -41,7 +41,7 @@ def checked_record(given: Any, end: int, *, is_log: bool) -> Record:
     characters that a database refuses become visible escapes. Raises for any other wrong value.
     """
     if not isinstance(given, Record):
-        raise TypeError(f"{short_repr(given)} is no Record")
+        raise TypeError(f"{short_repr(given)} is not a Record")
     for used in (given.usage, *_listed(given.more_usage)):
         if isinstance(used, NativeUsage):
             used.reject_impossible()

@@ -151,11 +151,11 @@ def _import(store: Store, source: Path, config: Config) -> StoreImport:
         if known is not None and known.kept >= row.kept:
             done.known += 1
             continue
-        # A new source may be read by any version. What is known must not be read by an older one.
+        # A new source may be read by any version, a known source not by an older version.
         row.adapter_version = 0
         reader = reader_of(known or row)
         if reader.problem and (known is not None or forgotten):
-            # What has to be masked or continued in it cannot be found.
+            # Without the adapter, the records to mask or to continue cannot be found.
             note_substitute(store, row.flavor, reader.problem)
             continue
         with store.transaction():

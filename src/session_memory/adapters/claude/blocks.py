@@ -4,7 +4,7 @@ from typing import Any
 
 from session_memory.adapters.claude.lines import Block, ClaudeMessage, ResultItem, ServerFailure
 
-# No turn takes longer. Sums over such figures would fit no column.
+# No turn takes longer. Sums of larger figures would not fit into a column.
 MOST_MS = 1e12
 # Every block becomes an event, all of a line at once; real messages have a few dozen.
 MOST_BLOCKS = 10_000

@@ -7,7 +7,7 @@ from session_memory.adapters.grok.lines import GrokLine, LineMeta
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
-# No turn or call takes longer. Sums over such figures would fit no column.
+# No turn or call takes longer. Sums of larger figures would not fit into a column.
 MOST_MS = 1e12
 LAST_MS = 253_402_300_799_999
 

@@ -10,7 +10,7 @@ from session_memory.adapters.token_counts import count_of, part_of, without
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import escaped, one_line
 
-# No turn takes longer. Sums over such figures would fit no column.
+# No turn takes longer. Sums of larger figures would not fit into a column.
 MOST_MODELS = 64
 ENDED_BY_A_PERSON = frozenset({"cancelled", "interrupted"})
 CANCELLED_BY_A_PERSON = frozenset({"midturnabort", "permissioncancelled", "permissionrejected"})

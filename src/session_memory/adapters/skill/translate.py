@@ -18,7 +18,7 @@ from session_memory.core.text import SUMMARY, escaped, one_line
 from session_memory.core.time import time_or_none
 
 _DETAIL = 120
-# No call takes longer. Sums over such figures would fit no column.
+# No call takes longer. Sums of larger figures would not fit into a column.
 _MOST_MS = 1e12
 _SHOWN_INPUT = 4 * SUMMARY
 

@@ -193,7 +193,7 @@ class EventLines:
         return self._plain(shown.text, shown.depth, 4)
 
     def _outcome(self, shown: TranscriptEvent) -> Iterator[str]:
-        # Calls may run side by side: a result that does not follow its call says whose it is.
+        # Calls may run in parallel: a result that does not follow its call names the call.
         name = "" if shown.event.call_id == self._last_call else f"{_tool(shown)} "
         first, *others = result_words(shown)
         yield from (f"{name}{first}", *others)

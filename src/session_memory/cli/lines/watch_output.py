@@ -77,7 +77,7 @@ class WatchPlainLines(WatchOutput):
         self._is_caught_up = True
 
     def session(self, session: "SessionChanged") -> None:
-        # What the first sync brought may be hundreds; its batch says how many.
+        # The first sync may bring hundreds of sessions; the line of its batch says how many.
         if self._is_caught_up:
             click.echo(f"{_clock(session)}  {session_line(session)}")
 

@@ -58,7 +58,7 @@ def command(settings: Settings, /, tz: tzinfo | None, every: bool, **filters: An
     from session_memory.views.figures import plural
     from session_memory.views.outdated import outdated
 
-    # Programs get every session. Who asks for the children of a session wants to see them.
+    # Programs get every session. With --parent, the subagents are what the user asked for.
     is_folded = not (every or settings.as_json or filters["roots"] or filters["parent"])
     with settings.memory() as memory:
         listing = memory.sessions(folded=is_folded, **filters).listing()
