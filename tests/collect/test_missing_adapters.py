@@ -13,23 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 import toy
-from click.testing import CliRunner, Result
-from toy import ToyLog, answer, called, prompt, resulted
+from toy_home import CLAUDE, READING, SECRET_WORD, TOY, json_of, run, write_home
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.claude import AGENT as claude
-from session_memory.cli import main
 from session_memory.core.time import now_ms
 from session_memory.derive.rebuilding import rebuild
 from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.testing.agents import installed
-from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import collect, contents, new_store
 from session_memory.testing.stores import Stores
-
-TOY, CLAUDE = "toy:one", "claude:main"
-SECRET_WORD = "quixotic"
 
 
 def raising(*arguments: Any) -> Any:
@@ -61,17 +55,7 @@ FATES: dict[str, tuple[tuple[Agent, ...], dict[str, Exception]]] = {
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home in which Claude Code and the toy have worked."""
     place = tmp_path / "home"
-    work = ClaudeHome(place)
-    main_log = work.session("main")
-    main_log.prompt("make it work")
-    main_log.answer("done")
-    work.write()
-    log = ToyLog(place / ".toy" / "one.toy")
-    log.add(prompt("please fix the build"))
-    log.add(called("c1", "make test"))
-    log.add(resulted("c1", "all is well"))
-    log.add(answer(f"It is {SECRET_WORD}."))
-    log.write()
+    write_home(place)
     monkeypatch.setenv("HOME", str(place))
     return place
 
@@ -99,55 +83,7 @@ def place(home: Path, stores: Stores) -> str:
     return where
 
 
-def run(where: str, *words: str) -> Result:
-    return CliRunner().invoke(main, [*words, "--store", where])
-
-
-def json_of(where: str, *words: str) -> Any:
-    done = run(where, *words, "--json")
-    assert done.exit_code in (0, 3), (words, done.output, done.exception)
-    return json.loads(done.stdout)
-
-
 # ---------------------------------------------------------------- reading
-
-
-READING = (
-    ("show", TOY),
-    ("show", TOY, "--full"),
-    ("sessions",),
-    ("search", SECRET_WORD),
-    ("commands", TOY),
-    ("files", TOY),
-    ("diff", TOY),
-    ("timeline", TOY),
-    ("stats",),
-    ("cost",),
-    ("problems",),
-    ("sources",),
-    ("analyze",),
-    ("digest", TOY),
-    ("patterns",),
-    ("doctor",),
-    ("reindex",),
-    ("rebuild",),
-    ("verify",),
-    ("sync",),
-    ("secrets",),
-    ("status",),
-    ("tree", TOY),
-    ("retro",),
-    ("how", "build"),
-    ("fix", "failed"),
-    ("similar", TOY),
-    ("similar", "please fix the build"),
-    ("budget",),
-    ("train", "stats"),
-    ("export", "--format", "markdown", TOY),
-    ("export", "--format", "html", TOY),
-    ("store", "fingerprint"),
-    ("retain", "--dry-run"),
-)
 
 
 def test_every_command_works_without_the_adapter(place: str, without_toy: None) -> None:
@@ -292,9 +228,10 @@ def test_an_exception_is_a_problem_that_names_adapter_file_and_exception(
     expected = home / ".toy" / ("one.toy" if function == "read" else "*")
     assert problem["path"] == str(expected)
     assert problem["reason"] == "unreadable"
+    where = " in discover" if function == "discover" else ""
     named = str(expected.parent if function == "discover" else expected)
     assert problem["detail"] == (
-        f"the adapter of toy failed on {named!r}: RuntimeError: the toy is broken"
+        f"the adapter of toy failed{where} on {named!r}: RuntimeError: the toy is broken"
     )
 
 

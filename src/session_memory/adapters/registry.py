@@ -13,7 +13,15 @@ from typing import Any
 
 from session_memory import adapters
 from session_memory.adapters.agent import Agent
-from session_memory.adapters.plugins import plugin_loaders
+from session_memory.adapters.declared import checked_agent
+from session_memory.adapters.guarded import (
+    adapter_failing,
+    forget_failures,
+    guarded,
+    noted_failures,
+    try_out,
+)
+from session_memory.adapters.plugins import Plugins, find_plugins
 from session_memory.core.errors import AdapterFailed, UnknownFlavor
 
 # Packages below ``adapters`` that are no agents: what several of them share.
@@ -24,13 +32,19 @@ NOT_INSTALLED = "no adapter is installed for it"
 @cache
 def loaders() -> dict[str, Callable[[], Any]]:
     """For each flavor the function that imports its adapter; ours first, none called yet."""
-    found: dict[str, Callable[[], Any]] = {}
-    for module in iter_modules(adapters.__path__):
-        if module.ispkg and module.name not in SHARED:
-            found[module.name] = _importer(f"{adapters.__name__}.{module.name}")
-    for name, load in plugin_loaders().items():
-        found.setdefault(name, load)
-    return found
+    own = {flavor: _importer(f"{adapters.__name__}.{flavor}") for flavor in _built_in()}
+    return own | _plugins().loaders
+
+
+@cache
+def _built_in() -> tuple[str, ...]:
+    found = iter_modules(adapters.__path__)
+    return tuple(one.name for one in found if one.ispkg and one.name not in SHARED)
+
+
+@cache
+def _plugins() -> Plugins:
+    return find_plugins(_built_in())
 
 
 def _importer(module: str) -> Callable[[], Any]:
@@ -48,19 +62,8 @@ def agent(flavor: str) -> Agent:
     load = loaders().get(flavor)
     if load is None:
         raise UnknownFlavor(flavor, near=get_close_matches(flavor, flavors(), n=1))
-    try:
-        return _checked(flavor, load())
-    except (Exception, SystemExit) as error:
-        raise AdapterFailed(flavor, error) from error
-
-
-def _checked(flavor: str, loaded: Any) -> Agent:
-    found = loaded if isinstance(loaded, Agent) else getattr(loaded, "AGENT", None)
-    if not isinstance(found, Agent):
-        raise TypeError("it exports no AGENT; see docs/adding-an-adapter.md")
-    if found.flavor != flavor:
-        raise ValueError(f"it is registered as {flavor} and calls itself {found.flavor}")
-    return found
+    with adapter_failing(flavor):
+        return guarded(checked_agent(flavor, load()))
 
 
 @cache
@@ -88,9 +91,18 @@ def agents() -> tuple[Agent, ...]:
 
 
 def broken_adapters() -> dict[str, str]:
-    """Each installed adapter that cannot be loaded, with the reason."""
+    """What is wrong with installed adapters: the reason for each flavor, or for each package whose
+    announcement is not used."""
     found = (agent_or_substitute(flavor) for flavor in flavors())
-    return {one.flavor: one.problem for one in found if one.problem}
+    return _plugins().problems | {one.flavor: one.problem for one in found if one.problem}
+
+
+def failing_functions() -> dict[str, str]:
+    """Each flavor with functions that fail. Those of plugins are tried out, our own are not."""
+    for one in agents():
+        if one.flavor not in _built_in():
+            try_out(one)
+    return noted_failures()
 
 
 @cache
@@ -114,7 +126,8 @@ def model_prefixes() -> tuple[str, ...]:
 @cache
 def instruction_files() -> tuple[str, ...]:
     """The first instruction file of every agent, each name once."""
-    return tuple(dict.fromkeys(one.instruction_files[0] for one in agents()))
+    first = (one.instruction_files[0] for one in agents() if one.instruction_files)
+    return tuple(dict.fromkeys(first))
 
 
 @cache
@@ -126,8 +139,9 @@ def all_instruction_files() -> frozenset[str]:
 def forget_loaded() -> None:
     """Look for adapters anew, after some were installed or removed."""
     for remembered in (
-        *(loaders, agent, agent_or_substitute),
+        *(_plugins, loaders, agent, agent_or_substitute),
         *(own_directories, worktree_places, model_prefixes),
         *(instruction_files, all_instruction_files),
     ):
         remembered.cache_clear()
+    forget_failures()

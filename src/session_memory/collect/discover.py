@@ -4,14 +4,26 @@ import os
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.adapters.guarded import adapter_failing, forget_failure, note_failure
+from session_memory.adapters.references import (
+    absolute_path,
+    checked_path,
+    checked_reference,
+    checked_unlisted,
+)
 from session_memory.adapters.registry import agent, agent_or_substitute, agents
 from session_memory.config import Config, home
 from session_memory.core.errors import AdapterFailed, SourceUnreadable
+from session_memory.core.text import short_repr
+
+# The function of an adapter that finds sources.
+DISCOVER = "discover"
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -55,10 +67,19 @@ def roots(
 def default_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
     """Where an agent says that it keeps its logs; nowhere if asking it fails."""
     try:
-        return list(adapter.roots(environ, home(environ)))
-    except Exception:
+        return declared_roots(adapter, environ)
+    except AdapterFailed:
         # `adapter_problems` reports it.
         return []
+
+
+def declared_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
+    """Where an agent says that it keeps its logs. Raises ``AdapterFailed`` if it cannot say so."""
+    with adapter_failing(adapter.flavor, function="roots"):
+        found: Any = adapter.roots(environ, home(environ))
+        if found is None or isinstance(found, (str, Path)):
+            raise TypeError(f"it returned {short_repr(found)}, not a list of paths")
+        return [checked_path("a root", place) for place in found]
 
 
 def loadable_flavors() -> list[str]:
@@ -69,29 +90,62 @@ def loadable_flavors() -> list[str]:
 def discover(config: Config, where: list[Root]) -> Iterator[Discovered]:
     """Every source below ``where`` once, without what the configuration excludes.
 
-    An adapter that fails ends the search below its root; that is a problem of the root.
+    A source that the adapter describes wrongly is a problem of this source. An adapter that fails
+    ends the search below its root; that is a problem of the root.
     """
     seen: set[str] = set()
+    for root in where:
+        forget_failure(root.flavor, DISCOVER)
     for root in where:
         if not root.exists:
             continue
         try:
             for ref in _below(config, root, seen):
                 yield Discovered(root.flavor, ref)
-        except Exception as error:
-            failure = AdapterFailed(root.flavor, error, str(root.path))
+        except AdapterFailed as failure:
+            note_failure(failure)
             yield Discovered(root.flavor, Unlisted(root.path / "*", str(failure)))
 
 
 def _below(config: Config, root: Root, seen: set[str]) -> Iterator[SourceRef | Unlisted]:
     glob = config.source(root.flavor).glob
     adapter = agent(root.flavor)
-    for ref in adapter.discover(root.path):
+    for ref in _found(adapter, root.path):
         path = str(ref.path)
         if path not in seen and not config.excludes(path, adapter.directory_fits):
             seen.add(path)
             if _fits(path, glob):
                 yield ref
+
+
+def _found(adapter: Agent, root: Path) -> Iterator[SourceRef | Unlisted]:
+    """What an adapter finds below a root, checked. Raises ``AdapterFailed``."""
+    with adapter_failing(adapter.flavor, str(root), DISCOVER):
+        refs = iter(adapter.discover(root))
+    while True:
+        # The yield is outside the block: what the caller raises is no failure of the adapter.
+        with adapter_failing(adapter.flavor, str(root), DISCOVER):
+            ref = next(refs, None)
+            if ref is not None:
+                ref = _checked(adapter.flavor, ref)
+        if ref is None:
+            return
+        yield ref
+
+
+def _checked(flavor: str, ref: SourceRef | Unlisted) -> SourceRef | Unlisted:
+    """The same source. One that is described wrongly becomes a path with the reason."""
+    if isinstance(ref, Unlisted):
+        return checked_unlisted(ref)
+    if not isinstance(ref, SourceRef):
+        raise TypeError(f"it found {short_repr(ref)}, which is not a SourceRef")
+    path = absolute_path("path", ref.path)
+    try:
+        return checked_reference(ref)
+    except (TypeError, ValueError) as error:
+        failure = AdapterFailed(flavor, error, str(path), DISCOVER)
+        note_failure(failure)
+        return Unlisted(path, str(failure))
 
 
 def present_paths(config: Config, where: list[Root]) -> set[Path]:
@@ -104,7 +158,12 @@ def present_paths(config: Config, where: list[Root]) -> set[Path]:
 def is_wanted(config: Config, flavor: str, path: str) -> bool:
     """Whether the configuration lets a source of ``flavor`` be read."""
     fits = agent_or_substitute(flavor).directory_fits
-    return not config.excludes(path, fits) and _fits(path, config.source(flavor).glob)
+    try:
+        is_excluded = config.excludes(path, fits)
+    except AdapterFailed:
+        # The next look at its root reports it.
+        return False
+    return not is_excluded and _fits(path, config.source(flavor).glob)
 
 
 def _fits(path: str, glob: str) -> bool:

@@ -4,19 +4,21 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from session_memory.adapters.registry import agent_or_substitute, agents, broken_adapters
-from session_memory.config import Config, home
+from session_memory.adapters.registry import (
+    agent_or_substitute,
+    agents,
+    broken_adapters,
+    failing_functions,
+)
+from session_memory.collect.discover import declared_roots
+from session_memory.config import Config
 from session_memory.core.errors import AdapterFailed
 
 
 def retention_days(flavor: str, root: Path) -> int | None:
     """After how many days the agent deletes a log it has not written to; None when it never does,
     or when its adapter fails to say."""
-    try:
-        return agent_or_substitute(flavor).keeps_days(root)
-    except Exception:
-        # A plugin's failure must not stop the report about all other agents.
-        return None
+    return agent_or_substitute(flavor).keeps_days(root)
 
 
 def adapter_versions() -> dict[str, int]:
@@ -25,11 +27,15 @@ def adapter_versions() -> dict[str, int]:
 
 
 def adapter_problems(config: Config, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Each enabled adapter that cannot be loaded, or cannot say where its logs are, and why."""
-    found = broken_adapters()
+    """Each enabled adapter that is broken, or has a function that fails, and why.
+
+    A package that announces an adapter which is not used is named by its own name.
+    """
+    found = broken_adapters() | failing_functions()
     for agent in agents():
         try:
-            agent.roots(environ, home(environ))
-        except Exception as error:
-            found[agent.flavor] = str(AdapterFailed(agent.flavor, error))
+            declared_roots(agent, environ)
+        except AdapterFailed as failure:
+            others = found.get(agent.flavor)
+            found[agent.flavor] = f"{failure}; {others}" if others else str(failure)
     return {flavor: why for flavor, why in found.items() if config.source(flavor).enabled}

@@ -36,7 +36,7 @@ class SyncOutcome(msgspec.Struct, kw_only=True):
 
     ``touched`` holds the sessions that were written to, each with the number of events it had
     before. ``problems_found`` holds the first new problems; ``new_problems`` counts all of them.
-    ``broken_adapters`` names the adapters that could not be used, each with the reason.
+    ``broken_adapters`` names the adapters that could not be used or failed, with the reason.
     """
 
     report: SyncReport

@@ -33,6 +33,7 @@ from session_memory.collect.watch_events import (
 )
 from session_memory.config import Config, this_host
 from session_memory.core.errors import (
+    AdapterFailed,
     NetworkFilesystem,
     NewerSchema,
     NotAStore,
@@ -90,6 +91,7 @@ class Watch:
         self._retry_s = FIRST_RETRY_S
         self._totals = Stopped(at=0)
         self._touched: set[str] = set()
+        self._broken_adapters: dict[str, str] = {}
 
     def run(self) -> Generator[WatchEvent, None, None]:
         """The events of the watch, as they happen; an `Idle` now and then in between.
@@ -173,6 +175,15 @@ class Watch:
         store, where = self._store.get(), _with_existence(roots)
         outcome = sync(store, self._config, where, host=self._host, progress=self._progress)
         yield from self._report(store, outcome, is_whole=is_whole)
+        yield from self._report_adapters(outcome.broken_adapters)
+
+    def _report_adapters(self, broken: dict[str, str]) -> Iterator[WatchEvent]:
+        """Name each adapter that is broken, once until its reason changes."""
+        new = [why for name, why in broken.items() if self._broken_adapters.get(name) != why]
+        self._broken_adapters = broken
+        for why in new:
+            kind, hint = AdapterFailed.kind, AdapterFailed.hint
+            yield WatchError(at=now_ms(), kind=kind, message=why, hint=hint, retry_in=None)
 
     def _report(
         self, store: Store, outcome: SyncOutcome, *, is_whole: bool = False

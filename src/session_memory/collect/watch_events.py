@@ -97,7 +97,8 @@ class ProblemFound(WatchEvent, tag="problem"):
 
 
 class WatchError(WatchEvent, tag="error"):
-    """The store was lost, or there are no file events. ``retry_in``: seconds until a new try."""
+    """The store was lost, there are no file events, or an adapter is broken. ``retry_in``: seconds
+    until a new try."""
 
     kind: str
     message: str

@@ -56,7 +56,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from session_memory.core.installation import install_hint, upgrade_hint
-from session_memory.core.text import short_repr
+from session_memory.core.text import escaped, short_repr
 
 
 class SessionMemoryError(Exception):
@@ -402,17 +402,29 @@ _LONGEST_REASON = 300
 
 
 class AdapterFailed(AdapterError):
-    """An adapter raised an exception while it was loaded, or while it read ``path``."""
+    """An adapter raised an exception or returned a wrong value: while it was loaded, while it read
+    ``path``, or in its ``function``."""
 
     hint = "Update or remove the package that contains the adapter. Nothing else depends on it."
 
-    def __init__(self, flavor: str, error: BaseException, path: str = "") -> None:
-        self.flavor, self.path = flavor, path
-        where = f" on {path!r}" if path else ""
+    def __init__(
+        self, flavor: str, error: BaseException, path: str = "", function: str = ""
+    ) -> None:
+        self.flavor, self.path, self.function = flavor, path, function
+        where = f" in {function}" if function else ""
+        where += f" on {path!r}" if path else ""
         what = type(error).__name__
-        if reason := " ".join(str(error).split()):
+        if reason := _text_of(error):
             what += f": {reason[:_LONGEST_REASON]}"
         super().__init__(f"the adapter of {flavor} failed{where}: {what}")
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        # PostgreSQL refuses some characters, and an exception of a plugin may contain them.
+        return escaped(" ".join(str(error).split()))
+    except Exception:
+        return "its text cannot be read"
 
 
 class ConfigError(SessionMemoryError):

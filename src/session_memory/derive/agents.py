@@ -7,6 +7,7 @@ is not installed, and ``about(flavor).problem`` then says so.
 from typing import Any
 
 from session_memory.adapters.agent import Agent
+from session_memory.adapters.guarded import noted_failures
 from session_memory.adapters.registry import agent_or_substitute as about
 from session_memory.adapters.registry import (
     agents,
@@ -30,6 +31,7 @@ __all__ = [
     "changes_noted",
     "flavors",
     "instruction_files",
+    "noted_failures",
     "own_directories",
     "reads_instructions",
     "short_model",

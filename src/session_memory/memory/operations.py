@@ -177,7 +177,8 @@ class Operations(OpenMemory):
         """What could not be read, with file and byte; ``path`` is a part of the path."""
         from session_memory.views.problems import list_problems
 
-        return list_problems(self.store, reason=reason, text=path, limit=checked_limit(limit))
+        limit = checked_limit(limit)
+        return list_problems(self.store, self.config, reason=reason, text=path, limit=limit)
 
     def verify(
         self, sample: int = 20, *, on_source: Callable[[int], None] = lambda size: None

@@ -34,7 +34,7 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
     the agent deleted since the last sync, ``roots`` are the directories that were looked in,
     ``retention`` is what was evicted afterwards.
-    ``broken_adapters`` names the adapters that could not be used, each with the reason."""
+    ``broken_adapters`` names the adapters that could not be used or failed, with the reason."""
 
     discovered: int
     ingested: int
@@ -65,7 +65,8 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in PRINTED}
+        broken = {"adapters": dict(self.broken_adapters)} if self.broken_adapters else {}
+        return {name: getattr(self, name) for name in PRINTED} | broken
 
 
 class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):

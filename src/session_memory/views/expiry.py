@@ -94,8 +94,9 @@ def _expiring(
 def _files(root: Root, config: Config) -> Iterator[_File]:
     for found in discover(config, [root]):
         for part in (found.ref, *getattr(found.ref, "companions", ())):
-            place = getattr(part, "place", part.path)
-            yield _File(escaped(str(part.path)), _status(place))
+            # Only a source has a place. Any other path is one that cannot be read.
+            place = getattr(part, "place", None)
+            yield _File(escaped(str(part.path)), _status(place) if place else None)
 
 
 def _status(path: Path) -> os.stat_result | None:

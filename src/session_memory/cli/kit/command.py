@@ -64,7 +64,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         finally:
-            _remark_substituted(settings_of(ctx))
+            _remark_adapters(settings_of(ctx))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
@@ -74,17 +74,12 @@ class Command(click.Command):
         write_examples(self.examples, formatter)
 
 
-def _remark_substituted(settings: Settings) -> None:
-    """Name the agents whose records were read without their adapter."""
-    # Only a command that reads records imports it, and few do.
-    readers = sys.modules.get("session_memory.derive.readers")
-    if readers is None:
-        return
-    from session_memory.cli.kit.output import remark
+def _remark_adapters(settings: Settings) -> None:
+    # Nothing is to be said by a command that asked no adapter anything.
+    if "session_memory.adapters.registry" in sys.modules:
+        from session_memory.cli.kit.adapter_remarks import remark_used_adapters
 
-    for store in settings.opened_stores:
-        for flavor, reason in sorted(readers.substituted(store).items()):
-            remark(settings, f"Records of {flavor} were read without its adapter: {reason}.")
+        remark_used_adapters(settings)
 
 
 def make_command(

@@ -25,6 +25,8 @@ class Settings:
     no_color: bool = False
     quiet: bool = False
     opened_stores: "list[Store]" = field(default_factory=list)
+    # Adapters that a remark of this run has named.
+    named_adapters: set[str] = field(default_factory=set)
 
     def configuration(self) -> "Config":
         """The user's configuration, read from its file."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from session_memory.cli.kit.adapter_remarks import remark_adapters
 from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.output import (
     Cell,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     ),
     json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
     ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; length 0: a wrong count or the whole'
-    " file.",
+    ' file. "adapters": {NAME: REASON} is there if some are broken.',
 )
 @click.option("--reason", metavar="TEXT", help="Only problems with this reason.")
 @click.option("--path", metavar="TEXT", help="Only files with this in their path.")
@@ -47,6 +48,7 @@ def command(settings: Settings, reason: str | None, path: str | None, limit: int
         print_json(listing.to_dict())
         return
     print_lines(_lines(listing.problems))
+    remark_adapters(settings, listing.adapters)
     if not listing.total:
         remark(settings, "No problems.")
         return

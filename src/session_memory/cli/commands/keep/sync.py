@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
     ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
-    ' the next three. --analyze adds "analysis", which is what analyze --json prints.',
+    ' the next three. --analyze adds "analysis", which is what analyze --json prints.'
+    ' "adapters": {NAME: REASON} is there if some are broken.',
 )
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="Only this directory; repeatable."
@@ -54,6 +55,7 @@ def command(
     analyze: bool,
     demo_if_empty: bool,
 ) -> None:
+    from session_memory.cli.kit.adapter_remarks import remark_adapters
     from session_memory.cli.kit.analysis import run_analysis
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.kit.progress import progress
@@ -72,8 +74,7 @@ def command(
             result = memory.sync_demo()
         analysis = run_analysis(settings, memory) if analyze and not dry_run else None
         _show(settings, memory.store, result, analysis, dry_run=dry_run, is_demo=is_demo)
-        for reason in result.broken_adapters.values():
-            remark(settings, f"Not collected: {reason}.")
+        remark_adapters(settings, result.broken_adapters)
         if not (dry_run or is_demo):
             lines = due_retention_lines(result.retention) if result.retention else []
             if result.failed:

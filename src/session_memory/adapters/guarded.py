@@ -1,0 +1,218 @@
+"""Calls of an adapter's functions that stop nobody but this adapter.
+
+`guarded` wraps the functions of an agent. If one raises an exception or returns a wrong value, the
+failure is noted, and the caller gets the answer of an agent that does not have this function.
+``roots``, ``discover`` and ``read`` are not wrapped: `collect` calls them and stores problems.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.adapters.agent import Agent, Dump, no_roots, no_sources, recognizes_nothing
+from session_memory.adapters.base import SourceRef
+from session_memory.adapters.references import checked_reference
+from session_memory.core.errors import AdapterFailed, SessionMemoryError
+from session_memory.core.text import escaped, short_repr
+
+MOST_DAYS = 2**31 - 1
+# An agent without optional functions.
+_PLAIN = Agent(
+    flavor="plain",
+    version=1,
+    roots=no_roots,
+    discover=no_sources,
+    recognizes=recognizes_nothing,
+    read=lambda source, cursor: iter(()),
+)
+# For each flavor the first failure of each of its functions.
+_NOTED: dict[str, dict[str, str]] = {}
+
+
+@contextmanager
+def adapter_failing(
+    flavor: str,
+    path: str = "",
+    function: str = "",
+    passing: tuple[type[BaseException], ...] = (),
+) -> Iterator[None]:
+    """Raise ``AdapterFailed`` for whatever an adapter raises, even SystemExit.
+
+    Ctrl-C passes: the user means the command, not the adapter. So do exceptions in ``passing``.
+    """
+    passing += (KeyboardInterrupt, AdapterFailed)
+    try:
+        yield
+    except passing:
+        raise
+    except BaseException as error:
+        raise AdapterFailed(flavor, error, path, function) from error
+
+
+def guarded(agent: Agent) -> Agent:
+    """The same agent with functions that return a right value.
+
+    Three of them have no answer to give instead, so they raise ``AdapterFailed``: ``history``,
+    ``dump``, and ``directory_fits``, because a log that the user excluded must not be read only
+    because the adapter fails.
+    """
+    changes: dict[str, Any] = {}
+    for name, accepted in _WITH_DEFAULT.items():
+        default = getattr(_PLAIN, name)
+        if getattr(agent, name) is not default:
+            changes[name] = _guard(agent, name, accepted, default)
+    if agent.directory_fits is not _PLAIN.directory_fits:
+        changes["directory_fits"] = _guard(agent, "directory_fits", _a_bool)
+    if agent.log_at is not None:
+        changes["log_at"] = _guard(agent, "log_at", _a_reference, lambda path: None)
+    if agent.history is not None:
+        file_errors = (SessionMemoryError, OSError)
+        changes["history"] = _guard(agent, "history", _a_history, passing=file_errors)
+    if agent.dump is not None:
+        changes["dump"] = _guarded_dump(agent.flavor, agent.dump)
+    return msgspec.structs.replace(agent, **changes)
+
+
+def _guard(
+    agent: Agent,
+    name: str,
+    accepted: Callable[[Any], Any],
+    default: Callable[..., Any] | None = None,
+    passing: tuple[type[BaseException], ...] = (),
+) -> Callable[..., Any]:
+    """A function of the agent, with ``default`` in its place when it fails. None raises."""
+    flavor, function = agent.flavor, getattr(agent, name)
+
+    def call(*arguments: Any) -> Any:
+        try:
+            with adapter_failing(flavor, function=name, passing=passing):
+                return accepted(function(*arguments))
+        except AdapterFailed as failure:
+            if default is None:
+                raise
+            note_failure(failure)
+            return default(*arguments)
+
+    return call
+
+
+def _guarded_dump(flavor: str, dump: Dump) -> Dump:
+    def lines(database: Path, ref: SourceRef) -> Iterator[bytes]:
+        with adapter_failing(flavor, function="dump", passing=(OSError,)):
+            rows = iter(dump(database, ref))
+        while True:
+            # The yield is outside the block: what the caller raises is no failure of the adapter.
+            with adapter_failing(flavor, function="dump", passing=(OSError,)):
+                line = next(rows, None)
+                if line is not None and not isinstance(line, bytes):
+                    raise TypeError(f"it returned {short_repr(line)}, not bytes")
+            if line is None:
+                return
+            yield line
+
+    return lines
+
+
+# ---------------------------------------------------------------- failures
+
+
+def noted_failures() -> dict[str, str]:
+    """Each flavor with functions that failed in this process, and how they failed."""
+    return {flavor: "; ".join(reasons.values()) for flavor, reasons in _NOTED.items() if reasons}
+
+
+def note_failure(failure: AdapterFailed) -> None:
+    """Remember the first failure of each function."""
+    _NOTED.setdefault(failure.flavor, {}).setdefault(failure.function, str(failure))
+
+
+def forget_failure(flavor: str, function: str) -> None:
+    """Forget what was noted about a function, before it is called again."""
+    _NOTED.get(flavor, {}).pop(function, None)
+
+
+def forget_failures() -> None:
+    _NOTED.clear()
+
+
+def try_out(agent: Agent) -> None:
+    """Call the functions of a guarded agent that answer without a log, to note failures."""
+    for name, arguments in _TRIALS.items():
+        try:
+            getattr(agent, name)(*arguments)
+        except AdapterFailed as failure:
+            note_failure(failure)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def _a_bool(answer: Any) -> bool:
+    if not isinstance(answer, bool):
+        raise TypeError(f"it returned {short_repr(answer)}, not True or False")
+    return answer
+
+
+def _a_text(answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise TypeError(f"it returned {short_repr(answer)}, not a text")
+    return escaped(answer)
+
+
+def _days(answer: Any) -> int | None:
+    if answer is None:
+        return None
+    if not isinstance(answer, int) or isinstance(answer, bool) or not 0 <= answer <= MOST_DAYS:
+        raise TypeError(f"it returned {short_repr(answer)}, not a number of days or None")
+    return answer
+
+
+def _changes(answer: Any) -> list[Any]:
+    # Only commands that show changes need these values.
+    from session_memory.core.changes import Change  # noqa: PLC0415
+
+    changes = list(answer)
+    for change in changes:
+        if not isinstance(change, Change):
+            raise TypeError(f"it returned {short_repr(change)}, not a Change")
+        # msgspec does not check the fields of a value that was made in Python.
+        msgspec.convert(msgspec.to_builtins(change), Change)
+    return changes
+
+
+def _a_reference(answer: Any) -> SourceRef | None:
+    return None if answer is None else checked_reference(answer)
+
+
+def _a_history(answer: Any) -> Any:
+    from session_memory.core.history import History, HistoryStep  # noqa: PLC0415
+
+    if not isinstance(answer, History):
+        raise TypeError(f"it returned {short_repr(answer)}, not a History")
+    for step in answer.steps:
+        if not isinstance(step, HistoryStep):
+            raise TypeError(f"its history has the step {short_repr(step)}")
+        msgspec.convert(msgspec.to_builtins(step), type(step))
+    return answer
+
+
+_WITH_DEFAULT: dict[str, Callable[[Any], Any]] = {
+    "recognizes": _a_bool,
+    "keeps_days": _days,
+    "copies_are_resumes": _a_bool,
+    "changes_asked": _changes,
+    "changes_noted": _changes,
+    "readable": _a_text,
+}
+_TRIALS: dict[str, tuple[Any, ...]] = {
+    "recognizes": (b"",),
+    "directory_fits": ("directory", "repository"),
+    "keeps_days": (Path("/"),),
+    "copies_are_resumes": ("",),
+    "changes_asked": ({}, "", None),
+    "changes_noted": ({},),
+    "readable": ("",),
+}

@@ -1,0 +1,55 @@
+"""Checks of the sources that an adapter names, before they are looked at or stored."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.adapters.base import SourceRef, Unlisted
+from session_memory.core.roles import DOCUMENT, LOG, SPILL, TIMELINE
+from session_memory.core.text import escaped, short_repr
+
+# A table is made from our own database, so no adapter finds one.
+ROLES = (LOG, TIMELINE, DOCUMENT, SPILL)
+
+
+def checked_reference(ref: Any) -> SourceRef:
+    """The same source with paths as ``Path``. Raises TypeError or ValueError for a wrong one."""
+    if not isinstance(ref, SourceRef):
+        raise TypeError(f"{short_repr(ref)} is not a SourceRef")
+    if ref.role not in ROLES:
+        raise ValueError(f"role is {short_repr(ref.role)}, not one of {', '.join(ROLES)}")
+    for name in ("home_path", "session", "agent"):
+        value = getattr(ref, name)
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is {short_repr(value)}, not a text")
+    if not isinstance(ref.companions, (tuple, list)):
+        raise TypeError(f"companions is {short_repr(ref.companions)}, not a tuple")
+    return msgspec.structs.replace(
+        ref,
+        path=absolute_path("path", ref.path),
+        at=None if ref.at is None else absolute_path("at", ref.at),
+        companions=tuple(checked_reference(companion) for companion in ref.companions),
+    )
+
+
+def checked_unlisted(found: Unlisted) -> Unlisted:
+    """The same path with a reason that every database can store."""
+    return Unlisted(absolute_path("path", found.path), escaped(str(found.reason)))
+
+
+def absolute_path(name: str, path: Any) -> Path:
+    """A path that means the same in every directory. Raises TypeError or ValueError."""
+    found = checked_path(name, path)
+    if not found.is_absolute():
+        raise ValueError(f"{name} is {short_repr(str(path))}, not an absolute path")
+    return found
+
+
+def checked_path(name: str, path: Any) -> Path:
+    """A path that the system accepts. A text is accepted as a path."""
+    if not isinstance(path, (str, Path)):
+        raise TypeError(f"{name} is {short_repr(path)}, not a path")
+    if "\0" in str(path):
+        raise ValueError(f"{name} is {short_repr(str(path))}, which has a NUL")
+    return Path(path)
