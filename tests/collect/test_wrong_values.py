@@ -16,7 +16,7 @@ import toy
 from click.testing import CliRunner, Result
 from toy import ToyLog, answer, called, prompt, resulted
 
-from session_memory.adapters import checked_reading
+from session_memory.adapters import checked_reading, registry
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import (
     Base,
@@ -467,6 +467,7 @@ def test_the_user_can_interrupt_an_adapter(home: Path, stores: Stores) -> None:
 def test_our_own_adapters_are_not_checked_record_by_record(home: Path) -> None:
     with installed(claude, toy.AGENT):
         assert checked_reading.is_ours(claude)
+        assert checked_reading.is_ours(registry.agent("claude"))
         assert not checked_reading.is_ours(toy.AGENT)
         assert not checked_reading.is_ours(msgspec.structs.replace(claude, version=99))
 

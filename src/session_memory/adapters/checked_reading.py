@@ -7,13 +7,14 @@ Our own adapters are tested instead: checking every record would slow down a syn
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, Readable, Record
+from session_memory.adapters.guarded import adapter_failing
 from session_memory.adapters.record_checks import checked_record
-from session_memory.core.errors import AdapterFailed, StoreError
+from session_memory.core.errors import StoreError
 from session_memory.core.roles import LOGS
 from session_memory.core.text import escaped, one_line, short_repr
 
@@ -42,22 +43,19 @@ def records_of(
             yield from _checked(agent, source, cursor, end)
 
 
-@contextmanager
-def adapter_failures(flavor: str, path: str) -> Iterator[None]:
+def adapter_failures(flavor: str, path: str) -> AbstractContextManager[None]:
     """Turn an exception of the adapter into an ``AdapterFailed`` that names it and the file."""
-    try:
-        yield
-    except (KeyboardInterrupt, GeneratorExit, AdapterFailed, StoreError):
-        # The user's Ctrl-C, the end of reading, and errors of the store are not the adapter's.
-        raise
-    except BaseException as error:
-        raise AdapterFailed(flavor, error, path) from error
+    # The end of reading and errors of the store are not the adapter's.
+    return adapter_failing(flavor, path, passing=(GeneratorExit, StoreError))
 
 
 def is_ours(agent: Agent) -> bool:
     """Whether the agent is one of this package, or our substitute for a missing one."""
-    module = sys.modules.get(f"{__package__}.{agent.flavor}")
-    return bool(agent.problem) or getattr(module, "AGENT", None) is agent
+    own = getattr(sys.modules.get(f"{__package__}.{agent.flavor}"), "AGENT", None)
+    if own is None or agent.problem:
+        return bool(agent.problem)
+    # The registry wraps other functions of an agent, so it is not the same object.
+    return bool(own.read is agent.read and own.version == agent.version)
 
 
 def _checked(

@@ -4,6 +4,7 @@ A wrong declaration is an error of this adapter alone. Unchecked, it would fail 
 that is about another agent.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,6 +49,7 @@ def checked_agent(flavor: str, loaded: Any) -> Agent:
         raise ValueError(f"it reports a problem: {found.problem}")
     if not isinstance(found.has_statusline, bool):
         raise TypeError(f"has_statusline is {short_repr(found.has_statusline)}, not a bool")
+    _check_pattern("preamble", found.preamble)
     changes: dict[str, Any] = {name: tuple(_texts(found, name)) for name in _TUPLES}
     changes |= {name: frozenset(_texts(found, name)) for name in _SETS}
     return msgspec.structs.replace(found, **changes)
@@ -58,6 +60,12 @@ def _check_version(version: object) -> None:
         raise TypeError(f"version is {short_repr(version)}, not a whole number")
     if not 1 <= version <= LARGEST_VERSION:
         raise ValueError(f"version is {short_repr(version)}, not 1 to {LARGEST_VERSION:,}")
+
+
+def _check_pattern(name: str, pattern: Any) -> None:
+    if pattern is None or (isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)):
+        return
+    raise TypeError(f"{name} is {short_repr(pattern)}, not a pattern of texts")
 
 
 def _texts(agent: Agent, name: str) -> Iterable[str]:
