@@ -45,7 +45,7 @@ types: setup-dev
 
 tests: setup-dev
 	@echo "== 4/4 pytest $(PYTEST_ARGS): the tests"
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@tools/in_memory $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 dist: setup-dev
 	@$(BIN)/python -m build --outdir dist .
