@@ -18,6 +18,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 BENCH_ARGS ?=
 MINUTES ?= 20
+SECONDS ?= 20
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -55,8 +56,8 @@ bench: setup-dev
 	@$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
 
 mutate: setup-dev
-	@[ -n "$(ROOM)" ] || { echo "usage: make mutate ROOM=pricing [TESTS=tests/pricing] [MINUTES=20]"; exit 2; }
-	@$(BIN)/python tools/mutate.py $(ROOM) --minutes $(MINUTES) $(if $(TESTS),--tests $(TESTS))
+	@[ -n "$(ROOM)" ] || { echo "usage: make mutate ROOM=pricing [TESTS=tests/pricing] [MINUTES=20] [SECONDS=20]"; exit 2; }
+	@$(BIN)/python tools/mutate.py $(ROOM) --minutes $(MINUTES) --seconds $(SECONDS) $(if $(TESTS),--tests $(TESTS))
 
 docs: setup-dev
 	@$(BIN)/python -m session_memory.cli.kit.reference docs
