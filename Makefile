@@ -57,7 +57,8 @@ bench: setup-dev
 
 mutate: setup-dev
 	@[ -n "$(ROOM)" ] || { echo "usage: make mutate ROOM=pricing [TESTS=tests/pricing] [MINUTES=20] [SECONDS=20]"; exit 2; }
-	@$(BIN)/python tools/mutate.py $(ROOM) --minutes $(MINUTES) --seconds $(SECONDS) $(if $(TESTS),--tests $(TESTS))
+	@$(BIN)/python tools/mutate.py $(ROOM) --minutes $(MINUTES) --seconds $(SECONDS) $(if $(TESTS),--tests $(TESTS)) \
+		$(if $(AGAIN),--again $(AGAIN)) $(if $(REACHED),--reached $(REACHED))
 
 docs: setup-dev
 	@$(BIN)/python -m session_memory.cli.kit.reference docs

@@ -22,6 +22,8 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -36,6 +38,8 @@ _STATUS = {0: SURVIVED, 1: KILLED, 3: NOT_SWAPPED}
 
 Outcomes = dict[int, str]
 Lines = set[tuple[str, int]]
+Measured = dict[str, tuple[float, list[tuple[str, int]]]]
+"""For each test its seconds and the lines that it reaches."""
 
 
 class Mutant(NamedTuple):
@@ -51,6 +55,8 @@ class Mutant(NamedTuple):
 
 
 class Limits(NamedTuple):
+    """``seconds``: how long the tests on one mutant may take. ``minutes``: how long all may."""
+
     minutes: float
     seconds: float
 
@@ -68,14 +74,17 @@ def every_mutant(place: Path) -> Iterator[Mutant]:
 
 
 def try_all(
-    found: list[Mutant], tests: list[str], limits: Limits, directory: Path
+    found: list[Mutant], tests: list[str], limits: Limits, directory: Path, reached: Path | None
 ) -> Outcomes | None:
-    """The outcome of each mutant that was tried; None if a test fails on the unchanged code."""
+    """The outcome of each mutant that was tried; None if a test fails on the unchanged code.
+
+    ``reached`` is a file with which lines each test reaches. It is written, and read next time.
+    """
     ends = time.monotonic() + limits.minutes * 60
     answer = directory / "answer.json"
     pid = os.fork()
     if pid == 0:
-        plugin = Loop(found, limits.seconds, ends, answer)
+        plugin = Loop(found, limits.seconds, ends, answer, reached or directory / "reached.json")
         pytest.main([*_options(directory), *tests], plugins=[plugin])
         os._exit(0)
     os.waitpid(pid, 0)
@@ -95,8 +104,11 @@ def try_all(
 class Loop:
     """A pytest plugin that replaces the run of the collected tests by one run on each mutant."""
 
-    def __init__(self, found: list[Mutant], seconds: float, ends: float, answer: Path) -> None:
+    def __init__(
+        self, found: list[Mutant], seconds: float, ends: float, answer: Path, reached: Path
+    ) -> None:
         self._found = found
+        self._reached = reached
         self._seconds = seconds
         self._ends = ends
         self._answer = answer
@@ -162,22 +174,29 @@ class Loop:
         return outcome
 
     def _measure(self, session: pytest.Session) -> "Reached | None":
-        place = self._answer.with_name("reached.json")
+        """Run the tests that were not measured on this code yet."""
+        digests = {str(one.path): sha256(one.path.read_bytes()).hexdigest() for one in self._found}
+        known = _measured_before(self._reached, digests)
+        items = [item for item in session.items if item.nodeid not in known]
         pid = _fork()
         if pid == 0:
             _be_quiet(session)
-            tracer = Tracer({str(mutant.path) for mutant in self._found})
+            tracer = Tracer(set(digests))
             session.config.pluginmanager.register(tracer)
-            for item in _run_each(session.items):
+            for item in _run_each(items):
                 tracer.end_of(item)
                 if session.testsfailed:
-                    sys.__stderr__.write(f"{item.nodeid} fails\n")
+                    print(f"{item.nodeid} fails", file=sys.__stderr__, flush=True)
                     os._exit(1)
-            place.write_text(json.dumps(tracer.measured))
+            measured = known | tracer.measured
+            self._reached.write_text(json.dumps({"files": digests, "tests": measured}))
             os._exit(0)
         _, status = os.waitpid(pid, 0)
         _empty(session)
-        return Reached(json.loads(place.read_text())) if status == 0 else None
+        if status != 0:
+            return None
+        measured = _measured_before(self._reached, digests)
+        return Reached({item.nodeid: measured[item.nodeid] for item in session.items})
 
 
 class Tracer:
@@ -189,7 +208,7 @@ class Tracer:
         # A fixture that several tests share runs once. Its lines are reached by each of them.
         self._shared: defaultdict[str, Lines] = defaultdict(set)
         self._started = time.monotonic()
-        self.measured: dict[str, tuple[float, list[tuple[str, int]]]] = {}
+        self.measured: Measured = {}
         threading.settrace(self._trace)
         sys.settrace(self._trace)
 
@@ -224,7 +243,7 @@ class Tracer:
 class Reached:
     """Which tests reach a line, and how long each test takes."""
 
-    def __init__(self, measured: dict[str, tuple[float, list[tuple[str, int]]]]) -> None:
+    def __init__(self, measured: Measured) -> None:
         self.seconds = {name: seconds for name, (seconds, _) in measured.items()}
         self._by_file: defaultdict[str, set[str]] = defaultdict(set)
         self._by_statement: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
@@ -312,6 +331,14 @@ def _imported(mutant: Mutant, tests: list[str], seconds: float, directory: Path)
     return _outcome(pid, seconds)
 
 
+def _measured_before(place: Path, digests: dict[str, str]) -> Measured:
+    """What a file holds about tests; empty unless it is about the code as it is now."""
+    if not place.exists():
+        return {}
+    given = json.loads(place.read_text())
+    return given["tests"] if given["files"].items() >= digests.items() else {}
+
+
 def _options(directory: Path) -> list[str]:
     os.environ["SESSION_MEMORY_TEST_POSTGRES"] = "none"
     place = f"--basetemp={directory / 'tests'}"
@@ -342,7 +369,7 @@ def _be_quiet(session: pytest.Session) -> None:
 
 
 def _run_each(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in zip_longest(items, items[1:]):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         yield item
 

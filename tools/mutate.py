@@ -12,6 +12,9 @@ with its line, and either a test is missing or the line makes no difference.
 2. Each mutant is tried with the tests that reach its line, the quickest first, until one fails or
    SECONDS of tests have run. So TESTS may be many tests, and a mutant still takes a second.
 
+To look again at survivors, with new tests or more SECONDS, keep the output: ``AGAIN=FILE`` tries
+only the survivors in it. ``REACHED=FILE`` keeps step 1, and only new tests are run in it next time.
+
 Mutants are tried in a random order that is always the same, so that a run that MINUTES cuts short
 has tried a fair sample. No file is changed: the mutated code exists in the memory of one process.
 A program that a test starts therefore runs the unchanged code. This is no part of ``make test``.
@@ -39,6 +42,8 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=20, help="of tests on one mutant (%(default)s)"
     )
+    parser.add_argument("--again", type=Path, help="only the survivors in this earlier output")
+    parser.add_argument("--reached", type=Path, help="keep here which test reaches which line")
     given = parser.parse_args()
     places = [SOURCE / room for room in given.rooms]
     tests = given.tests or [f"tests/{room}" for room in given.rooms]
@@ -47,14 +52,19 @@ def main() -> int:
         hint = "name a room below src/session_memory, and its tests with TESTS=…"
         print(f"error: there is no {missing[0].relative_to(ROOT)}\nhint: {hint}", file=sys.stderr)
         return 2
+    reached = given.reached and given.reached.absolute()
     os.nice(10)
     os.chdir(ROOT)
     found = [mutant for place in places for mutant in mutant_runs.every_mutant(place)]
+    if given.again:
+        printed = given.again.read_text().splitlines()
+        earlier = {line.partition(": ")[2] for line in printed}
+        found = [mutant for mutant in found if str(mutant) in earlier]
     random.Random(0).shuffle(found)
     print(f"{len(found)} mutants", flush=True)
     with tempfile.TemporaryDirectory(prefix="mutate-") as directory:
         limits = mutant_runs.Limits(minutes=given.minutes, seconds=given.seconds)
-        outcomes = mutant_runs.try_all(found, tests, limits, Path(directory))
+        outcomes = mutant_runs.try_all(found, tests, limits, Path(directory), reached)
     if outcomes is None:
         print("error: the tests fail without any change", file=sys.stderr)
         return 1
