@@ -118,6 +118,21 @@ def test_else_the_smaller_uid_owns(claude: ClaudeHome) -> None:
         assert related(store, "claude:zeta") == ("claude:alpha", "fork")
 
 
+def test_a_session_without_a_record_of_its_own_has_the_times_of_what_it_holds(
+    claude: ClaudeHome,
+) -> None:
+    origin = talk(claude.session("zeta"), "one", "two")
+    claude.fork(origin, "alpha")
+    with in_every_order(claude) as store:
+        times = {
+            session.session_uid: (session.started_at, session.ended_at)
+            for session in store.sessions.every()
+        }
+        assert times["claude:zeta"] == times["claude:alpha"]
+        started, ended = times["claude:zeta"]
+        assert started is not None and ended is not None and started < ended
+
+
 # ------------------------------------------------------------ chains, and who moves on
 
 

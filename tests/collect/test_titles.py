@@ -56,6 +56,14 @@ def test_a_summary_counts_only_for_the_session_that_holds_its_leaf(
     assert title(claude) == "please make the tests pass"
 
 
+def test_a_summary_of_another_session_may_stand_before_everything(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.summary("of another session", leaf="00000000-0000-4000-8000-00000000dead")
+    log.prompt("please make the tests pass")
+    log.answer("done")
+    assert title(claude) == "please make the tests pass"
+
+
 def test_a_summary_may_stand_before_its_leaf(claude: ClaudeHome) -> None:
     log = claude.session()
     leaf = "00000000-0000-4000-8000-00000000beef"

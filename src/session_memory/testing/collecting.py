@@ -152,6 +152,10 @@ def _check_session(store: Store, uid: str) -> None:
     used.turns, used.retries = session.cost.turns, session.cost.retries
     used.wall_clock_s = session.cost.wall_clock_s
     assert session.cost == used, f"the cost of {uid} is not the sum of its usage"
+    row = store.sessions.row(uid)
+    assert row is not None
+    if row.evicted_at is None:
+        assert row.event_count == len(events), f"{uid} has {len(events)} events"
     seqs = [event.seq for event in events]
     assert seqs == sorted(set(seqs)), f"the events of {uid} are out of order"
     assert all(e.parent_seq is None or e.parent_seq < e.seq for e in events), uid
