@@ -1,4 +1,4 @@
-"""Columns of an event that depend on other events: its parent, its duration."""
+"""Columns of an event that depend on other events: its parent, its duration, its summary."""
 
 from session_memory.core.schema import SessionEvent
 from session_memory.testing.claude import MODEL, ClaudeHome, call, text
@@ -34,3 +34,12 @@ def test_a_result_takes_the_time_since_its_call_and_never_less_than_none(
     log.answer(call("Bash", command="ls"), timestamp="2026-05-04T10:00:20.000Z")
     log.result("a.py", timestamp="2026-05-04T10:00:19.000Z")
     assert [e.duration_ms for e in events(claude) if e.kind == "tool_result"] == [2500, 0]
+
+
+def test_the_result_of_a_test_run_is_summed_up_by_its_line_of_counts(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("run the tests")
+    log.run("pytest -q", "..... [100%]\n5 passed in 0.1s")
+    log.run("pytest --collect-only", "nothing was said about counts")
+    results = [e.summary for e in events(claude) if e.kind == "tool_result"]
+    assert results == ["5 passed in 0.1s", "nothing was said about counts"]

@@ -220,7 +220,15 @@ def test_an_export_that_disagrees_with_itself_is_refused(exported: Path, tmp_pat
     entries = unpacked(exported)
     source, raw = next(place for place in enumerate(entries) if place[1][0].startswith("sources/"))
     row = msgspec.json.decode(raw[1])
-    for name, value in (("path", "/another/path"), ("uid", "0" * 16), ("kept", row["kept"] + 1)):
+    for name, value in (
+        ("path", "/another/path"),
+        ("uid", "0" * 16),
+        ("kept", row["kept"] + 1),
+        ("read_to", row["kept"] + 1),
+        ("mtime_ns", 1 << 63),
+        ("home_path", "../outside.jsonl"),
+        ("home_path", "a\0b.jsonl"),
+    ):
         forged = (raw[0], msgspec.json.encode({**row, name: value}))
         others = [*entries[:source], forged, *entries[source + 1 :]]
         refused(packed(others, tmp_path / name))
