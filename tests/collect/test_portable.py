@@ -243,3 +243,45 @@ def test_an_import_into_a_store_that_has_more_keeps_it(
         import_store(store, exported, Config())
         check_sound(store)
         assert store.sessions.count() == 4
+
+
+def test_an_import_of_a_log_that_has_grown_adds_what_is_new(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    log = claude.session("alpha")
+    log.prompt("one")
+    log.answer("done", used=usage(7))
+    answer = log.lines[-1]
+    log.lines[-1] = answer[: len(answer) // 2]
+    with collected(claude.write()) as origin:
+        export_store(origin, tmp_path / "short")
+        size = origin.sources.every()[0].kept
+        log.lines[-1] = answer
+        log.raw(b"{broken}\n")
+        collect(origin, claude.write())
+        export_store(origin, tmp_path / "long")
+        with imported(tmp_path / "short") as store:
+            done = import_store(store, tmp_path / "long", Config())
+            assert (done.sources, done.known, done.sessions) == (1, 0, 0)
+            assert done.bytes == origin.sources.every()[0].kept - size > 0
+            check_same(contents(origin), contents(store))
+            check_sound(store)
+            # What is here already stays when the shorter log is imported again.
+            assert import_store(store, tmp_path / "short", Config()).known == 1
+            check_same(contents(origin), contents(store))
+
+
+def test_an_import_of_a_log_that_was_rewritten_is_refused(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    log = claude.session("alpha")
+    log.prompt("one")
+    with collected(claude.write()) as store, new_store() as other:
+        log.lines[0] = log.lines[0].replace(b"one", b"two")
+        log.answer("done")
+        collect(other, claude.write())
+        export_store(other, tmp_path / "other")
+        before = contents(store)
+        with pytest.raises(SessionMemoryError, match="was rewritten since"):
+            import_store(store, tmp_path / "other", Config())
+        check_same(before, contents(store))

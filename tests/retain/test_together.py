@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from keeping import LATER, Keeper, analyzed, talk
 
+from session_memory.live import SessionStore
 from session_memory.retain import evict
 from session_memory.retain.forget import allow_again, forget
 from session_memory.retain.forget_plan import plan_of
@@ -61,6 +62,38 @@ def test_sessions_of_one_log_go_and_come_back_together(keeper: Keeper) -> None:
     assert restored.sessions == (ALPHA, BETA)
     assert evicted(keeper) == []
     check_sound(keeper.store)
+
+
+def test_of_evicted_sessions_of_one_log_one_may_be_forgotten(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    other = json.loads(log.lines[0]) | {"sessionId": "beta", "uuid": "other-1"}
+    log.raw(line_of(other))
+    keeper.collect()
+    keeper.evict(ALPHA, BETA)
+    done = forget(keeper.store, keeper.config, [BETA], LATER)
+    assert done.proof.found == []
+    assert keeper.store.sessions.uids() == [ALPHA]
+    assert [event.summary for event in events_of(keeper.store, ALPHA)] == ["one", "one!"]
+    (source,) = keeper.store.sources.every()
+    assert b"other-1" not in b"".join(keeper.store.raw.pieces(source.id))
+    check_sound(keeper.store)
+
+
+def test_a_subagent_waits_for_its_parent(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    talk(keeper.claude.subagent(log, "a1"), "two")
+    keeper.collect()
+    analyzed(keeper.store, "claude:alpha:a1")
+    assert [unit.uids for unit in units(keeper.store, LATER)] == [(ALPHA, "claude:alpha:a1")]
+    assert keeper.retain().gone == []
+
+
+def test_a_subagent_without_its_parent_goes_alone(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    talk(keeper.claude.subagent(log, "a1"), "two")
+    keeper.collect()
+    forget(keeper.store, keeper.config, [ALPHA], LATER)
+    assert keeper.evict("claude:alpha:a1").report.backstop_evicted == 1
 
 
 def test_of_two_that_were_forgotten_one_may_come_back(keeper: Keeper) -> None:
@@ -144,6 +177,29 @@ def test_the_plan_names_an_archive_file_that_is_missing(keeper: Keeper) -> None:
     assert missing in plan_of(keeper.store, keeper.config, [ALPHA]).unreachable
 
 
+def test_forgetting_a_collected_session_leaves_the_live_one_with_the_same_id(
+    keeper: Keeper,
+) -> None:
+    with SessionStore.open(keeper.place) as live:
+        live.append_message(live.create_session(session_id="alpha"), role="user", content="live")
+    talk(keeper.claude.session("alpha"), "one")
+    keeper.collect()
+    forget(keeper.store, keeper.config, [ALPHA], LATER)
+    assert keeper.store.sessions.uids() == ["live:alpha"]
+    with SessionStore.open(keeper.place) as live:
+        assert [message.content for message in live.load_all_messages("alpha")] == ["live"]
+
+
+@pytest.mark.only("sqlite")
+def test_the_plan_names_copies_from_before_an_update(keeper: Keeper) -> None:
+    talk(keeper.claude.session("alpha"), "one")
+    keeper.collect()
+    copy = Path(f"{keeper.place}.before-step-7-1234")
+    copy.write_bytes(b"")
+    unreachable = plan_of(keeper.store, keeper.config, [ALPHA]).unreachable
+    assert [line for line in unreachable if line.startswith(str(copy))]
+
+
 # ---------------------------------------------------------------- an import after forgetting
 
 
@@ -155,16 +211,21 @@ def test_an_import_leaves_out_the_log_of_a_forgotten_session(
     talk(keeper.claude.session("beta"), "two")
     keeper.collect()
     export_store(keeper.store, tmp_path / "here")
+    home = ClaudeHome(tmp_path / "another home")
+    talk(home.session("gamma"), "three")
     with new_store() as elsewhere:
         collect(elsewhere, keeper.claude.path, host="there")
-        export_store(elsewhere, tmp_path / "there", [ALPHA])
+        collect(elsewhere, home.write(), host="there")
+        export_store(elsewhere, tmp_path / "there", [ALPHA, "claude:gamma"])
     forget(keeper.store, keeper.config, [ALPHA], LATER)
     paths = [row.path for row in keeper.store.sources.every()]
     assert len(paths) == 1
     done = import_store(keeper.store, tmp_path / "here", keeper.config)
     assert (done.sources, done.known, done.bytes) == (2, 2, 0)
     done = import_store(keeper.store, tmp_path / "there", keeper.config)
-    assert (done.sources, done.known, done.bytes) == (1, 1, 0)
+    assert (done.sources, done.known, done.sessions) == (2, 1, 1)
+    assert keeper.store.sessions.uids() == [BETA, "claude:gamma"]
+    paths.append(str(home.path / home.logs[0].place))
     assert [row.path for row in keeper.store.sources.every()] == paths
 
 
