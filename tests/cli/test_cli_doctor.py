@@ -111,7 +111,7 @@ def test_an_older_adapter_asks_for_a_rebuild(demo, checks) -> None:
     with installed(newer, beside_ours=True):
         _, found = checks()
     (check,) = found["rebuild"]
-    assert check["hint"] == "Read them anew: session-memory store rebuild"
+    assert check["hint"] == "Read them again: session-memory store rebuild"
 
 
 @pytest.mark.only("sqlite")

@@ -137,9 +137,9 @@ def test_a_session_answers_to_a_beginning_of_its_id(
     ("word", "kind", "hint"),
     [
         ("sess_4f", "ambiguous_session", f"Give more of the one you mean: {TWO}, {ONE}"),
-        ("x", "ambiguous_session", "Give at least 4 characters"),
-        ("", "ambiguous_session", "Give at least 4 characters"),
-        ("..", "ambiguous_session", "Give at least 4 characters"),
+        ("x", "ambiguous_session", "Give 4 or more characters"),
+        ("", "ambiguous_session", "Give 4 or more characters"),
+        ("..", "ambiguous_session", "Give 4 or more characters"),
         ("nobody", "unknown_live_session", "session-memory live list"),
         ("/etc/passwd", "unknown_live_session", "session-memory live list"),
         ("../../../x", "unknown_live_session", "session-memory live list"),

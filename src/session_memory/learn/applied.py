@@ -192,7 +192,7 @@ class AppliedLessons(AppliedRegistry):
         try:
             return None if data is None else msgspec.json.decode(data, type=dict[str, Any])
         except msgspec.DecodeError as error:
-            hint = "Take it again with: session-memory lessons measure --baseline"
+            hint = "Save a new one with: session-memory lessons measure --baseline"
             raise LessonError(f"the baseline cannot be read: {error}", hint) from error
 
 

@@ -46,7 +46,7 @@ def block_in(content: bytes, path: str) -> bytes | None:
 
 
 def insert_block(content: bytes, block: bytes, path: str) -> FileWithBlock:
-    """``content`` with its block replaced by ``block``; without a block it goes to the end."""
+    """``content`` with ``block`` in place of its old block, or at the end if it has none."""
     span = find_block(content, path)
     if span is not None:
         # Use the old block's line ends, because a file may mix several kinds.

@@ -8,7 +8,7 @@ MOST_ATTEMPTS = 3
 
 
 def may_try_again(attempts: Sequence[Attempt], most: int = MOST_ATTEMPTS) -> bool:
-    """False after a verified attempt, after two equal outputs in a row, and after ``most``."""
+    """Whether to try again: not after a verified attempt, two equal outputs, or ``most`` attempts."""
     if not attempts:
         return most > 0
     if attempts[-1].verified or len(attempts) >= most:

@@ -159,7 +159,7 @@ def _unreachable(store: Store, selection: Selection, archive: Archive | None) ->
         for file in sorted(directory.glob(f"{name}.before-step-*")):
             yield f"{file}: a copy from before an update; delete it when you no longer need it"
     yield (
-        "copies made with backup, export, train export, lake export --to, copy-store or"
+        "copies made with store backup, store copy, export, train export, lake export --to or"
         " restore-native, wherever they are, and archives that archive_dir no longer names"
     )
 

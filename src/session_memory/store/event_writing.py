@@ -105,7 +105,7 @@ class EventWriting:
         )
 
     def amend(self, session_id: int, changes: dict[int, dict[str, object]]) -> None:
-        """Set columns of stored events: seq to column to value."""
+        """Set columns of stored events. The mapping is from seq to column to new value."""
         for seq, columns in changes.items():
             for column, value in columns.items():
                 if column not in _AMENDABLE:

@@ -126,7 +126,7 @@ def _adapters(config: Config, store: Store | None) -> Iterator[Check]:
     for flavor, reason in (unusable_flavors(store) if store is not None else {}).items():
         if flavor not in broken:
             text = f"sessions of {flavor} are in the store: {reason}"
-            hint = "They can be read. To collect or rebuild them, install the package that has it."
+            hint = "They can be read. To collect or rebuild them, install the adapter's package."
             yield Check(f"{flavor} adapter", "warn", text, hint)
 
 
@@ -187,7 +187,7 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in here)
     if older:
         text = f"{plural(older, 'source')} read by an older adapter"
-        yield Check("rebuild", "warn", text, "Read them anew: session-memory store rebuild")
+        yield Check("rebuild", "warn", text, "Read them again: session-memory store rebuild")
 
 
 def _analysis(store: Store) -> Iterator[Check]:

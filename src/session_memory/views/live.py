@@ -77,7 +77,7 @@ def find_live(live: SessionStore, text: str) -> str:
     if SESSION_ID.fullmatch(name) and live.get_session(name) is not None:
         return name
     if len(name) < SHORTEST:
-        hint = f"Give at least {SHORTEST} characters; session-memory live list shows them."
+        hint = f"Give {SHORTEST} or more characters of an id. List ids: session-memory live list"
         raise AmbiguousSession(f"too short to name a session: {short_repr(text)}", hint)
     ids = [row.session_id for row in live.list_sessions(limit=EVERY, with_subagents=True)]
     found = [one for one in ids if one.startswith((name, PREFIX + name))]

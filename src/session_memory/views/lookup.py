@@ -70,7 +70,9 @@ class _Lookup:
         if len(exact) == 1:
             return exact[0]
         if len(self._text) < SHORTEST:
-            hint = f"Give at least {SHORTEST} characters; session-memory sessions lists them."
+            hint = (
+                f"Give at least {SHORTEST} characters of an id. List ids: session-memory sessions"
+            )
             raise AmbiguousSession(f"too short to name a session: {short_repr(self._given)}", hint)
         found = exact or self._beginning()
         if len(found) > 1:

@@ -26,7 +26,7 @@ def remark_evicted(settings: Settings, store: "Store") -> None:
     evicted = store.retention.count_evicted()
     if evicted:
         count = plural(evicted, "session")
-        remark(settings, f"Without {count} evicted: session-memory restore brings them back.")
+        remark(settings, f"{count} evicted and left out. Bring them back: session-memory restore")
 
 
 def remark_archive(settings: Settings, store: "Store", config: "Config") -> None:

@@ -79,7 +79,7 @@ def _is_same(values: Iterable[str | None]) -> bool:
 def _cells(
     session: "Session", listing: "SessionList", tz: tzinfo | None, is_roomy: bool
 ) -> tuple[str | Cell, ...]:
-    """In the order of ``COLUMNS``."""
+    """The cells of one session, in the order of ``COLUMNS``."""
     cost = session.cost
     return (
         Cell(listing.names[session.session_uid], {"fg": "cyan"}),

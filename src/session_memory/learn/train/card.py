@@ -63,7 +63,7 @@ def _front(report: TrainingReport, ending: str) -> Iterator[str]:
 
 def _body(report: TrainingReport, settings: dict[str, Any]) -> Iterator[str]:
     yield "\n# Sessions of coding agents\n"
-    yield f"Made by session-memory {__version__} of {report.sessions:,} sessions.\n"
+    yield f"Made by session-memory {__version__} from {report.sessions:,} sessions.\n"
     yield "## What is in it\n"
     for kind in report.rows:
         yield f"- **{kind}**: {COLUMNS[kind]}"

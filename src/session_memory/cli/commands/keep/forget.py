@@ -179,7 +179,7 @@ def _print_plan(plan: "ForgetPlan", done: str) -> None:
     if plan.keep:
         click.echo(safe(f"These forks keep the events they share: {', '.join(plan.keep[:SHOWN])}"))
     for path in plan.shared[:SHOWN]:
-        click.echo(safe(f"Other sessions are in {path} too: only its records are blanked."))
+        click.echo(safe(f"{path} has other sessions too: only the forgotten records are blanked."))
     click.echo("Not deleted:")
     for line in plan.unreachable[:SHOWN]:
         click.echo(safe(f"  {line}"))

@@ -55,7 +55,7 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
         return
     caps = f"{size(state.soft_cap)}, at most {size(state.hard_cap)}"
     click.echo(
-        f"Raw: {size(state.bytes)} of {caps}; {plural(state.sessions, 'session')},"
+        f"Stored logs: {size(state.bytes)} of {caps}; {plural(state.sessions, 'session')},"
         f" {state.evicted:,} evicted, {state.pinned:,} pinned."
     )
     for line in (*retention_sentences(outcome, dry_run=dry_run), *expiry_lines(soon)):

@@ -85,4 +85,4 @@ def _show(settings: Settings, report: "StatsReport") -> None:
     lines = list(report_lines(report, terminal_width(), signs()))
     print_lines(lines)
     if not lines:
-        remark(settings, f"None of the {report.stored:,} sessions has such data.")
+        remark(settings, f"None of the {report.stored:,} sessions matches, or none has such data.")

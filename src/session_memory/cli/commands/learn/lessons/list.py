@@ -56,7 +56,7 @@ def command(ctx: click.Context, status: str | None, directory: Path | None) -> N
         else:
             where = short_path(listing.directory)
             remark(
-                settings, f"No lessons in {where}. Make one of a pattern: session-memory patterns"
+                settings, f"No lessons in {where}. Make one from a pattern: session-memory patterns"
             )
         for problem in listing.problems:
             click.secho(safe(f"problem: {problem}"), err=True, fg="yellow")
