@@ -99,7 +99,7 @@ class Bodies:
         return [_body(one, more if at == last else []) for at, one in enumerate(events)]
 
     def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
-        """The records in ``data``. If the agent's adapter fails, a neutral substitute reads them."""
+        """The records in ``data``. If the adapter fails, a neutral substitute reads them."""
         reader, source = reader_of(row), _RecordBytes(row, data)
         problem = reader.problem
         try:

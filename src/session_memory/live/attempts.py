@@ -8,7 +8,7 @@ MOST_ATTEMPTS = 3
 
 
 def may_try_again(attempts: Sequence[Attempt], most: int = MOST_ATTEMPTS) -> bool:
-    """Whether to try again: not after a verified attempt, two equal outputs, or ``most`` attempts."""
+    """Whether to try again: not after a verified attempt, two equal outputs or ``most`` tries."""
     if not attempts:
         return most > 0
     if attempts[-1].verified or len(attempts) >= most:
