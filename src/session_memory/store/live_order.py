@@ -74,7 +74,7 @@ def _by_seq(
 def _with_moves(
     lane: int, stream: Sequence[tuple[LiveItem, int | None, int]], moves: Sequence[Row]
 ) -> Iterator[tuple[LiveItem, int]]:
-    """``(item, time)`` of the stream with the moves inserted."""
+    """Messages, folds and moves in order, each as ``(item, time)``."""
     done = 0
 
     def is_before_move(item: LiveItem, its_lane: int) -> bool:
