@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from session_memory.core.ids import FLAVOR
-from session_memory.core.text import short_repr, visible
+from session_memory.core.text import exception_text, short_repr, visible
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
@@ -89,8 +89,9 @@ def _announced(plugins: Plugins) -> Iterator[tuple[str, "EntryPoint"]]:
             points = list(package.entry_points.select(group=GROUP))
         except Exception as error:
             # The parser of entry points has no exception of its own.
-            name, what = _name_of(package), f"{type(error).__name__}: {error}"
-            plugins.add_problem(name, f"the entry points of {name} cannot be read: {what}")
+            name = _name_of(package)
+            reason = f"the entry points of {name} cannot be read: {exception_text(error)}"
+            plugins.add_problem(name, reason)
             continue
         name = _name_of(package)
         plain = re.sub(r"[-_.]+", "-", name).lower()

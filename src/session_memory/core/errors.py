@@ -56,7 +56,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from session_memory.core.installation import install_hint, upgrade_hint
-from session_memory.core.text import escaped, short_repr
+from session_memory.core.text import exception_text, short_repr
 
 
 class SessionMemoryError(Exception):
@@ -398,9 +398,6 @@ class AdapterUnusable(AdapterError):
         super().__init__(f"the stored logs of {flavor} cannot be read: {problem}")
 
 
-_LONGEST_REASON = 300
-
-
 class AdapterFailed(AdapterError):
     """An adapter raised an exception or returned a wrong value: while it was loaded, while it read
     ``path``, or in its ``function``."""
@@ -413,18 +410,7 @@ class AdapterFailed(AdapterError):
         self.flavor, self.path, self.function = flavor, path, function
         where = f" in {function}" if function else ""
         where += f" on {path!r}" if path else ""
-        what = type(error).__name__
-        if reason := _text_of(error):
-            what += f": {reason[:_LONGEST_REASON]}"
-        super().__init__(f"the adapter of {flavor} failed{where}: {what}")
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        # PostgreSQL refuses some characters, and an exception of a plugin may contain them.
-        return escaped(" ".join(str(error).split()))
-    except Exception:
-        return "its text cannot be read"
+        super().__init__(f"the adapter of {flavor} failed{where}: {exception_text(error)}")
 
 
 class ConfigError(SessionMemoryError):

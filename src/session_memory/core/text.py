@@ -4,6 +4,7 @@ import re
 import reprlib
 
 SUMMARY = 80
+LONGEST_MESSAGE = 300
 # Control characters (ANSI escapes start with one), invisible format characters, overrides of the
 # writing direction, "tags", lone surrogates. Joiners are not listed: scripts and emoji need them.
 _UNSEEN = re.compile(
@@ -55,6 +56,15 @@ def short_repr(value: object) -> str:
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
+
+
+def exception_text(error: BaseException) -> str:
+    """The type and the message of an exception from another package: short, and on one line."""
+    try:
+        message = escaped(" ".join(str(error).split()))[:LONGEST_MESSAGE]
+    except (Exception, SystemExit):
+        message = "its message cannot be read"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def between(text: str, opening: str, closing: str) -> str | None:
