@@ -144,6 +144,7 @@ WRONG_RECORDS: dict[str, Change] = {
     "events a dict": setting(events={"kind": "user_msg"}),
     "no events": setting(events=[]),
     "events and bookkeeping": setting(bookkeeping="note"),
+    "events that continue others": setting(continues=True),
     "session none": setting(session=None),
     "session a number": setting(session=5),
     "session empty": setting(session=""),
@@ -341,6 +342,23 @@ def test_a_record_that_is_changed_after_it_was_given_stays_as_it_was(
         assert run(where, "sync").exit_code == 0
         with open_store(where) as store:
             assert [event.seq for event in events_of(store, TOY)] == [0, 1, 2, 3]
+            check_sound(store)
+
+
+def test_a_document_that_states_nothing_adds_no_session(home: Path, stores: Stores) -> None:
+    where = stores.place("memory")
+    (home / ".toy" / "three.doc").write_text("{}\n")
+
+    def read(source: Readable, cursor: Cursor) -> Iterator[Any]:
+        for found, record in toy.read(source, cursor):
+            record.facts = None
+            yield found, record
+
+    with installed(claude, msgspec.structs.replace(toy.AGENT, read=read)):
+        assert run(where, "sync").exit_code == 0
+        assert json_of(where, "rebuild")["skipped"] == {}
+        with open_store(where) as store:
+            assert sorted(store.sessions.uids()) == [CLAUDE, TOY, OTHER_TOY]
             check_sound(store)
 
 

@@ -125,6 +125,8 @@ def _check_contents(record: Record) -> None:
         raise ValueError(
             "it must have events, or be bookkeeping, or be a problem: one of the three"
         )
+    if record.continues and record.bookkeeping is None:
+        raise ValueError("it continues the record before it, but is not bookkeeping")
 
 
 _RELATIONS = ", ".join(sorted(RELATIONS))

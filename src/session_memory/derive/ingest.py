@@ -70,7 +70,8 @@ class Ingest:
         row = self._session_row(source, native)
         if source.role == DOCUMENT:
             self._add_document(row, source, records[-1])
-            self._store.sessions.link_source(row.id, source.id)
+            if row.id:
+                self._store.sessions.link_source(row.id, source.id)
             return
         if records[0].unfit_name is not None:
             self._add_unusable_id(row, source, records[0])
@@ -171,7 +172,7 @@ class Ingest:
     # ------------------------------------------------------------ facts
 
     def _add_document(self, row: CollectedSession, source: SourceRow, record: Record) -> None:
-        """Store what a document states about a session."""
+        """Store what a document states about a session; a new session needs a fact to exist."""
         if record.facts is None:
             return
         writer = f"document {source_uid(source.host, source.path, 0)}"
