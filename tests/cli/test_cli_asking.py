@@ -59,7 +59,7 @@ def test_an_empty_answer_says_what_there_is_none_of(demo, run) -> None:
 
 def test_an_unknown_kind_is_answered_with_the_kinds(demo, run) -> None:
     printed = run("show", "91d4", "--kind", "foo").stderr
-    assert "No event is of kind foo. The kinds: assistant_msg, completion," in printed
+    assert "error: unknown kind 'foo'\nhint: Choose one of: assistant_msg, completion," in printed
     assert "Did you mean user_msg?" in run("show", "91d4", "--kind", "user_msgs").stderr
 
 

@@ -292,7 +292,7 @@ def test_problems_have_their_file_and_byte(demo, run) -> None:
     assert problem["offset"] > 0 and problem["length"] > 0
     assert str(problem["offset"]) in run("problems").stdout
     assert "1 problem: 1 malformed line." in run("problems").stderr
-    assert "No problems." in run("problems", "--reason", "else").stderr
+    assert "No problems." in run("problems", "--path", "elsewhere").stderr
 
 
 def test_a_log_that_was_written_to_since_is_behind(home, run) -> None:

@@ -127,9 +127,9 @@ def test_a_period_is_read_on_the_clock_of_the_zone(demo, run) -> None:
 
 
 def test_an_empty_answer_says_so(demo, run) -> None:
-    none = run("stats", "--flavor", "nobody")
+    none = run("stats", "--repo", "nobody")
     assert none.exit_code == 0 and none.stdout == "" and "has such data" in none.stderr
-    assert run("stats", "--flavor", "nobody", "--quiet").stderr == ""
+    assert run("stats", "--repo", "nobody", "--quiet").stderr == ""
 
 
 def test_a_store_without_sessions_says_what_to_do(run, tmp_path, home) -> None:

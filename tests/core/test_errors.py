@@ -6,49 +6,38 @@ from typing import Any
 
 import pytest
 
-from session_memory.core import errors, lesson_errors
+from session_memory.core import errors, lesson_errors, live_errors
 from session_memory.core.errors import (
     AdapterError,
     AdapterFailed,
     AdapterUnusable,
     AmbiguousSession,
     ArchiveError,
-    CannotFold,
     CannotForget,
     CannotResume,
-    CannotUnfold,
     ConfigError,
-    HeadMoved,
     IndexTaken,
     InvalidId,
     InvalidRecord,
     InvalidTime,
     LakeError,
-    LeaseHeld,
-    LeaseLost,
-    LiveError,
     MissingExtra,
     NetworkFilesystem,
     NewerSchema,
     NotAStore,
     NotEmpty,
-    NothingToUndo,
-    NotOnPath,
-    SessionClosed,
     SessionEvicted,
-    SessionExists,
     SessionMemoryError,
     SourceError,
     SourceUnreadable,
-    SpawnTooDeep,
     StoreBusy,
+    StoreClosed,
     StoreDamaged,
     StoreError,
     StoreFull,
     StoreNotFound,
     UnknownEvent,
     UnknownFlavor,
-    UnknownLiveSession,
     UnknownPattern,
     UnknownSession,
     UnsafePath,
@@ -61,6 +50,20 @@ from session_memory.core.lesson_errors import (
     TooLittleEvidence,
     UnknownLesson,
 )
+from session_memory.core.live_errors import (
+    CannotFold,
+    CannotUnfold,
+    HeadMoved,
+    LeaseHeld,
+    LeaseLost,
+    LiveError,
+    NothingToUndo,
+    NotOnPath,
+    SessionClosed,
+    SessionExists,
+    SpawnTooDeep,
+    UnknownLiveSession,
+)
 from session_memory.core.text import short_repr
 
 EXAMPLES = (
@@ -71,6 +74,7 @@ EXAMPLES = (
     StoreError("it broke"),
     StoreNotFound("/a/memory.db"),
     NewerSchema("/a/memory.db", found=9, known=3),
+    StoreClosed("/a/memory.db"),
     StoreBusy("/a/memory.db"),
     StoreFull("/a/memory.db"),
     NotAStore("/tmp/notes.txt", "it is not an SQLite database"),
@@ -124,7 +128,8 @@ def tree(cls: type[Any], depth: int = 0) -> list[tuple[int, str]]:
 
 
 def test_the_tree_at_the_top_of_the_module_is_the_tree() -> None:
-    for module, root in ((errors, SessionMemoryError), (lesson_errors, LessonError)):
+    roots = {errors: SessionMemoryError, lesson_errors: LessonError, live_errors: LiveError}
+    for module, root in roots.items():
         drawn = re.findall(r"^    ((?:[│├└─ ]{4})*)(\w+)", module.__doc__ or "", re.MULTILINE)
         ours = [
             (depth, name) for depth, name in tree(root) if getattr(module, name, None) is not None
@@ -136,7 +141,7 @@ def test_every_error_has_an_example_here() -> None:
     assert {type(error).__name__ for error in EXAMPLES} >= {
         name
         for _, name in tree(SessionMemoryError)
-        if hasattr(errors, name) or hasattr(lesson_errors, name)
+        if any(hasattr(module, name) for module in (errors, lesson_errors, live_errors))
     }
 
 

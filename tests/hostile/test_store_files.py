@@ -9,7 +9,9 @@ from pathlib import Path
 
 import apsw
 import pytest
+from click.testing import CliRunner
 
+from session_memory.cli import main
 from session_memory.core.errors import NewerSchema, StoreDamaged, StoreError, StoreNotFound
 from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
@@ -172,6 +174,30 @@ def test_a_store_with_a_page_of_noise_says_so(filled: Memory, page: int) -> None
         assert error.hint
         findings = [str(error)]
     assert findings
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5])
+def test_verify_of_a_damaged_store_names_the_way_on(filled: Memory, share: float) -> None:
+    """It does not send the user to itself."""
+    with filled.path.open("r+b") as file:
+        # The first page has the header, and is needed to open the store.
+        file.seek(max(int(filled.path.stat().st_size * share) // 4096 * 4096, 100))
+        file.write(os.urandom(40_000))
+    done = CliRunner().invoke(main, ["store", "verify", "--store", str(filled.path)])
+    assert done.exit_code == 1
+    assert "store verify" not in done.stderr
+    assert "Put a backup in its place" in done.stderr and "session-memory sync" in done.stderr
+
+
+def test_verify_of_a_damaged_pack_names_the_way_on(filled: Memory) -> None:
+    connection = apsw.Connection(str(filled.path))
+    connection.execute("update packs set body = x'00'")
+    connection.close()
+    done = CliRunner().invoke(main, ["verify", "--store", str(filled.path)])
+    assert done.exit_code == 1 and "something is wrong" in done.stdout
+    assert "Put a backup in its place" in done.stderr
+    failed = CliRunner().invoke(main, ["store", "fingerprint", "--store", str(filled.path)])
+    assert "store verify" in failed.stderr and "Put a backup in its place" in failed.stderr
 
 
 def test_a_flipped_bit_in_a_pack_is_found_and_named(filled: Memory) -> None:

@@ -1,5 +1,6 @@
 """Digests made by older analysis code are found, reported and made again; no others are."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def made_by(store: Store, version: AnalysisVersion) -> None:
 
 
 def older() -> AnalysisVersion:
-    return AnalysisVersion("0123456789abcdef", analysis_version().release)
+    return AnalysisVersion("0123456789abcdef", analysis_version().release - 1)
 
 
 def newer() -> AnalysisVersion:
@@ -61,6 +62,49 @@ def test_digests_of_a_newer_release_are_left_alone(claude: ClaudeHome) -> None:
         made_by(store, newer())
         assert (outdated(store), unread(store)) == (0, 0)
         assert analyze(store, now=NOW).analyzed == 0
+
+
+@pytest.mark.parametrize("distance", [0, 1, 10**10])
+def test_two_installations_with_one_store_come_to_an_end(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch, distance: int
+) -> None:
+    ours = analysis_version()
+    installations = [ours, AnalysisVersion("0123456789abcdef", ours.release + distance)]
+    prices = ["table of one", "table of the other"]
+    later = installations.index(max(installations, key=lambda one: (one.release, one.code)))
+    with analyzed(two_timeouts(claude).write()) as store:
+        done = []
+        for turn in range(8):
+            version, table = installations[turn % 2], prices[turn % 2]
+            monkeypatch.setattr(
+                "session_memory.learn.analyze.analysis_version", lambda v=version: v
+            )
+            monkeypatch.setattr("session_memory.learn.analyze.prices_id", lambda _, t=table: t)
+            done.append(analyze(store, now=NOW).analyzed)
+        assert sum(done[2:]) == 0 and sum(done) > 0
+        made = store.db.all("select distinct analysis from digests")
+        assert made == [(installations[later].code,)]
+
+
+def test_changed_prices_of_one_installation_are_noticed(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with analyzed(two_timeouts(claude).write()) as store:
+        monkeypatch.setattr("session_memory.learn.analyze.prices_id", lambda _: "others")
+        assert (analyze(store, now=NOW).analyzed, analyze(store, now=NOW).analyzed) == (2, 0)
+
+
+def test_an_edited_detector_is_later_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = tmp_path / "learn" / "detect" / "timeout.py"
+    detector.parent.mkdir(parents=True)
+    monkeypatch.setattr("session_memory.learn.version.PACKAGE", tmp_path)
+    versions = []
+    for second, text in ((100, "one"), (200, "two"), (200, "three")):
+        detector.write_text(text)
+        os.utime(detector, (second, second))
+        versions.append(analysis_version.__wrapped__())
+    assert versions[0].release < versions[1].release == versions[2].release
+    assert len({version.code for version in versions}) == 3
 
 
 def test_an_evicted_session_keeps_its_old_digest(claude: ClaudeHome) -> None:

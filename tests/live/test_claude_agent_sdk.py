@@ -9,7 +9,7 @@ import pytest
 from claude_agent_sdk import list_sessions_from_store
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from session_memory.core.errors import SessionClosed
+from session_memory.core.live_errors import SessionClosed
 from session_memory.integrations.claude_agent_sdk import ClaudeSessionStore
 from session_memory.live.store import SessionStore
 from session_memory.testing.stores import Stores

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.errors import LiveError
+from session_memory.core.live_errors import LiveError
 from session_memory.live.aio import AsyncSessionStore
 from session_memory.live.store import SessionStore
 from session_memory.retain.verification import verify

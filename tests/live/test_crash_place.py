@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from session_memory.core import time
-from session_memory.core.errors import LeaseHeld, LeaseLost, StoreError, StoreFull
+from session_memory.core.errors import StoreError, StoreFull
+from session_memory.core.live_errors import LeaseHeld, LeaseLost
 from session_memory.live.store import SessionStore
 from session_memory.retain.verification import verify
 from session_memory.store.store import open_store

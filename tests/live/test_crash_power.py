@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.errors import UnknownLiveSession
+from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.live.store import SessionStore
 from session_memory.retain.verification import verify
 from session_memory.store.store import open_store

@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from session_memory.cli import main
 from session_memory.collect.live_histories import collected_history, history_at
-from session_memory.core.errors import AmbiguousSession, SessionExists, SourceUnreadable
+from session_memory.core.errors import AmbiguousSession, SourceUnreadable
 from session_memory.core.history import FoldStep, History, MessageStep, RewindStep
+from session_memory.core.live_errors import SessionExists
 from session_memory.live.import_history import import_history
 from session_memory.live.store import SessionStore
 from session_memory.testing.collecting import check_sound, collect, collected, events_of

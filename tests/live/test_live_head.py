@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.errors import CannotFold, CannotUnfold, NothingToUndo, NotOnPath
+from session_memory.core.live_errors import (
+    CannotFold,
+    CannotUnfold,
+    NothingToUndo,
+    NotOnPath,
+)
 from session_memory.live import MessageState, SessionStore
 from session_memory.live.branches import _runs
 

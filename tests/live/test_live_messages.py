@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.errors import HeadMoved, InvalidRecord, LeaseHeld, LeaseLost
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.live_errors import HeadMoved, LeaseHeld, LeaseLost
 from session_memory.live import MessageRow, SessionStore
 from session_memory.live.connection import now
 from session_memory.live.message_encoding import LONGEST_INLINE

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.core.errors import (
-    InvalidId,
-    InvalidRecord,
+from session_memory.core.errors import InvalidId, InvalidRecord, StoreError
+from session_memory.core.live_errors import (
     SessionClosed,
     SessionExists,
     SpawnTooDeep,
-    StoreError,
     UnknownLiveSession,
 )
 from session_memory.live import SessionKind, SessionStatus, SessionStore, SubagentLifecycle
@@ -297,7 +295,7 @@ def test_finishing_closes_an_ephemeral_subagent_that_completed(live: SessionStor
 
 @pytest.mark.only("sqlite")
 def test_an_unknown_durability_is_refused(database: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="ful"):
+    with pytest.raises(InvalidRecord, match="ful"):
         SessionStore.open(tmp_path / "memory.db", durability="ful")
     assert not (tmp_path / "memory.db").exists()
 

@@ -17,7 +17,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from session_memory.core.errors import CannotFold, CannotUnfold, NothingToUndo, SessionClosed
+from session_memory.core.live_errors import (
+    CannotFold,
+    CannotUnfold,
+    NothingToUndo,
+    SessionClosed,
+)
 from session_memory.live import SessionStore, SubagentLifecycle
 from session_memory.live.blocks import pair_calls
 from session_memory.store import Store

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.errors import InvalidId, NewerSchema, NotOnPath, SessionExists
+from session_memory.core.errors import InvalidId, NewerSchema
+from session_memory.core.live_errors import NotOnPath, SessionExists
 from session_memory.live import mycode
 from session_memory.live.mycode import (
     SessionStore,

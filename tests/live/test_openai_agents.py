@@ -17,7 +17,8 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from session_memory.core.errors import InvalidRecord, SessionClosed
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.live_errors import SessionClosed
 from session_memory.integrations.openai_agents import LiveSession
 from session_memory.live.aio import AsyncSessionStore
 from session_memory.live.store import SessionStore

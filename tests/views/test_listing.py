@@ -21,6 +21,7 @@ from session_memory.views.commands import list_commands
 from session_memory.views.family import family
 from session_memory.views.lookup import find_session, suggest_sessions
 from session_memory.views.matching import holds, is_like, names_model
+from session_memory.views.session_titles import best_titles
 from session_memory.views.sessions import SORTS, Filter, each_session, list_sessions, session_uids
 from session_memory.views.short_names import short_names
 from session_memory.views.transcript import Transcript
@@ -68,7 +69,7 @@ def filled(number: int, seed: int = 1) -> Store:
 # ------------------------------------------------------------ the same answers
 
 
-def admits(wanted: Filter, session: Session) -> bool:
+def admits(wanted: Filter, session: Session, name: str) -> bool:
     """What a filter means, said without SQL."""
     ended, started = session.ended_at, session.started_at or session.ended_at
     in_period = wanted.since is None and wanted.until is None
@@ -83,7 +84,7 @@ def admits(wanted: Filter, session: Session) -> bool:
         and is_like(session.domain, wanted.domain)
         and is_like(session.git_branch, wanted.branch)
         and names_model(session.model, wanted.model)
-        and holds(session.title, wanted.text)
+        and holds(name, wanted.text)
         and wanted.outcome in (None, session.outcome)
         and wanted.parent in (None, session.parent_uid)
         and not (wanted.roots and session.relation == "subagent")
@@ -107,8 +108,14 @@ KEYS: dict[str, Callable[[Session], Any]] = {
 }
 
 
+def admitted(store: Store, wanted: Filter) -> list[Session]:
+    every = list(store.sessions.every())
+    names = best_titles(store, [session.session_uid for session in every])
+    return [one for one in every if admits(wanted, one, names[one.session_uid])]
+
+
 def expected(store: Store, wanted: Filter, sort: str) -> list[str]:
-    found = [session for session in store.sessions.every() if admits(wanted, session)]
+    found = admitted(store, wanted)
     if sort == "oldest":
         found.sort(key=lambda session: session.started_at or "9999")
     else:
@@ -195,7 +202,7 @@ def test_a_subagent_is_folded_under_a_parent_that_is_listed_and_under_no_other(
     database, wanted
 ) -> None:
     with filled(90) as store:
-        every = {one.session_uid: one for one in store.sessions.every() if admits(wanted, one)}
+        every = {one.session_uid: one for one in admitted(store, wanted)}
         folded = {uid for uid, one in every.items() if one.parent_uid in every}
         listing = list_sessions(store, replace(wanted, folded=True), limit=0)
         assert {one.session_uid for one in listing.sessions} == every.keys() - folded

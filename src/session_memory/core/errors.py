@@ -8,6 +8,7 @@
     │   ├── StoreNotFound
     │   ├── NotAStore
     │   ├── NewerSchema
+    │   ├── StoreClosed
     │   ├── StoreBusy
     │   ├── StoreFull
     │   ├── StoreDamaged
@@ -21,19 +22,7 @@
     │   ├── SessionEvicted
     │   ├── ArchiveError
     │   ├── CannotForget
-    │   ├── LakeError
-    │   └── LiveError          an operation on a live session failed
-    │       ├── UnknownLiveSession (also a ValueError)
-    │       ├── SessionExists      (also a ValueError)
-    │       ├── SpawnTooDeep       (also a ValueError)
-    │       ├── NotOnPath          (also a ValueError)
-    │       ├── SessionClosed
-    │       ├── HeadMoved
-    │       ├── LeaseHeld
-    │       ├── LeaseLost
-    │       ├── CannotFold         (also a ValueError)
-    │       ├── CannotUnfold       (also a ValueError)
-    │       └── NothingToUndo
+    │   └── LakeError
     ├── SourceError
     │   └── SourceUnreadable
     ├── AdapterError
@@ -45,7 +34,8 @@
     ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
 
-The errors of lessons are in `session_memory.core.lesson_errors`.
+The errors of live sessions are in `session_memory.core.live_errors`, those of lessons in
+`session_memory.core.lesson_errors`.
 
 A message is a lower-case fact with its values. A hint says what to do next. Bad *input* raises
 nothing: it becomes a `Problem` value that is stored with the data.
@@ -140,6 +130,15 @@ class NewerSchema(StoreError):
         self.known = known
 
 
+class StoreClosed(StoreError):
+    """The store was used after it had been closed."""
+
+    hint = "Open it again, or close it after its last use."
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is closed")
+
+
 class StoreBusy(StoreError):
     """Another process kept the store locked for longer than we wait. Nothing was written."""
 
@@ -161,7 +160,11 @@ class StoreFull(StoreError):
 class StoreDamaged(StoreError):
     """The bytes in the store differ from those that were written."""
 
-    hint = "List what is affected with: session-memory store verify, then restore a backup."
+    way_on = (
+        "Keep the damaged store. Put a backup in its place, or move it away and run session-memory"
+        " sync: it collects the logs that the agents still have."
+    )
+    hint = f"List what is affected with: session-memory store verify. {way_on}"
 
     def __init__(self, what: str, detail: str) -> None:
         super().__init__(f"{what} is damaged: {detail}")
@@ -250,116 +253,6 @@ class LakeError(StoreError):
     """The lake cannot answer this question, or there is no lake yet."""
 
     hint = "Tables: sessions, events, usage. Write them with: session-memory lake export"
-
-
-class LiveError(StoreError):
-    """An operation on a live session failed. Nothing was written."""
-
-
-class UnknownLiveSession(LiveError, ValueError):
-    """There is no live session with this id, or it was closed."""
-
-    hint = "List them with: session-memory live list"
-
-    def __init__(self, session: str) -> None:
-        super().__init__(f"unknown session: {short_repr(session)}")
-
-
-class SessionExists(LiveError, ValueError):
-    """A session with this id exists. It was not changed."""
-
-    hint = "Leave the id out to get a new one, or append to the existing session."
-
-    def __init__(self, session: str) -> None:
-        super().__init__(f"session {short_repr(session)} exists already")
-
-
-class SpawnTooDeep(LiveError, ValueError):
-    """The subagent would be nested deeper than the limit allows."""
-
-    hint = "Let the parent do the work, or start a separate session."
-
-    def __init__(self, parent: str, depth: int, deepest: int) -> None:
-        super().__init__(
-            f"a subagent of {short_repr(parent)} would be at depth {depth}, the limit is {deepest}"
-        )
-
-
-class NotOnPath(LiveError, ValueError):
-    """The message is not on the path from the session's first message to its head."""
-
-    hint = "Give the seq of a message that is listed by: session-memory live show SESSION"
-
-    def __init__(self, session: str, seq: object) -> None:
-        super().__init__(
-            f"message {short_repr(seq)} is not on the path of session {short_repr(session)}"
-        )
-
-
-class SessionClosed(LiveError):
-    """The session is archived or closed, so it cannot be changed."""
-
-    def __init__(self, session: str, status: str) -> None:
-        hint = "Call unarchive_session first." if status == "archived" else "Start a new session."
-        super().__init__(f"session {short_repr(session)} is {status}", hint)
-
-
-class HeadMoved(LiveError):
-    """Another writer moved the head between your read and your append."""
-
-    hint = "Load the session again and append after its current head."
-
-    def __init__(self, session: str, *, expected: int | None, found: int | None) -> None:
-        super().__init__(f"session {short_repr(session)} is at message {found}, not at {expected}")
-
-
-class LeaseHeld(LiveError):
-    """Another owner holds the lease, so only that owner may write."""
-
-    def __init__(self, session: str, owner: str, left_ms: int) -> None:
-        left = max(left_ms, 0) / 1000
-        hint = f"Wait: the lease ends in {left:.1f} s unless its owner renews it."
-        super().__init__(f"session {short_repr(session)} is leased to {short_repr(owner)}", hint)
-
-
-class LeaseLost(LiveError):
-    """A newer lease exists, so a write with the old one was refused."""
-
-    hint = "Acquire the lease again, then load the session again."
-
-    def __init__(self, session: str, *, fence: int, held: int) -> None:
-        super().__init__(
-            f"the lease with fence {fence} on session {short_repr(session)} was taken over"
-            f" (the fence is {held} now)"
-        )
-
-
-class CannotFold(LiveError, ValueError):
-    """These messages cannot be replaced by a note."""
-
-    hint = "Let plan_compaction select messages from the current context."
-
-    def __init__(self, session: str, reason: str) -> None:
-        super().__init__(f"cannot compact session {short_repr(session)}: {reason}")
-
-
-class CannotUnfold(LiveError, ValueError):
-    """This compaction cannot be undone now."""
-
-    hint = "Undo the newest compaction first. List them with: session-memory live show SESSION"
-
-    def __init__(self, session: str, fold: object, reason: str) -> None:
-        what = "a compaction" if fold is None else f"compaction {fold}"
-        super().__init__(f"cannot undo {what} of {short_repr(session)}: {reason}")
-
-
-class NothingToUndo(LiveError):
-    """The session has no rewind or clear that is still to be undone."""
-
-    hint = "To undo a compaction: session-memory live undo SESSION --compaction"
-
-    def __init__(self, session: str) -> None:
-        super().__init__(f"session {short_repr(session)} has no rewind or clear to undo")
 
 
 class SourceError(SessionMemoryError):

@@ -15,7 +15,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import HeadMoved, MissingExtra, SessionClosed
+from session_memory.core.errors import MissingExtra
+from session_memory.core.live_errors import HeadMoved, SessionClosed
 from session_memory.integrations.verbatim import RECORD, is_shown
 from session_memory.live.aio import AsyncSessionStore
 from session_memory.live.rows import (

@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from session_memory.core.errors import HeadMoved, MissingExtra, UnknownLiveSession
+from session_memory.core.errors import MissingExtra
+from session_memory.core.live_errors import HeadMoved, UnknownLiveSession
 from session_memory.integrations.verbatim import RECORD, is_shown
 from session_memory.live.aio import AsyncSessionStore
 from session_memory.live.connection import SESSION_ID

@@ -7,7 +7,7 @@ import msgspec
 from session_memory.core.text import one_line
 from session_memory.learn.digest import Digest
 
-PROBLEM, SUCCESS = "problem", "success"
+POLARITIES = PROBLEM, SUCCESS = "problem", "success"
 MEASURED, ESTIMATED = "measured", "estimated"
 LOCUS, DETAIL = 200, 300
 

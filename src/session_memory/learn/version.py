@@ -1,8 +1,8 @@
 """The version of the analysis code, stored beside each digest.
 
-A digest is outdated if other code of this release or of an older one made it. A digest from a newer
-release is left alone: otherwise two machines with different releases and one store would redo each
-other's digests for ever.
+A digest is outdated if earlier code made it: code of an older release, or other code of the same
+release whose files are older. Later digests are left alone. Otherwise two installations with one
+store would make each other's digests again for ever.
 """
 
 import re
@@ -17,6 +17,8 @@ PACKAGE = Path(__file__).parent.parent
 # The code that decides what a digest and its stored signals contain. It is read, not imported,
 # because this runs in commands that should start quickly.
 _ANALYSIS = ("learn/detect/*.py", "learn/digest/*.py", "learn/signal.py", "redact/rules.py")
+# More than a number of seconds since 1970, so that a release counts more than a time.
+RELEASE = 10**10
 
 
 @cache
@@ -28,7 +30,8 @@ def analysis_version() -> AnalysisVersion:
     for path in sources:
         source = path.read_bytes()
         digest.update(f"{path.relative_to(PACKAGE)} {len(source)}\n".encode() + source)
-    return AnalysisVersion(digest.hexdigest(), release_number(__version__))
+    changed = max((int(path.stat().st_mtime) for path in sources), default=0)
+    return AnalysisVersion(digest.hexdigest(), release_number(__version__) * RELEASE + changed)
 
 
 def release_number(version: str) -> int:

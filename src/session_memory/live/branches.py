@@ -12,7 +12,8 @@ branch has a seq of ``limit`` or more and is not on the path.
 from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
-from session_memory.core.errors import NotOnPath, StoreDamaged
+from session_memory.core.errors import StoreDamaged
+from session_memory.core.live_errors import NotOnPath
 from session_memory.live.connection import LiveConnection
 from session_memory.store.database import Row
 

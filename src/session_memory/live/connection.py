@@ -16,10 +16,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import (
+from session_memory.core.errors import InvalidId, InvalidRecord
+from session_memory.core.live_errors import (
     HeadMoved,
-    InvalidId,
-    InvalidRecord,
     LeaseHeld,
     LeaseLost,
     SessionClosed,

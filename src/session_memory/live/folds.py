@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from session_memory.core.errors import CannotFold, CannotUnfold
+from session_memory.core.live_errors import CannotFold, CannotUnfold
 from session_memory.live.compaction import (
     KEPT_EXCHANGES,
     CompactionPlan,

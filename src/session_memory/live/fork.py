@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from session_memory.core.errors import SessionExists, UnknownLiveSession
+from session_memory.core.live_errors import SessionExists, UnknownLiveSession
 from session_memory.live.branches import Base
 from session_memory.live.connection import check_id
 from session_memory.live.context import apply_folds

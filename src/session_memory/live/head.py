@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from session_memory.core.errors import NothingToUndo, NotOnPath
+from session_memory.core.live_errors import NothingToUndo, NotOnPath
 from session_memory.live.branches import Base
 from session_memory.live.connection import now
 from session_memory.live.messages import MessageOperations

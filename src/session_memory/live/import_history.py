@@ -2,8 +2,8 @@
 
 import msgspec
 
-from session_memory.core.errors import CannotFold, CannotUnfold
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
+from session_memory.core.live_errors import CannotFold, CannotUnfold
 from session_memory.live.store import SessionStore
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import StoreDamaged, UnknownLiveSession
+from session_memory.core.errors import StoreDamaged
+from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.core.text import short_repr
 from session_memory.live.branches import COLUMNS, BranchReader, Segment
 from session_memory.live.connection import decode, from_json, is_usable

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from session_memory.core.errors import HeadMoved, NewerSchema, NotOnPath, UnknownLiveSession
+from session_memory.core.errors import NewerSchema
+from session_memory.core.live_errors import HeadMoved, NotOnPath, UnknownLiveSession
 from session_memory.live.blocks import text_of
 from session_memory.live.compaction import THRESHOLD, should_compact
 from session_memory.live.connection import check_id

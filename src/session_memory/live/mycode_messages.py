@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from session_memory.core.errors import NotOnPath
+from session_memory.core.live_errors import NotOnPath
 from session_memory.live.blocks import text_of
 
 SUMMARY = "[Conversation Summary]\n\n"

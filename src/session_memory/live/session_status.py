@@ -1,6 +1,6 @@
 """Archive, close, reopen and rename sessions."""
 
-from session_memory.core.errors import UnknownLiveSession
+from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.live.connection import now
 from session_memory.live.rows import SessionKind, SessionStatus, SubagentLifecycle
 from session_memory.live.sessions import SessionOperations, stored_text

@@ -5,12 +5,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import (
-    InvalidRecord,
-    SessionExists,
-    SpawnTooDeep,
-    UnknownLiveSession,
-)
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.live_errors import SessionExists, SpawnTooDeep, UnknownLiveSession
 from session_memory.core.text import escaped
 from session_memory.live.connection import (
     LiveConnection,

@@ -8,8 +8,6 @@ from pathlib import Path
 from types import TracebackType
 
 from session_memory.config import default_store
-from session_memory.core.errors import StoreError
-from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
 from session_memory.live.compaction import should_compact
 from session_memory.live.connection import place_of
@@ -23,8 +21,6 @@ from session_memory.live.subscribe import FollowOperations
 from session_memory.live.usage import UsageOperations
 from session_memory.store.database import connect
 from session_memory.store.migrations import migrate
-
-DURABILITIES = ("full", "normal")
 
 
 class SessionStore(
@@ -49,9 +45,6 @@ class SessionStore(
         With ``durability="full"``, every operation that returned survives a power cut. With
         ``"normal"``, a power cut may lose the last operations; a killed process loses nothing.
         """
-        if durability not in DURABILITIES:
-            hint = f"Choose one of: {', '.join(DURABILITIES)}"
-            raise StoreError(f"unknown durability {short_repr(durability)}", hint)
         where = path if path is not None else default_store()
         db = connect(place_of(where), durability=durability)
         try:

@@ -7,7 +7,7 @@ regardless of the session's length.
 import time
 from collections.abc import Iterator
 
-from session_memory.core.errors import UnknownLiveSession
+from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.live.connection import is_usable
 from session_memory.live.message_reading import OF_SESSION
 from session_memory.live.messages import MessageOperations

@@ -13,7 +13,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-from session_memory.core.errors import StoreError
+from session_memory.core.errors import StoreClosed
 
 Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 Queue = SimpleQueue[Work | None]
@@ -40,7 +40,7 @@ class Threads:
     def run(self, operation: Callable[[], Any]) -> "asyncio.Future[Any]":
         """Queue an operation and return its future. Cancelling it before it starts skips it."""
         if not self._end.alive:
-            raise StoreError("the store is closed", "Open it again.")
+            raise StoreClosed("the store")
         loop = asyncio.get_running_loop()
         outcome = loop.create_future()
         self._queue.put((loop, outcome, operation))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from session_memory.core.errors import UnknownLiveSession
+from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.core.text import escaped
 from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
 from session_memory.live.connection import LiveConnection, is_usable, now

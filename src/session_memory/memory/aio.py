@@ -53,6 +53,8 @@ class AsyncMemory:
     memory in its thread: ``await memory.run(lambda m: [s.title for s in m.sessions()])``.
     """
 
+    _is_closed = False
+
     def __init__(self, memory: Memory, threads: Threads) -> None:
         self._memory = memory
         self._threads = threads
@@ -117,8 +119,10 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Close the store, after the operations that were started have ended."""
-        await self.run(Memory.close)
-        await asyncio.to_thread(self._threads.close)
+        if not self._is_closed:
+            self._is_closed = True
+            await self.run(Memory.close)
+            await asyncio.to_thread(self._threads.close)
 
     async def __aenter__(self) -> "AsyncMemory":
         return self

@@ -4,13 +4,15 @@ A time is a text of the command line (``"7d"``, ``"2026-07"``, ``"yesterday"``),
 ``datetime``, or an ``int``: milliseconds since 1970 in UTC.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, tzinfo
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import NamedTuple, TypedDict
 
+from session_memory.core.choices import one_of
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.text import short_repr
+from session_memory.core.time import MAX_MS, MIN_MS
 
 When = str | int | date | datetime
 Zone = str | tzinfo
@@ -18,6 +20,7 @@ Names = str | Iterable[str]
 Dollars = int | float | str | Decimal
 
 MICRODOLLARS = 1_000_000
+MOST_DOLLARS = 10**12
 
 
 class WorkFilters(TypedDict, total=False):
@@ -44,12 +47,15 @@ class SessionFilters(WorkFilters, total=False):
     branch: str | None
 
 
-def time_zone(tz: Zone | None) -> tzinfo | None:
+def time_zone(tz: object) -> tzinfo | None:
     """The zone of a name such as ``Europe/Berlin``; None means local time."""
     if isinstance(tz, str):
         from session_memory.views.zones import zone
 
         return zone(tz)
+    if tz is not None and not isinstance(tz, tzinfo):
+        hint = "Give a name such as Europe/Berlin, or a tzinfo."
+        raise InvalidRecord(f"tz is {short_repr(tz)}", hint, field="tz")
     return tz
 
 
@@ -62,30 +68,27 @@ class TimeSpan(NamedTuple):
 
 def period_of(since: When | None, until: When | None, tz: Zone | None = None) -> TimeSpan:
     """From the beginning of ``since`` to the end of ``until``, on the clock of ``tz``."""
-    period = TimeSpan(_bounds(since, tz)[0], _bounds(until, tz)[1])
+    time_zone(tz)
+    period = TimeSpan(_bounds("since", since, tz)[0], _bounds("until", until, tz)[1])
     if period.since is not None and period.until is not None and period.since >= period.until:
         hint = "Give an earlier since, or a later until."
         raise InvalidRecord("since is after the end of until", hint, field="since")
     return period
 
 
-def _bounds(when: When | None, tz: Zone | None) -> tuple[int, int] | tuple[None, None]:
+def _bounds(field: str, when: object, tz: Zone | None) -> tuple[int, int] | tuple[None, None]:
     if when is None:
         return None, None
-    if isinstance(when, int):
+    if isinstance(when, int) and not isinstance(when, bool) and MIN_MS <= when <= MAX_MS:
         return when, when
-    from session_memory.views.periods import period
+    from session_memory.views.periods import HINT, period
 
+    if not isinstance(when, str | date):
+        hint = f"{HINT} A date, a datetime and milliseconds since 1970 will do, too."
+        raise InvalidRecord(f"{field} is {short_repr(when)}", hint, field=field)
     # A datetime is also a date, and its text is a moment; a naive one is on the clock of ``tz``.
     text = when if isinstance(when, str) else when.isoformat()
     return period(text, tz=time_zone(tz))
-
-
-def names(given: Names | None) -> tuple[str, ...]:
-    """One name or several as a tuple; None gives an empty tuple."""
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def microdollars(amount: Dollars | None) -> int | None:
@@ -94,25 +97,17 @@ def microdollars(amount: Dollars | None) -> int | None:
         return None
     try:
         # Through a text, so that the float 0.1 means ten cents.
-        return int(Decimal(str(amount)) * MICRODOLLARS)
-    except (InvalidOperation, ValueError, OverflowError):
-        hint = "Give dollars as a number, such as 2.50."
-        message = f"not an amount of money: {short_repr(amount)}"
-        raise InvalidRecord(message, hint, field="dollars") from None
+        dollars = Decimal(str(amount))
+        if abs(dollars) <= MOST_DOLLARS:
+            return int(dollars * MICRODOLLARS)
+    except (ArithmeticError, ValueError):
+        pass
+    hint = "Give dollars as a number, such as 2.50."
+    raise InvalidRecord(f"not an amount of money: {short_repr(amount)}", hint, field="dollars")
 
 
-def checked_limit(limit: int) -> int:
-    """A number of answers; 0 means all."""
-    if limit < 0:
-        hint = "Give a number of 1 or more, or 0 for all."
-        raise InvalidRecord(f"limit must not be negative: {limit}", hint, field="limit")
-    return limit
-
-
-def one_of(field: str, value: str, known: Iterable[str]) -> str:
-    """``value`` if it is among ``known``; else an error that lists them."""
-    choices = tuple(known)
-    if value not in choices:
-        hint = f"Choose one of: {', '.join(choices)}."
-        raise InvalidRecord(f"unknown {field} {short_repr(value)}", hint, field=field)
-    return value
+def refuse_unknown(given: Mapping[str, object], filters: type) -> None:
+    """Raise for a keyword that is not a filter of this kind: Python would ignore it."""
+    known = sorted(filters.__annotations__)
+    for name in given:
+        one_of("filter", name, known)

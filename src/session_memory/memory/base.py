@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakSet
+
+from session_memory.memory.checks import a_flag, a_path
 
 if TYPE_CHECKING:
     from session_memory.config import Config
+    from session_memory.memory.follow import Follow
     from session_memory.store import Store
 
 T = TypeVar("T")
@@ -21,7 +25,7 @@ def read_configuration(config: "Config | str | Path | None") -> "Config":
         return config
     if config is None:
         return load_config()
-    path = Path(config).expanduser()
+    path = a_path("config", config)
     if not path.is_file():
         hint = "Name an existing file, or leave it out to use ~/.session-memory/config.toml."
         raise ConfigError(f"there is no configuration file {path}", hint)
@@ -35,9 +39,20 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
     ``~/.session-memory/memory.db``.
     """
     from session_memory.config import default_store
-    from session_memory.store.address import expanded
+    from session_memory.core.errors import InvalidRecord
+    from session_memory.core.text import escaped, short_repr
+    from session_memory.store.address import expanded, is_postgres
 
-    return expanded(str(store) if store else default_store(config))
+    if store is None:
+        return expanded(default_store(config))
+    if is_postgres(store):
+        return str(store)
+    place = str(a_path("store", store))
+    if place != escaped(place):
+        # SQLite takes only names in Unicode.
+        hint = "Give a path without bytes that are no text."
+        raise InvalidRecord(f"store is {short_repr(place)}", hint, field="store")
+    return place
 
 
 def without_secrets(answer: T) -> T:
@@ -65,12 +80,15 @@ class OpenMemory:
         create: bool = True,
         durability: str = "full",
     ) -> None:
+        a_flag("create", create)
         self._given_config = config
         self._config: Config | None = None
         self._place = store_place(store, lambda: self.config)
         self._durability = durability
         self._store: Store | None = self._open(create=create)
         self._name = self._store.db.name
+        # A memory that is closed stops the follows that were started from it.
+        self._follows: WeakSet[Follow] = WeakSet()
 
     def _open(self, *, create: bool = False) -> "Store":
         """A new connection to the same store, with the user's own prices."""
@@ -83,11 +101,15 @@ class OpenMemory:
     @property
     def store(self) -> "Store":
         """The open store, for questions that have no method here."""
-        if self._store is None:
-            from session_memory.core.errors import StoreError
-
-            raise StoreError("the memory is closed", "Open another one: Memory().")
+        self._refuse_closed()
+        assert self._store is not None
         return self._store
+
+    def _refuse_closed(self) -> None:
+        if self._store is None:
+            from session_memory.core.errors import StoreClosed
+
+            raise StoreClosed("the memory")
 
     @property
     def config(self) -> "Config":

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from session_memory.core.errors import UnsafePath
+from session_memory.core.errors import StoreError, UnsafePath
 from session_memory.memory.results import ExportResult
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def export_portable(
     """Write the logs of some or all sessions. Another store derives everything else from them."""
     from session_memory.retain.portable_file import export_store
 
-    done = export_store(store, target, uids, redacted=redacted)
+    with _writing(target):
+        done = export_store(store, target, uids, redacted=redacted)
     return ExportResult(path=target, format=PORTABLE, bytes=done.bytes, sources=done.sources)
 
 
@@ -64,6 +66,20 @@ def _mask() -> Callable[[str], str]:
 
 def write_new_file(target: Path, text: Iterator[str]) -> int:
     """Write a file that must not exist yet; it appears whole or not at all. Its size."""
+    with _writing(target):
+        return _write_new_file(target, text)
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        hint = "Check that its directory exists, has space and can be written by you."
+        raise StoreError(f"cannot write {target}: {error.strerror or error}", hint) from error
+
+
+def _write_new_file(target: Path, text: Iterator[str]) -> int:
     exists = UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
     if target.exists() or target.is_symlink():
         raise exists

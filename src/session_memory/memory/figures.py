@@ -7,17 +7,18 @@ the same name prints with ``--json``.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
+from session_memory.core.choices import one_of
 from session_memory.memory.arguments import (
     SessionFilters,
     UsageFilters,
     WorkFilters,
     Zone,
-    checked_limit,
-    one_of,
     period_of,
+    refuse_unknown,
     time_zone,
 )
 from session_memory.memory.base import OpenMemory
+from session_memory.memory.checks import checked_limit, maybe_text
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
@@ -55,9 +56,10 @@ class FigureMethods(OpenMemory):
     def _cost_filter(self, filters: UsageFilters, by: str = "day") -> "CostFilter":
         from session_memory.views.cost import CostFilter
 
+        refuse_unknown(filters, UsageFilters)
         session = filters.get("session")
         return CostFilter(
-            by=by, session=None if session is None else self._uid(session), **_work(filters)
+            by=by, session=None if session is None else self._uid(session), **self._work(filters)
         )
 
     def budget(self, *, tz: Zone | None = None) -> "Budget":
@@ -77,7 +79,8 @@ class FigureMethods(OpenMemory):
 
         for section in sections:
             one_of("section", section, SECTIONS)
-        wanted = StatsFilter(limit=checked_limit(limit), **_work(filters))
+        refuse_unknown(filters, WorkFilters)
+        wanted = StatsFilter(limit=checked_limit(limit), **self._work(filters))
         return statistics(self.store, wanted, sections or SECTIONS)
 
     def files(
@@ -120,17 +123,18 @@ class FigureMethods(OpenMemory):
         if state is not None:
             one_of("state", state, ("ok", "failed", "open"))
         if session is None:
-            uids: Iterable[str] = session_uids(self.store, _filter(filters))
+            uids: Iterable[str] = session_uids(self.store, self._filter(filters))
         else:
             uids = self._with_subagents(session, filters)
-        return list_commands(self.store, uids, state=state, text=text, limit=checked_limit(limit))
+        part = maybe_text("text", text)
+        return list_commands(self.store, uids, state=state, text=part, limit=checked_limit(limit))
 
     def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
         """One session with its subagents; without one, the sessions that the filters admit."""
         from session_memory.views.sessions import each_session
 
         if session is None:
-            return each_session(self.store, _filter(filters))
+            return each_session(self.store, self._filter(filters))
         records = map(self.store.sessions.get, self._with_subagents(session, filters))
         return (record for record in records if record is not None)
 
@@ -139,29 +143,26 @@ class FigureMethods(OpenMemory):
         from session_memory.views.calls import with_subagents
         from session_memory.views.sessions import Filter
 
-        if _filter(filters) != Filter():
+        if self._filter(filters) != Filter():
             hint = "Leave out the session, or the filters."
             raise InvalidRecord("give a session or filters, not both", hint, field="session")
         return with_subagents(self.store, self._uid(session))
 
+    def _filter(self, filters: SessionFilters) -> "Filter":
+        from session_memory.views.sessions import Filter
 
-def _filter(filters: SessionFilters) -> "Filter":
-    from session_memory.views.sessions import Filter
+        refuse_unknown(filters, SessionFilters)
+        work = self._work(filters)
+        del work["tz"]
+        host, branch = (maybe_text(name, filters.get(name)) for name in ("host", "branch"))
+        return Filter(host=host, branch=branch, **work)
 
-    work = _work(filters)
-    del work["tz"]
-    return Filter(host=filters.get("host"), branch=filters.get("branch"), **work)
+    def _work(self, filters: WorkFilters) -> dict[str, Any]:
+        """The filters that all figures have, as the views take them."""
+        from session_memory.views.known_names import check_flavors
 
-
-def _work(filters: WorkFilters) -> dict[str, Any]:
-    """The filters that all figures have, as the views take them."""
-    tz = filters.get("tz")
-    period = period_of(filters.get("since"), filters.get("until"), tz)
-    return {
-        "since": period.since,
-        "until": period.until,
-        "tz": time_zone(tz),
-        "flavor": filters.get("flavor"),
-        "repo": filters.get("repo"),
-        "model": filters.get("model"),
-    }
+        tz = filters.get("tz")
+        period = period_of(filters.get("since"), filters.get("until"), tz)
+        texts = {name: maybe_text(name, filters.get(name)) for name in ("flavor", "repo", "model")}
+        check_flavors(self.store, texts["flavor"])
+        return {"since": period.since, "until": period.until, "tz": time_zone(tz), **texts}

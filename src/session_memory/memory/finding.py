@@ -6,19 +6,18 @@ the same name prints with ``--json``.
 
 from typing import TYPE_CHECKING
 
+from session_memory.core.choices import one_of
 from session_memory.core.time import now_ms
 from session_memory.memory.arguments import (
     Dollars,
     Names,
     When,
     Zone,
-    checked_limit,
     microdollars,
-    names,
-    one_of,
     period_of,
 )
 from session_memory.memory.base import OpenMemory, without_secrets
+from session_memory.memory.checks import a_flag, a_text, checked_limit, maybe_text, names
 from session_memory.memory.query import SessionQuery
 from session_memory.memory.session import StoredSession
 
@@ -60,25 +59,30 @@ class FindingMethods(OpenMemory):
         ``folded`` only those whose parent is among the answers.
         ``min_cost`` is in dollars that the session used itself. ``limit`` 0 means all.
         """
+        from session_memory.core.schema import OUTCOMES
+        from session_memory.views.known_names import check_flavors
         from session_memory.views.sessions import SORTS, Filter
 
         period = period_of(since, until, tz)
+        if outcome is not None:
+            one_of("outcome", outcome, sorted(OUTCOMES))
         wanted = Filter(
-            flavor=flavor,
-            host=host,
-            repo=repo,
-            domain=domain,
-            branch=branch,
-            model=model,
+            flavor=maybe_text("flavor", flavor),
+            host=maybe_text("host", host),
+            repo=maybe_text("repo", repo),
+            domain=maybe_text("domain", domain),
+            branch=maybe_text("branch", branch),
+            model=maybe_text("model", model),
             outcome=outcome,
-            text=title,
+            text=maybe_text("title", title),
             parent=None if parent is None else self._uid(parent),
-            roots=roots,
-            folded=folded,
+            roots=a_flag("roots", roots),
+            folded=a_flag("folded", folded),
             since=period.since,
             until=period.until,
             min_cost=microdollars(min_cost),
         )
+        check_flavors(self.store, wanted.flavor)
         return SessionQuery(
             self.store, wanted, sort=one_of("sort", sort, SORTS), limit=checked_limit(limit)
         )
@@ -118,28 +122,30 @@ class FindingMethods(OpenMemory):
         from session_memory.store.index import CLASSES
         from session_memory.views.search import search
 
-        for one in names(where):
+        words, classes = a_text("text", text), names("where", where)
+        for one in classes:
             one_of("where", one, (TITLE, *CLASSES))
         period = period_of(since, until, tz)
         filters = Filters(
             since=period.since,
             until=period.until,
-            flavors=names(flavor),
-            repos=names(repo),
-            models=names(model),
-            kinds=names(kind),
-            tools=names(tool),
-            files=names(file),
-            outcomes=names(outcome),
-            branches=names(branch),
-            sessions=tuple(self._uid(one) for one in names(session)),
-            classes=names(where),
+            flavors=names("flavor", flavor),
+            repos=names("repo", repo),
+            models=names("model", model),
+            kinds=names("kind", kind),
+            tools=names("tool", tool),
+            files=names("file", file),
+            outcomes=names("outcome", outcome),
+            branches=names("branch", branch),
+            sessions=tuple(self._uid(one) for one in names("session", session)),
+            classes=classes,
         )
-        if not text.strip() and filters == Filters():
+        if not words.strip() and filters == Filters():
             hint = "Give words, or a filter such as kind='error'."
             raise InvalidRecord("the search has no words and no filter", hint, field="text")
+        most = checked_limit(limit)
         self._complete_index()
-        return search(self.store, text, filters, now=now_ms(), limit=checked_limit(limit))
+        return search(self.store, words, filters, now=now_ms(), limit=most)
 
     def similar(
         self, session: str | None = None, *, text: str | None = None, limit: int = 10
@@ -148,12 +154,12 @@ class FindingMethods(OpenMemory):
         from session_memory.core.errors import InvalidRecord
         from session_memory.views.similar import similar_to_session, similar_to_text
 
+        most, words = checked_limit(limit), maybe_text("text", text)
         self._complete_index()
-        if session is not None and text is None:
-            uid = self._uid_or_hint(session)
-            return similar_to_session(self.store, uid, checked_limit(limit))
-        if text is not None and session is None:
-            return similar_to_text(self.store, text, checked_limit(limit))
+        if session is not None and words is None:
+            return similar_to_session(self.store, self._uid_or_hint(session), most)
+        if words is not None and session is None:
+            return similar_to_text(self.store, words, most)
         hint = "Write memory.similar(uid) or memory.similar(text=...)."
         raise InvalidRecord("give a session or a text", hint, field="session")
 
@@ -170,16 +176,14 @@ class FindingMethods(OpenMemory):
         """How this error was resolved before: the edit or the command, and in which session."""
         from session_memory.views.fixes import remedies
 
+        message, most = a_text("error", error), checked_limit(limit)
         self._complete_index()
-        return without_secrets(
-            remedies(self.store, error, now=now_ms(), limit=checked_limit(limit))
-        )
+        return without_secrets(remedies(self.store, message, now=now_ms(), limit=most))
 
     def how(self, task: str, *, repo: str | None = None, limit: int = 5) -> "HowDone":
         """Sessions that did a task like this, with the commands and files that mattered."""
         from session_memory.views.how import how_done
 
+        words, of_repo, most = a_text("task", task), maybe_text("repo", repo), checked_limit(limit)
         self._complete_index()
-        return without_secrets(
-            how_done(self.store, task, now=now_ms(), repo=repo, limit=checked_limit(limit))
-        )
+        return without_secrets(how_done(self.store, words, now=now_ms(), repo=of_repo, limit=most))

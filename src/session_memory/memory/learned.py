@@ -7,16 +7,11 @@ the same name prints with ``--json``.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from session_memory.core.choices import one_of
 from session_memory.core.time import now_ms
-from session_memory.memory.arguments import (
-    Names,
-    When,
-    Zone,
-    checked_limit,
-    names,
-    period_of,
-)
+from session_memory.memory.arguments import Names, When, Zone, period_of
 from session_memory.memory.base import OpenMemory, without_secrets
+from session_memory.memory.checks import a_path, checked_limit, maybe_text, names
 
 if TYPE_CHECKING:
     from session_memory.learn.retro import Retro
@@ -43,14 +38,20 @@ class LearnedMethods(OpenMemory):
         limit: int = 0,
     ) -> "PatternList":
         """What goes wrong or right in many analyzed sessions, the most important first."""
+        from session_memory.learn.detect import detectors
+        from session_memory.learn.signal import POLARITIES
         from session_memory.views.learning import list_patterns
 
+        if type is not None:
+            one_of("type", type, detectors())
+        if polarity is not None:
+            one_of("polarity", polarity, POLARITIES)
         period = period_of(since, until, tz)
         listing = list_patterns(
             self.store,
             since=period.since,
             until=period.until,
-            repo=repo,
+            repo=maybe_text("repo", repo),
             kind=type,
             polarity=polarity,
             limit=checked_limit(limit),
@@ -68,12 +69,16 @@ class LearnedMethods(OpenMemory):
     ) -> "Retro":
         """What was done, what it cost and what to do better: of one analyzed session, or of a
         period, by default the last seven days."""
-        from session_memory.core.errors import UnknownSession
+        from session_memory.core.errors import InvalidRecord, UnknownSession
         from session_memory.learn.retro import retro, retro_of
         from session_memory.views.learning import unread
 
-        waiting = unread(self.store)
+        of_repo, waiting = maybe_text("repo", repo), unread(self.store)
+        start, end = period_of(since, until, tz)
         if session is not None:
+            if (start, end, of_repo) != (None, None, None):
+                hint = "Leave out the session, or the period and the repository."
+                raise InvalidRecord("give a session or filters, not both", hint, field="session")
             uid = self._uid(session)
             found = retro_of(self.store, uid, unread=waiting)
             if found is None:
@@ -81,18 +86,22 @@ class LearnedMethods(OpenMemory):
                 error.hint = f"It was not analyzed yet: session-memory analyze {uid}"
                 raise error
             return without_secrets(found)
-        start, end = period_of(since, until, tz)
         end = now_ms() if end is None else end
         start = end - RETRO_MS if start is None else start
-        return without_secrets(retro(self.store, since=start, until=end, repo=repo, unread=waiting))
+        return without_secrets(
+            retro(self.store, since=start, until=end, repo=of_repo, unread=waiting)
+        )
 
     def lessons(
         self, *, status: str | None = None, directory: str | Path | None = None
     ) -> "LessonList":
         """The lessons in the folder of the configuration, or in another directory."""
+        from session_memory.learn.lesson import STATUSES
         from session_memory.views.lessons import applied_of, lessons_of, list_lessons
 
-        place = None if directory is None else Path(directory).expanduser()
+        if status is not None:
+            one_of("status", status, STATUSES)
+        place = None if directory is None else a_path("directory", directory)
         lessons = lessons_of(self.store, self.config, place)
         return without_secrets(list_lessons(lessons, applied_of(self.store), self.store, status))
 
@@ -103,5 +112,6 @@ class LearnedMethods(OpenMemory):
         from session_memory.live.skill_rates import ALWAYS
         from session_memory.views.skills import list_skills
 
-        spans = names(windows) or (ALWAYS,)
-        return list_skills(self.store, windows=spans, skill=skill, model=model)
+        spans = names("windows", windows) or (ALWAYS,)
+        only, by = maybe_text("skill", skill), maybe_text("model", model)
+        return list_skills(self.store, windows=spans, skill=only, model=by)

@@ -44,6 +44,7 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
     @property
     def live(self) -> "SessionStore":
         """The live sessions of this store: the sessions that agent runtimes keep in it."""
+        self._refuse_closed()
         if self._live is None:
             self._live = self._open_live()
         return self._live
@@ -51,6 +52,7 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
     @property
     def live_async(self) -> "AsyncSessionStore":
         """An `AsyncSessionStore` over the same database: ``live`` for asyncio."""
+        self._refuse_closed()
         from session_memory.live import AsyncSessionStore
 
         if self._live_async is None:
@@ -68,7 +70,13 @@ class Memory(FindingMethods, FigureMethods, LearnedMethods, Operations):
         return SessionStore.open(self._place, durability=self._durability)
 
     def close(self) -> None:
-        """Close the store and the live stores that were opened from here."""
+        """Close the store and the live stores that were opened from here.
+
+        A `follow` that runs ends after its present step. Every later use of what this memory
+        returned raises `StoreClosed`, unless it needs nothing from the store.
+        """
+        for follow in tuple(self._follows):
+            follow.stop()
         if self._live is not None:
             self._live.close()
         if self._live_async is not None:

@@ -4,8 +4,20 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from session_memory.memory.arguments import Names, checked_limit, names, one_of
+from session_memory.core.choices import one_of
+from session_memory.memory.arguments import Names
 from session_memory.memory.base import OpenMemory
+from session_memory.memory.checks import (
+    a_count,
+    a_flag,
+    a_function,
+    a_path,
+    checked_limit,
+    maybe_text,
+    names,
+    paths,
+    seconds,
+)
 from session_memory.memory.results import (
     AnalysisResult,
     BackupResult,
@@ -24,7 +36,7 @@ if TYPE_CHECKING:
     from session_memory.views.problems import ProblemList
     from session_memory.views.sources import SourceList
 
-Roots = Iterable[str | Path]
+Roots = str | Path | Iterable[str | Path]
 DEMO_HOST = "demo"
 
 
@@ -43,10 +55,10 @@ class Operations(OpenMemory):
     ) -> SyncResult:
         """Collect what is new in the agents' logs.
 
-        ``roots`` are directories to look in, instead of those of the configuration and the
-        agents' default ones. ``redact`` masks secrets before anything is kept, as the setting of
-        that name does. ``progress`` is a function that gets the bytes that were read and the
-        bytes there are. Afterwards retention runs if it is due, as the configuration says.
+        ``roots`` is a directory to look in, or several, instead of those of the configuration
+        and the agents' default ones. ``redact`` masks secrets before anything is kept, as the
+        setting of that name does. ``progress`` is a function that gets the bytes that were read
+        and the bytes there are. Afterwards retention runs if it is due, as the configuration says.
         """
         import msgspec
 
@@ -55,13 +67,13 @@ class Operations(OpenMemory):
         from session_memory.memory.retention import run_due_retention
 
         config = self.config
-        if redact:
+        if a_flag("redact", redact):
             config = msgspec.structs.replace(config, redact=True)
         where = self._roots(roots, flavors)
-        if not dry_run:
+        machine, bar = maybe_text("host", host), progress_of(progress)
+        if not a_flag("dry_run", dry_run):
             self._complete_index()
-        bar = progress_of(progress)
-        outcome = sync(self.store, config, where, progress=bar, dry_run=dry_run, host=host)
+        outcome = sync(self.store, config, where, progress=bar, dry_run=dry_run, host=machine)
         retention = None if dry_run else run_due_retention(self.store, config)
         return SyncResult.of(outcome, retention)
 
@@ -92,7 +104,11 @@ class Operations(OpenMemory):
         """
         from session_memory.learn.analyze import analyze
 
-        uids = [self._uid(one) for one in names(sessions)] or None
+        a_function("on_begin", on_begin)
+        a_function("on_session", on_session)
+        # No name at all is not the same as an empty list of names.
+        named = None if sessions is None else names("sessions", sessions)
+        uids = None if named is None else [self._uid(one) for one in named]
         return AnalysisResult.of(
             analyze(self.store, uids, on_begin=on_begin, on_session=on_session)
         )
@@ -117,8 +133,12 @@ class Operations(OpenMemory):
         from session_memory.memory.follow import Follow
         from session_memory.memory.progress import progress_of
 
+        self._refuse_closed()
         self._refuse_in_memory("be followed")
         where = self._roots(roots, flavors)
+        a_flag("poll", poll)
+        every = WHOLE_LOOK_S if interval is None else seconds("interval", interval)
+        bar = progress_of(progress)
 
         def watch(stop: "StopFlag") -> "Watch":
             return Watch(
@@ -127,11 +147,13 @@ class Operations(OpenMemory):
                 where,
                 stop,
                 poll=poll,
-                interval=WHOLE_LOOK_S if interval is None else interval,
-                progress=progress_of(progress),
+                interval=every,
+                progress=bar,
             )
 
-        return Follow(watch, idle=idle)
+        follow = Follow(watch, idle=a_flag("idle", idle))
+        self._follows.add(follow)
+        return follow
 
     def retain(self, *, dry_run: bool = False, archive: bool | None = None) -> "RetainResult":
         """Bring the store within its configured limits: move the logs of old sessions away.
@@ -142,6 +164,9 @@ class Operations(OpenMemory):
         from session_memory.memory.retention import RetainResult, run_retention
         from session_memory.views.retention import expiry
 
+        a_flag("dry_run", dry_run)
+        if archive is not None:
+            a_flag("archive", archive)
         outcome = run_retention(self.store, self.config, dry_run=dry_run, archive=archive)
         soon = tuple(expiry(self.store, self.config))
         return RetainResult(outcome=outcome, expiry=soon, dry_run=dry_run)
@@ -158,15 +183,22 @@ class Operations(OpenMemory):
     ) -> "SourceList":
         """The logs that were read, and how far; ``path`` is a part of the path."""
         from session_memory.config import this_host
-        from session_memory.views.sources import list_sources
+        from session_memory.views.known_names import check_flavors
+        from session_memory.views.sources import ROLES, STATES, list_sources
 
+        if role is not None:
+            one_of("role", role, ROLES)
+        if state is not None:
+            one_of("state", state, STATES)
+        of_agent = maybe_text("flavor", flavor)
+        check_flavors(self.store, of_agent)
         return list_sources(
             self.store,
-            flavor=flavor,
-            host=host,
+            flavor=of_agent,
+            host=maybe_text("host", host),
             role=role,
             state=state,
-            text=path,
+            text=maybe_text("path", path),
             limit=checked_limit(limit),
             here=this_host(self.config),
         )
@@ -177,8 +209,13 @@ class Operations(OpenMemory):
         """What could not be read, with file and byte; ``path`` is a part of the path."""
         from session_memory.views.problems import list_problems
 
-        limit = checked_limit(limit)
-        return list_problems(self.store, self.config, reason=reason, text=path, limit=limit)
+        return list_problems(
+            self.store,
+            self.config,
+            reason=maybe_text("reason", reason),
+            text=maybe_text("path", path),
+            limit=checked_limit(limit),
+        )
 
     def verify(
         self, sample: int = 20, *, on_source: Callable[[int], None] = lambda size: None
@@ -190,11 +227,12 @@ class Operations(OpenMemory):
         """
         from session_memory.retain.verification import verify
 
-        return VerifyResult.of(verify(self.store, sample, on_source))
+        some, report = a_count("sample", sample), a_function("on_source", on_source)
+        return VerifyResult.of(verify(self.store, some, report))
 
     def backup(self, target: str | Path) -> BackupResult:
         """Copy the store to a new file, while others may write to it. The copy is a store."""
-        path = Path(target).expanduser()
+        path = a_path("target", target)
         return BackupResult(path, self.store.backup(path))
 
     def export(
@@ -222,21 +260,23 @@ class Operations(OpenMemory):
             write_new_file,
         )
 
-        path = Path(target).expanduser()
+        path = a_path("target", target)
+        named = None if sessions is None else names("sessions", sessions)
+        masked = format != PORTABLE if redact is None else a_flag("redact", redact)
         if one_of("format", format, FORMATS) == PORTABLE:
-            uids = [self._uid(one) for one in names(sessions)]
-            return export_portable(self.store, path, uids or None, redacted=bool(redact))
+            uids = None if named is None else [self._uid(one) for one in named]
+            return export_portable(self.store, path, uids, redacted=masked)
         text = self.transcripts(
-            sessions or (),
+            named or (),
             format=format,
             level=level,
             inherited=inherited,
             children=children,
             everything=everything,
-            redact=redact is not False,
+            redact=masked,
         )
         written = write_new_file(path, text)
-        return ExportResult(path=path, format=format, bytes=written, sessions=len(names(sessions)))
+        return ExportResult(path=path, format=format, bytes=written, sessions=len(named or ()))
 
     def transcripts(
         self,
@@ -262,11 +302,12 @@ class Operations(OpenMemory):
         one_of("format", format, TEXT_FORMATS)
         options = TranscriptOptions(
             level=one_of("level", level, LEVELS),
-            inherited=inherited,
-            children=children,
-            everything=everything,
+            inherited=a_flag("inherited", inherited),
+            children=a_flag("children", children),
+            everything=a_flag("everything", everything),
         )
-        uids = [self._uid(one) for one in names(sessions)]
+        a_flag("redact", redact)
+        uids = [self._uid(one) for one in names("sessions", sessions)]
         if not uids or (format != "jsonl" and len(uids) > 1):
             number = "at least one session" if format == "jsonl" else "one session"
             hint = "Use jsonl for several sessions, and portable for all of them."
@@ -276,5 +317,4 @@ class Operations(OpenMemory):
     def _roots(self, roots: Roots | None, flavors: Names | None) -> "list[Root]":
         from session_memory.collect.discover import roots as find_roots
 
-        given = tuple(Path(root).expanduser() for root in roots or ())
-        return find_roots(self.config, given, names(flavors))
+        return find_roots(self.config, paths("roots", roots), names("flavors", flavors))

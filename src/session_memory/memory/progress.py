@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from session_memory.collect.sync_report import ReadProgress
+from session_memory.memory.checks import a_function
 
 # A function of the bytes that were read and the bytes there are, or an object with more detail.
 OnProgress = ReadProgress | Callable[[int, int], object]
@@ -28,4 +29,4 @@ def progress_of(given: OnProgress | None) -> ReadProgress | None:
     """A `ReadProgress` unchanged; a function wrapped in a `ReadProgress` that calls it."""
     if given is None or isinstance(given, ReadProgress):
         return given
-    return FunctionProgress(given)
+    return FunctionProgress(a_function("progress", given))

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from session_memory.core.errors import UnknownSession
+from session_memory.core.choices import one_of
+from session_memory.core.errors import InvalidRecord, UnknownSession
 from session_memory.core.schema import Cost, Session, SessionEvent, Usage
-from session_memory.memory.arguments import Names, names, one_of
+from session_memory.core.text import short_repr
+from session_memory.memory.arguments import Names
 from session_memory.memory.base import without_secrets
+from session_memory.memory.checks import a_flag, checked_limit, maybe_count, maybe_text, names
 
 if TYPE_CHECKING:
     from session_memory.derive.bodies import Bodies
@@ -68,6 +71,9 @@ class SessionEvents:
 
     def of_kind(self, *kinds: str) -> Iterator[SessionEvent]:
         """The events that have one of these kinds, or are marked with one."""
+        from session_memory.views.known_names import check_kinds
+
+        check_kinds(self._store, *names("kinds", kinds))
         return (event for event in self if any(event.is_a(kind) for kind in kinds))
 
 
@@ -153,14 +159,14 @@ class StoredSession:
 
     def text(self, event: SessionEvent) -> str:
         """The whole text of an event: what was said, called or printed."""
-        return self._bodies.of(event).text
+        return self._bodies.of(_an_event(event)).text
 
     def payload(self, event: SessionEvent) -> "Payload":
         """The record of an event as the agent wrote it.
 
         Its ``record`` is None if the session was evicted.
         """
-        return self._payloads.of(event)
+        return self._payloads.of(_an_event(event))
 
     def calls(self) -> "Iterator[ToolCall]":
         """Every tool call with its result."""
@@ -190,12 +196,12 @@ class StoredSession:
 
         reading = TranscriptOptions(
             level=one_of("level", level, LEVELS),
-            kinds=names(kinds),
-            inherited=inherited,
-            children=children,
-            first=first,
-            last=last,
-            everything=everything,
+            kinds=self._kinds(kinds),
+            inherited=a_flag("inherited", inherited),
+            children=a_flag("children", children),
+            first=maybe_count("first", first),
+            last=maybe_count("last", last),
+            everything=a_flag("everything", everything),
         )
         return Transcript(self._store, reading).items(self.uid)
 
@@ -254,7 +260,7 @@ class StoredSession:
         """Sessions about the same files and words, as `Memory.similar` finds them."""
         from session_memory.views.similar import similar_to_session
 
-        return similar_to_session(self._store, self.uid, limit)
+        return similar_to_session(self._store, self.uid, checked_limit(limit))
 
     # ------------------------------------------------------------ answers of the command line
 
@@ -274,7 +280,8 @@ class StoredSession:
         """What it changed, file by file; ``file`` is a part of a path: as ``diff --json``."""
         from session_memory.views.diff import diff_session
 
-        return diff_session(self._store, self.record, text=file, children=children)
+        part, below = maybe_text("file", file), a_flag("children", children)
+        return diff_session(self._store, self.record, text=part, children=below)
 
     def family(self) -> "FamilyTree":
         """The whole family it belongs to, with the cost of every member: as ``tree --json``."""
@@ -299,13 +306,24 @@ class StoredSession:
         from session_memory.views.session import EventSelection, show_session
 
         selection = EventSelection(
-            kinds=names(kinds), inherited=inherited, full=full, first=first, last=last
+            kinds=self._kinds(kinds),
+            inherited=a_flag("inherited", inherited),
+            full=a_flag("full", full),
+            first=maybe_count("first", first),
+            last=maybe_count("last", last),
         )
         return show_session(self._store, self.uid, selection)
 
     def to_dict(self) -> dict[str, Any]:
         """The session as a dict, as ``show --json`` prints it."""
         return self.view().to_dict()
+
+    def _kinds(self, kinds: Names | None) -> tuple[str, ...]:
+        from session_memory.views.known_names import check_kinds
+
+        given = names("kinds", kinds)
+        check_kinds(self._store, *given)
+        return given
 
     # ------------------------------------------------------------ kept while it is used
 
@@ -327,3 +345,10 @@ class StoredSession:
         from session_memory.views.payloads import Payloads
 
         return Payloads(self._store, self.uid)
+
+
+def _an_event(event: object) -> SessionEvent:
+    if not isinstance(event, SessionEvent):
+        hint = "Give one of session.events."
+        raise InvalidRecord(f"{short_repr(event)} is no event", hint, field="event")
+    return event

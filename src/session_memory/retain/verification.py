@@ -50,8 +50,22 @@ class VerifyReport(msgspec.Struct, kw_only=True):
 def verify(
     store: Store, sample: int = 20, on_source: Callable[[int], None] = lambda size: None
 ) -> VerifyReport:
-    """Read and hash everything again, and derive ``sample`` sessions again to compare."""
-    report = VerifyReport(findings=store.db.check())
+    """Read and hash everything again, and derive ``sample`` sessions again to compare.
+
+    If the database itself is damaged, that is the last finding: nothing behind it can be read.
+    """
+    report = VerifyReport()
+    try:
+        _verify(store, sample, on_source, report)
+    except StoreDamaged as error:
+        report.findings.append(str(error))
+    return report
+
+
+def _verify(
+    store: Store, sample: int, on_source: Callable[[int], None], report: VerifyReport
+) -> None:
+    report.findings += store.db.check()
     with store.db.snapshot():
         report.skipped = unusable_flavors(store)
         evicted = store.retention.evicted()
@@ -66,7 +80,6 @@ def verify(
         if not report.findings:
             _check_sample(store, sample, report)
             _check_words(store, sample, report)
-    return report
 
 
 def _check_raw(store: Store, row: SourceRow, evicted_up_to: int, report: VerifyReport) -> None:

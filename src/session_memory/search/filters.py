@@ -94,9 +94,11 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 def _among(value: str | None, patterns: tuple[str, ...]) -> bool:
     """Whether ``value`` is one of the names or matches a pattern such as ``web*``."""
     return not patterns or any(
-        fnmatchcase((value or "").lower(), name.lower()) for name in patterns if value is not None
+        fnmatchcase((value or "").casefold(), name.casefold())
+        for name in patterns
+        if value is not None
     )
 
 
 def _part_of(value: str | None, patterns: tuple[str, ...]) -> bool:
-    return not patterns or any(name.lower() in (value or "").lower() for name in patterns)
+    return not patterns or any(name.casefold() in (value or "").casefold() for name in patterns)

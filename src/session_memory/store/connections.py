@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader, NumericLoader
 
-from session_memory.core.errors import SessionMemoryError
+from session_memory.core.errors import SessionMemoryError, StoreClosed
 from session_memory.store.address import has_bare_at, shown
 from session_memory.store.copy_batches import PendingRows
 from session_memory.store.database import BUSY_S, forks
@@ -95,6 +95,7 @@ class Connections:
         self._url = url
         self.name = shown(url)
         self._durability = durability
+        self._is_closed = False
         self._begin()
 
     def _begin(self) -> None:
@@ -105,6 +106,7 @@ class Connections:
 
     def channel(self) -> Channel:
         """The channel of this thread and process."""
+        self._refuse_closed()
         if self._forks != forks():
             self._begin()
         channel: Channel | None = getattr(self._local, "channel", None)
@@ -119,7 +121,7 @@ class Connections:
 
     def _give_back(self, connection: Connection) -> None:
         """Keep the connection of a finished thread for reuse."""
-        if connection.closed or len(self._idle) >= IDLE_CONNECTIONS:
+        if self._is_closed or connection.closed or len(self._idle) >= IDLE_CONNECTIONS:
             connection.close()
         else:
             self._idle.append(connection)
@@ -138,6 +140,7 @@ class Connections:
     @contextmanager
     def borrowed(self) -> Iterator[Connection]:
         """A separate connection. Its advisory locks are released at the end of the block."""
+        self._refuse_closed()
         if self._forks != forks():
             self._begin()
         connection, forked = self._idle_or_new(), self._forks
@@ -189,9 +192,14 @@ class Connections:
         return connection
 
     def translated(self, error: psycopg.Error) -> SessionMemoryError:
-        return to_store_error(error, self._url)
+        return StoreClosed(self.name) if self._is_closed else to_store_error(error, self._url)
+
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise StoreClosed(self.name)
 
     def close(self) -> None:
+        self._is_closed = True
         if self._forks != forks():
             return
         for channel in list(self._channels):

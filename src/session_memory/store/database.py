@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from session_memory.core.choices import one_of
 from session_memory.core.errors import StoreError
 from session_memory.core.installation import install_hint
 from session_memory.store.address import is_postgres, is_unknown_address, with_libpq_scheme
@@ -21,6 +22,7 @@ Params = Mapping[str, Any]
 Key = int | bytes | str
 
 BUSY_S = 60
+DURABILITIES = ("full", "normal")
 
 _forks = 0
 
@@ -147,6 +149,7 @@ class Database(Protocol):
 
 def connect(where: str | Path, *, durability: str = "full", create: bool = True) -> Database:
     """The database at a path or a ``postgresql://`` address."""
+    one_of("durability", durability, DURABILITIES)
     if is_unknown_address(where):
         # The message does not quote the text, because it may contain a password.
         hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"

@@ -17,7 +17,8 @@ LEVEL = 3
 
 
 class AnalysisVersion(msgspec.Struct, frozen=True):
-    """The analysis code: a hash of its source, and the number of its release."""
+    """The analysis code: a hash of its source, and a number that grows with releases and, within
+    a release, with the time when the source was changed."""
 
     code: str
     release: int
@@ -93,15 +94,23 @@ _DIGEST = DigestRow.__struct_fields__
 _BRIEF = _DIGEST[: _DIGEST.index("analysis")]
 _ERROR = ErrorRow.__struct_fields__
 _SIGNAL = SignalRow.__struct_fields__
-# Made by other code of the same release or of an older one.
-_IS_OUTDATED = "(d.analysis <> :code and d.analysis_release <= :release)"
+# Made by earlier code. Any two versions have an order, so that of two installations with one store
+# only the later one makes the digests of the other again.
+_IS_OUTDATED = """
+    (d.analysis_release < :release and d.analysis <> :code
+        or d.analysis_release = :release and d.analysis < :code)
+"""
+_HAS_OTHER_PRICES = f"""
+    (d.prices <> :prices
+        and ({_IS_OUTDATED} or d.analysis = :code and d.analysis_release <= :release))
+"""
 # An evicted session cannot be read, so its digest stays as it is.
 _UNREAD = f"""
     select s.id, s.uid, s.revision, s.event_count
     from sessions s left join digests d on d.session_uid = s.uid
     where s.evicted_at is null and s.stale = 0
         and (d.revision is null or d.revision <> s.revision or {_IS_OUTDATED}
-            or d.prices <> :prices or s.analyzed_revision is null
+            or {_HAS_OTHER_PRICES} or s.analyzed_revision is null
             or s.analyzed_revision <> s.revision)
     order by s.id
 """
@@ -156,7 +165,7 @@ class Digests:
         """Sessions that have to be analyzed.
 
         Their digest is missing or outdated, or it was made at another revision or with other
-        prices.
+        prices. Digests of a later version are left alone, whatever their prices.
         """
         given = {"code": version.code, "release": version.release, "prices": prices}
         return [UnanalyzedSession(*row) for row in self._db.all(_UNREAD, given)]

@@ -38,6 +38,10 @@ def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]
         db.ready()
     if have == len(steps):
         return []
+    if db.is_read_only:
+        hint = "Let someone who may write it run any command once, such as: session-memory status"
+        message = f"{db.name} has schema {have}, which has to be updated to {len(steps)}"
+        raise StoreError(f"{message}, but you may only read it", hint)
     if have:
         db.backup_before(have + 1, now)
     applied = []

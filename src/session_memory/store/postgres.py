@@ -8,7 +8,7 @@ happen outside of transactions. A shared transaction takes no advisory lock; it 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,6 +39,10 @@ _BEGIN = """
 _BEGIN_SHARED = "begin; set local enable_seqscan = off"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
 _HAS_TABLE = "select to_regclass(:name) is not null"
+# Null if there are no tables yet, which anybody may try to create.
+_MAY_WRITE = """
+    select not pg_is_in_recovery() and has_table_privilege(to_regclass('sessions'), 'insert')
+"""
 # One statement, because another process may be creating our tables at this moment.
 _OURS = """
     select 1 from pg_tables where schemaname = current_schema() and tablename in ({keys})
@@ -86,7 +90,6 @@ alter table dictionaries alter column body set storage external;
 """,
         4: ";\n".join(CREATE.format(table=table) for table in (TABLE, TITLES)),
     }
-    is_read_only = False
 
     def __init__(self, url: str, *, durability: str = "full", create: bool = True) -> None:
         self.url = url
@@ -101,6 +104,11 @@ alter table dictionaries alter column body set storage external;
     @property
     def name(self) -> str:
         return self._connections.name
+
+    @cached_property
+    def is_read_only(self) -> bool:
+        """Whether our role may not write the tables, or the server is a copy of another."""
+        return self.value(_MAY_WRITE) is False
 
     # ------------------------------------------------------------ statements
 

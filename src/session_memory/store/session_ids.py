@@ -34,6 +34,12 @@ _TITLED = f"""
         and (relation is null or relation <> 'subagent')
     order by is_exact desc, ended_at desc nulls last, uid limit :most
 """
+# The databases know only the capital letters of ASCII, so other titles are compared in Python.
+_NOT_ASCII = """
+    select uid, title from sessions
+    where octet_length(title) <> length(title) and (relation is null or relation <> 'subagent')
+    order by ended_at desc nulls last, uid
+"""
 _BELOW = "(select max(uid) from sessions where uid >= {least} and uid < {place})"
 _ABOVE = "(select min(uid) from sessions where uid >= {place} and uid < {most})"
 PROBES_AT_ONCE = 100
@@ -101,16 +107,21 @@ class SessionIds:
     def titled(self, text: str, most: int) -> list[str]:
         """Sessions with this title, else those whose title begins so; newest first, no subagents.
 
-        Capital and small letters of ASCII are the same.
+        Capital and small letters are the same, as ``str.casefold`` makes them. A text in ASCII is
+        compared with titles that are not only if no other title fits, because they have no index.
         """
-        title = ascii_lower(text)
+        title = text.casefold()
+        found = self._titled_in_ascii(title, most)
+        if not (found and title.isascii()):
+            for uid, other in self._db.each(_NOT_ASCII):
+                if (folded := other.casefold()).startswith(title):
+                    found[uid] = folded == title
+        exact = [uid for uid, is_exact in found.items() if is_exact]
+        return (exact or list(found))[:most]
+
+    def _titled_in_ascii(self, title: str, most: int) -> dict[str, bool]:
+        """Uid → whether the whole title is the same, by way of the index."""
         low = title[:TITLE_LENGTH]
         given = {"title": title, "low": low, "high": low + LAST_OF_ALL, "most": most}
         rows = self._db.all(_TITLED, {**given, "begins": f"{like_literal(title)}%"})
-        exact = [uid for uid, is_exact in rows if is_exact]
-        return exact or [uid for uid, _ in rows]
-
-
-def ascii_lower(text: str) -> str:
-    """The text in lower case, as both databases make it: only ASCII letters change."""
-    return "".join(one.lower() if one.isascii() else one for one in text)
+        return {uid: bool(is_exact) for uid, is_exact in rows}

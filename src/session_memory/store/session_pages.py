@@ -77,9 +77,9 @@ _NO_ID = "0"
 class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
     """What a session must have; ``None`` asks for nothing.
 
-    The tuples list exact values, one of which it must have. ``title`` is a part of the title, in
-    lower case. ``since`` and ``until`` are milliseconds: some of the session lies between them.
-    ``folded`` leaves out the subagents of sessions that match.
+    The tuples list exact values, one of which it must have. ``since`` and ``until`` are
+    milliseconds: some of the session lies between them. ``folded`` leaves out the subagents of
+    sessions that match.
     """
 
     flavors: tuple[str, ...] | None = None
@@ -89,7 +89,6 @@ class SessionConditions(msgspec.Struct, frozen=True, kw_only=True):
     branches: tuple[str, ...] | None = None
     models: tuple[str, ...] | None = None
     outcome: str | None = None
-    title: str | None = None
     ids: tuple[int, ...] | None = None
     parent: str | None = None
     roots: bool = False
@@ -196,9 +195,6 @@ def _matches(asked: SessionConditions) -> tuple[str, dict[str, object]]:
             parts.append(f"{column} in ({listed})" if keys else "1 = 0")
     if asked.ids is not None:
         parts.append(f"s.id in ({', '.join(f'{one:d}' for one in asked.ids) or _NO_ID})")
-    if asked.title is not None:
-        parts.append("lower(s.title) like :title escape '\\'")
-        given["title"] = f"%{like_literal(asked.title)}%"
     for name, sql in _COMPARED.items():
         if (value := getattr(asked, name)) is not None:
             parts.append(sql)

@@ -1,27 +1,32 @@
-"""What a session without a title could be called by: its first words, files and answers."""
+"""What a session without a title could be called by: its first words, files and answers.
 
-from collections.abc import Iterable
+Every question is asked for many sessions at once, and reads one event of each.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from session_memory.store.database import Database
 
 # A session may begin with notices of its agent.
 MOST_BEGINNINGS = 20
-_SESSIONS = "select id, uid, title, relation, cwd from sessions where uid in ({keys})"
-_KIND = "(select id from names where name = :{name})"
-_BEGINNINGS = f"""
-    select n.name, e.summary from events e join names n on n.id = e.native_kind
-    where e.session_id = :session and e.summary <> ''
-        and e.role = {_KIND.format(name="role")} order by e.seq limit {MOST_BEGINNINGS}
+_COLUMNS = "select id, uid, title, relation, cwd from sessions"
+_NUMBER = "(select id from names where name = '{name}')"
+# The events with a certain property, in their order: the first, the second, …
+_NTH = """
+    select f.id, n.name, e.{column} from (
+        select s.id, (
+            select x.seq from events x where x.session_id = s.id and {condition}
+            order by x.seq limit 1 offset {place}
+        ) as seq
+        from sessions s where s.id in ({{keys}})
+    ) f
+    join events e on e.session_id = f.id and e.seq = f.seq
+    left join names n on n.id = e.native_kind
 """
-_EDITED = f"""
-    select path from events where session_id = :session and path is not null
-        and kind = {_KIND.format(name="kind")} order by seq limit 1
-"""
-_ANSWERED = f"""
-    select summary from events where session_id = :session and summary <> ''
-        and kind = {_KIND.format(name="kind")} order by seq limit 1
-"""
+_USER = f"x.summary <> '' and x.role = {_NUMBER.format(name='user')} and x.native_kind is not null"
+_EDITED = f"x.path is not null and x.kind = {_NUMBER.format(name='edit')}"
+_ANSWERED = f"x.summary <> '' and x.kind = {_NUMBER.format(name='assistant_msg')}"
 
 
 class TitleRow(NamedTuple):
@@ -32,24 +37,38 @@ class TitleRow(NamedTuple):
     cwd: str | None
 
 
+class Beginning(NamedTuple):
+    """An event near the start of a session."""
+
+    session_id: int
+    native_kind: str
+    summary: str
+
+
 class SessionTitles:
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def rows(self, uids: Iterable[str]) -> list[TitleRow]:
-        return [TitleRow(*row) for row in self._db.matching(_SESSIONS, sorted(set(uids)))]
+        found = self._db.matching(f"{_COLUMNS} where uid in ({{keys}})", sorted(set(uids)))
+        return [TitleRow(*row) for row in found]
 
-    def beginnings(self, session_id: int) -> list[tuple[str, str]]:
-        """``(native kind, summary)`` of the first events with the role of the user."""
-        rows = self._db.all(_BEGINNINGS, {"session": session_id, "role": "user"})
-        return [(row[0], row[1]) for row in rows]
+    def every(self) -> Iterator[TitleRow]:
+        """All sessions."""
+        return (TitleRow(*row) for row in self._db.each(_COLUMNS))
 
-    def first_edit(self, session_id: int) -> str | None:
-        """The path of the first file that was changed."""
-        path: str | None = self._db.value(_EDITED, {"session": session_id, "kind": "edit"})
-        return path
+    def beginnings(self, session_ids: Iterable[int], place: int) -> list[Beginning]:
+        """Of each session the event with the role of the user that is at this place of them."""
+        sql = _NTH.format(column="summary", condition=_USER, place=place)
+        return [Beginning(*row) for row in self._db.matching(sql, sorted(session_ids))]
 
-    def first_answer(self, session_id: int) -> str | None:
-        given = {"session": session_id, "kind": "assistant_msg"}
-        summary: str | None = self._db.value(_ANSWERED, given)
-        return summary
+    def first_edits(self, session_ids: Iterable[int]) -> dict[int, str]:
+        """The path of the first file that each session changed."""
+        return self._first("path", _EDITED, session_ids)
+
+    def first_answers(self, session_ids: Iterable[int]) -> dict[int, str]:
+        return self._first("summary", _ANSWERED, session_ids)
+
+    def _first(self, column: str, condition: str, session_ids: Iterable[int]) -> dict[int, str]:
+        sql = _NTH.format(column=column, condition=condition, place=0)
+        return {row[0]: row[2] for row in self._db.matching(sql, sorted(session_ids))}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import apsw
 
-from session_memory.core.errors import NotAStore, StoreNotFound
+from session_memory.core.errors import NotAStore, StoreClosed, StoreNotFound
 from session_memory.store.database import BUSY_S, Key, Params, Row, forks
 from session_memory.store.filesystems import refuse_network
 from session_memory.store.operation_lock import OperationLock, locked_file
@@ -56,6 +56,7 @@ class Sqlite:
             refuse_network(self.path)
             self._ensure_file(create=create)
         self._forks = forks()
+        self._is_closed = False
         self._connection = self._connect()
         self._depth = 0
         self._data_version: int | None = None
@@ -117,6 +118,8 @@ class Sqlite:
     @property
     def connection(self) -> apsw.Connection:
         """The connection of this process. Using one from before a ``fork()`` corrupts the file."""
+        if self._is_closed:
+            raise StoreClosed(self.name)
         if self._forks != forks():
             self._forks, self._depth = forks(), 0
             # Closing the parent's connection in the child would drop the parent's locks.
@@ -231,7 +234,7 @@ class Sqlite:
     def roll_back(self) -> None:
         self._depth = 0
         # On a full disk SQLite has already rolled back.
-        if self._connection.in_transaction:
+        if not self._is_closed and self._connection.in_transaction:
             with suppress(apsw.Error):
                 self._connection.execute("rollback")
 
@@ -281,10 +284,11 @@ class Sqlite:
 
     def backup(self, target: Path) -> bool:
         """Write a consistent copy while others go on writing. The file must not exist."""
+        connection = self.connection
         create_private(target)
         try:
             copy = apsw.Connection(str(target))
-            with copy.backup("main", self.connection, "main") as work:
+            with copy.backup("main", connection, "main") as work:
                 while not work.done:
                     work.step(4096)
             copy.pragma("journal_mode", "delete")
@@ -337,6 +341,7 @@ class Sqlite:
         return int(self.value("pragma page_count")) * int(self.value("pragma page_size"))
 
     def close(self) -> None:
+        self._is_closed = True
         if self._forks == forks():
             self._connection.close()
 

@@ -9,6 +9,7 @@ from session_memory.core.errors import (
     NotAStore,
     SessionMemoryError,
     StoreBusy,
+    StoreClosed,
     StoreDamaged,
     StoreError,
     StoreFull,
@@ -18,6 +19,9 @@ from session_memory.core.errors import (
 
 def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
     """Our exception for an apsw error on the database at ``path``."""
+    if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
+        # It was closed while rows of it were read.
+        return StoreClosed(str(path))
     if isinstance(error, apsw.FullError):
         return StoreFull(str(path))
     if isinstance(error, apsw.BusyError | apsw.LockedError):
@@ -26,7 +30,16 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
         return StoreNotFound(str(path))
     if isinstance(error, apsw.IOError) and _disk_is_full(path):
         return StoreFull(str(path))
-    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) or _failed_to_write(error):
+    if isinstance(error, apsw.ReadOnlyError):
+        hint = (
+            "You may only read this store. Let its owner run this, get write permission for the"
+            " file and its directory, or work on a copy: session-memory store backup FILE"
+        )
+        return StoreError(f"{path} cannot be written: {error}", hint)
+    if isinstance(error, apsw.CantOpenError) and not _is_readable(path):
+        hint = f"Get read permission for {path.name}, and for {path.name}-wal and -shm beside it."
+        return StoreError(f"{path} cannot be read: {error}", hint)
+    if isinstance(error, apsw.CantOpenError) or _failed_to_write(error):
         hint = "Check the free space, your quota and the permissions of its directory."
         return StoreError(f"{path} cannot be written: {error}", hint)
     if isinstance(error, apsw.NotADBError):
@@ -34,6 +47,12 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
     if isinstance(error, apsw.CorruptError | apsw.IOError):
         return StoreDamaged(str(path), str(error))
     return StoreError(f"{path}: {error}")
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether we may read the file, and those that SQLite keeps beside it."""
+    files = (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm")))
+    return all(os.access(file, os.R_OK) for file in files if file.exists())
 
 
 def _failed_to_write(error: apsw.Error) -> bool:

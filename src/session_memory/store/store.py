@@ -108,6 +108,7 @@ class Store:
         return target.stat().st_size
 
     def _copy_to(self, target: Path) -> None:
+        self.db.value("select 1")
         create_private(target)
         try:
             with open_store(target) as copy:

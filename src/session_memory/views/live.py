@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import AmbiguousSession, UnknownLiveSession
+from session_memory.core.errors import AmbiguousSession
+from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.core.text import short_repr
 from session_memory.live.blocks import calls_in, results_in, text_of
 from session_memory.live.compaction import CompactionPlan, plain_summary, plan_compaction

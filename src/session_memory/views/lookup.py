@@ -1,7 +1,8 @@
 """Finding the one session somebody means by an id, the beginning of an id, or a title.
 
 A subagent's id is its parent's and its own with a colon between; both parts may be shortened, and
-the beginning they share means the parent. What is read does not depend on the size of the store.
+the beginning they share means the parent. What is read does not depend on the size of the store,
+except for titles with letters beyond ASCII, which have no index.
 """
 
 from difflib import get_close_matches

@@ -7,6 +7,7 @@ import msgspec
 
 from session_memory.collect.doctor import adapter_problems
 from session_memory.config import Config
+from session_memory.core.choices import no_such
 from session_memory.store import Store
 from session_memory.store.problems import Problem
 
@@ -39,9 +40,13 @@ def list_problems(
     limit: int = 0,
 ) -> ProblemList:
     """Problems sorted by file and place. ``text`` matches anywhere in the path."""
+    every = store.problems.every()
+    known = sorted({problem.reason for problem in every})
+    if reason is not None and known and reason not in known:
+        raise no_such("reason", reason, known)
     problems = [
         problem
-        for problem in store.problems.every()
+        for problem in every
         if reason in (None, problem.reason) and (text is None or text in problem.path)
     ]
     reasons = Counter(problem.reason for problem in problems)

@@ -20,6 +20,7 @@ from session_memory.store import Store
 from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import CLASSES
 from session_memory.store.word_query import QueryWord, WordQuery
+from session_memory.views.known_names import check_flavors, check_kinds, check_outcomes
 from session_memory.views.lookup import find_session
 from session_memory.views.periods import period
 from session_memory.views.session_titles import best_titles
@@ -164,7 +165,11 @@ def narrowed(store: Store, filters: Filters, fields: Iterable[tuple[str, str]]) 
         else:
             name = _NAMES[field]
             values[name] = (*values.get(name, getattr(filters, name)), value)
-    return msgspec.structs.replace(filters, **values)
+    filters = msgspec.structs.replace(filters, **values)
+    check_flavors(store, *filters.flavors)
+    check_outcomes(*filters.outcomes)
+    check_kinds(store, *filters.kinds)
+    return filters
 
 
 def unmatched(store: Store, filters: Filters) -> list[tuple[str, str, list[str]]]:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from session_memory.derive.agents import Agent, about
 from session_memory.store import Store
-from session_memory.store.session_titles import SessionTitles, TitleRow
+from session_memory.store.session_titles import MOST_BEGINNINGS, SessionTitles, TitleRow
+from session_memory.views.matching import holds
 from session_memory.views.noise import is_hidden_kind
 from session_memory.views.paths import path_from
 
@@ -21,20 +22,47 @@ _HEADING = re.compile(r"#{1,6} +(?P<text>.*?)(?: #{1,6} .*| -{3,}.*)?", re.DOTAL
 def best_titles(store: Store, uids: Iterable[str]) -> dict[str, str]:
     """A name for each of these sessions, on one line."""
     titles = SessionTitles(store.db)
-    return {row.uid: _best(titles, row) for row in titles.rows(uids)}
+    rows = titles.rows(uids)
+    names = _names(titles, rows)
+    return {row.uid: names[row.id] for row in rows}
 
 
 def best_title(store: Store, uid: str) -> str:
     return best_titles(store, [uid]).get(uid, NO_TITLE)
 
 
-def _best(titles: SessionTitles, row: TitleRow) -> str:
-    if row.relation == "subagent" and row.title and " " not in row.title:
-        # One word is a nickname, which says nothing about the task.
-        task = _first_words(titles, row)
-        return f"{row.title}: {task}" if task else row.title
-    own = _named(about(row.uid.partition(":")[0]), row.title or "") or row.title
-    return own or _first_words(titles, row) or _first_work(titles, row) or NO_TITLE
+def sessions_titled(store: Store, part: str) -> list[int]:
+    """The ids of the sessions that have ``part`` in their title, or in the name that a list shows
+    instead. Case is ignored."""
+    titles = SessionTitles(store.db)
+    found: list[int] = []
+    unnamed: list[TitleRow] = []
+    for row in titles.every():
+        if _needs_name(row):
+            unnamed.append(row)
+        # The shown title is a part of the stored one, so most titles are compared only once.
+        elif holds(row.title, part) and holds(_own_title(row), part):
+            found.append(row.id)
+    names = _names(titles, unnamed)
+    return found + [row.id for row in unnamed if holds(names[row.id], part)]
+
+
+def _needs_name(row: TitleRow) -> bool:
+    return not row.title or _is_nickname(row)
+
+
+def _is_nickname(row: TitleRow) -> bool:
+    """Whether a subagent has a title of one word, which says nothing about its task."""
+    return row.relation == "subagent" and bool(row.title) and " " not in (row.title or "")
+
+
+def _own_title(row: TitleRow) -> str:
+    title = row.title or ""
+    return title if _is_nickname(row) else _named(_agent(row), title) or title
+
+
+def _agent(row: TitleRow) -> Agent:
+    return about(row.uid.partition(":")[0])
 
 
 def _named(agent: Agent, text: str) -> str:
@@ -45,18 +73,37 @@ def _named(agent: Agent, text: str) -> str:
     return heading["text"].strip() if heading else text
 
 
-def _first_words(titles: SessionTitles, row: TitleRow) -> str:
-    """The first text of a person, or of the session that started this one."""
-    agent = about(row.uid.partition(":")[0])
-    for native_kind, summary in titles.beginnings(row.id):
-        if not is_hidden_kind(agent, native_kind):
-            words = _named(agent, agent.readable(summary).strip())
-            if words and not words.startswith("<"):
-                return words
-    return ""
+def _names(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
+    """The best name of each session, by its id."""
+    names = {row.id: _own_title(row) for row in rows}
+    words = _first_words(titles, [row for row in rows if _needs_name(row)])
+    for row in rows:
+        if task := words.get(row.id):
+            names[row.id] = f"{row.title}: {task}" if row.title else task
+    nameless = [row for row in rows if not names[row.id]]
+    edits = titles.first_edits(row.id for row in nameless)
+    for row in nameless:
+        if path := edits.get(row.id):
+            names[row.id] = f"changed {path_from(path, row.cwd)}"
+    silent = [key for key, name in names.items() if not name]
+    names |= titles.first_answers(silent)
+    return {key: name or NO_TITLE for key, name in names.items()}
 
 
-def _first_work(titles: SessionTitles, row: TitleRow) -> str:
-    if path := titles.first_edit(row.id):
-        return f"changed {path_from(path, row.cwd)}"
-    return titles.first_answer(row.id) or ""
+def _first_words(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
+    """The first text of a person, or of the session that started this one, by session id."""
+    found: dict[int, str] = {}
+    agents = {row.id: _agent(row) for row in rows}
+    waiting = list(agents)
+    for place in range(MOST_BEGINNINGS):
+        if not waiting:
+            break
+        beginnings = titles.beginnings(waiting, place)
+        for one in beginnings:
+            agent = agents[one.session_id]
+            if not is_hidden_kind(agent, one.native_kind):
+                words = _named(agent, agent.readable(one.summary).strip())
+                if words and not words.startswith("<"):
+                    found[one.session_id] = words
+        waiting = [one.session_id for one in beginnings if one.session_id not in found]
+    return found

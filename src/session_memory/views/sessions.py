@@ -10,8 +10,9 @@ from session_memory.pricing import Amount, session_amounts
 from session_memory.pricing.sessions import family, subagents
 from session_memory.store import Store
 from session_memory.store.session_pages import ORDERS, SessionConditions, SessionPages
-from session_memory.views.matching import holds, is_like, names_model
-from session_memory.views.session_titles import best_titles
+from session_memory.views.known_names import check_flavors
+from session_memory.views.matching import is_like, names_model
+from session_memory.views.session_titles import best_titles, sessions_titled
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 20
@@ -31,10 +32,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """What a session must have to be listed; ``None`` asks for nothing.
 
     ``repo``, ``domain``, ``branch``, ``flavor`` and ``host`` are names or patterns (``web*``);
-    ``model`` and ``text``, a part of the title, match anywhere. A session lies in a period if any
-    moment of it does. ``min_cost`` is in micro-dollars and counts what the session used itself.
-    ``roots`` leaves out all subagents, ``folded`` those whose parent is listed. Of subagents whose
-    common parent is not in the store, ``folded`` leaves the newest.
+    ``model`` and ``text``, a part of the title that the list shows, match anywhere. A session lies
+    in a period if any moment of it does. ``min_cost`` is in micro-dollars and counts what the
+    session used itself. ``roots`` leaves out all subagents, ``folded`` those whose parent is
+    listed. Of subagents whose common parent is not in the store, ``folded`` leaves the newest.
     """
 
     flavor: str | None = None
@@ -201,13 +202,11 @@ def conditions_of(store: Store, filters: Filter) -> SessionConditions:
         pattern = getattr(filters, name)
         if pattern is not None:
             exact[several] = tuple(v for v in pages.values(several) if matches(v, pattern))
-    title, ids = filters.text, None
-    if title is not None and not title.isascii():
-        # The databases know only the capital letters of ASCII.
-        ids = tuple(key for key, name in store.sessions.titles() if holds(name, title))
-        title = None
+    if not exact.get("flavors", ("any",)):
+        check_flavors(store, filters.flavor)
+    # Titles are compared here, because the databases know only the capital letters of ASCII.
+    ids = None if filters.text is None else tuple(sessions_titled(store, filters.text))
     return SessionConditions(
-        title=None if title is None else title.lower(),
         ids=ids,
         outcome=filters.outcome,
         parent=filters.parent,

@@ -1,13 +1,13 @@
 """Pass rates by skill, model and time window, and which model to use."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
 from session_memory.live.skill_rates import ALWAYS, PassRate, pass_rates, sum_rates
 from session_memory.store import Store
+from session_memory.views.matching import holds, is_like
 
 
 class SkillRow(msgspec.Struct, frozen=True):
@@ -63,9 +63,7 @@ def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> l
 
 
 def _matches(rate: PassRate, skill: str | None, model: str | None) -> bool:
-    if skill is not None and not fnmatchcase(rate.skill.lower(), skill.lower()):
-        return False
-    return model is None or model.lower() in (rate.model or "").lower()
+    return is_like(rate.skill, skill) and (model is None or holds(rate.model or "", model))
 
 
 def _without_skill(rate: PassRate) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from session_memory.core.time import format_time
 from session_memory.retain.native_files import is_made_of_rows
 from session_memory.store import Store
 from session_memory.store.sources import Account, SourceRow, total
+from session_memory.views.matching import is_like
 
+ROLES = ("log", "timeline", "document", "spill")
+STATES = ("read", "behind", "gone", "old", "evicted")
 FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted")
 
 
@@ -76,6 +79,8 @@ def list_sources(
 ) -> SourceList:
     """Known sources sorted by host and path. ``text`` matches anywhere in the path.
 
+    ``flavor`` and ``host`` are names or patterns (``web*``).
+
     The files of the machine ``here`` are checked on disk. A changed file is ``behind``.
     """
     evicted = store.retention.evicted()
@@ -83,8 +88,8 @@ def list_sources(
     sources = [
         source
         for source in every
-        if flavor in (None, source.flavor)
-        and host in (None, source.host)
+        if is_like(source.flavor, flavor)
+        and is_like(source.host, host)
         and role in (None, source.role)
         and state in (None, source.state)
         and (text is None or text in source.path)

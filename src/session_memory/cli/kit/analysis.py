@@ -53,7 +53,7 @@ def run_analysis(
     """Analyze what changed, or the sessions that are named."""
     bar = _AnalysisBar(settings.chatty and sys.stderr.isatty())
     try:
-        return memory.analyze(sessions, on_begin=bar.begin, on_session=bar.advance)
+        return memory.analyze(sessions or None, on_begin=bar.begin, on_session=bar.advance)
     finally:
         bar.end()
 

@@ -164,7 +164,7 @@ def _exported(
     if sessions and live:
         hint = "Write it as a transcript, or copy the whole store with: session-memory store copy"
         raise StoreError(f"{live[0]} is a live session and has no log to export", hint)
-    done = memory.export(file, sessions, redact=redacted)
+    done = memory.export(file, sessions or None, redact=redacted)
     if not sessions:
         remark_evicted(settings, memory.store)
         if live:

@@ -45,7 +45,7 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
 @click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")
-@click.option("--title", metavar="TEXT", help="Only sessions with this in their title.")
+@click.option("--title", metavar="TEXT", help="Only sessions with this in the title shown.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")
 @click.option("--all", "every", is_flag=True, help="List subagents as well.")
 @click.option("--roots", is_flag=True, help="Leave out subagents.")

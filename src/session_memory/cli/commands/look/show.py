@@ -94,9 +94,11 @@ def command(
     if around is not None and start is not None:
         raise click.UsageError("give --around or --from, not both")
     from session_memory.views.event_lookup import find_event
+    from session_memory.views.known_names import check_kinds
     from session_memory.views.transcript_items import TranscriptOptions
 
     with settings.memory() as memory:
+        check_kinds(memory.store, *kinds)
         shown = memory.session(session)
         middle = None if around is None else find_event(memory.store, shown.uid, around)
         first = start if middle is None else max(middle - AROUND, 0)
@@ -140,7 +142,7 @@ def _print_transcript(
     lines = TranscriptLines(names, terminal_width(), unfolded=unfolded, asked=options.kept, tz=tz)
     print_paged(settings, lines.of(transcript.items(uid)), paged=paged)
     if options.kinds and not transcript.events:
-        remark(settings, _nothing_of(options.kinds))
+        remark(settings, f"No event is of kind {', '.join(options.kinds)}.")
     elif options.first is not None:
         found = bool(transcript.events)
         _partly(settings, names(uid), options.first, options.last, found=found)
@@ -153,17 +155,3 @@ def _partly(settings: Settings, name: str, first: int, last: int | None, *, foun
     span = f"from {first} on" if last is None else f"{first} to {last}"
     shown = f"Events {span}" if found else f"No event {span}"
     remark(settings, f"{shown}; all of them: session-memory show {name}")
-
-
-def _nothing_of(kinds: tuple[str, ...]) -> str:
-    """What to say when no event has these kinds; a kind we do not know may be misspelled."""
-    from difflib import get_close_matches
-
-    from session_memory.core.schema import KINDS
-
-    unknown = [get_close_matches(kind, KINDS, n=1) for kind in kinds if kind not in KINDS]
-    close = [kind for found in unknown for kind in found]
-    hint = f" Did you mean {', '.join(close)}?" if close else ""
-    if unknown and not close:
-        hint = f" The kinds: {', '.join(sorted(KINDS))}."
-    return f"No event is of kind {', '.join(kinds)}.{hint}"

@@ -8,8 +8,9 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import FAILED
-from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.core.errors import StoreDamaged
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
@@ -36,10 +37,15 @@ def command(ctx: click.Context, sample: int) -> None:
     from session_memory.cli.lines.agents import remark_skipped
 
     settings: Settings = ctx.obj
-    with settings.memory() as memory, progress(settings, "Verifying") as bar:
-        sources = memory.store.sources.every()
-        bar.begin(len(sources), sum(row.kept for row in sources))
-        found = memory.verify(sample, on_source=bar.advance)
+    try:
+        with settings.memory() as memory, progress(settings, "Verifying") as bar:
+            sources = memory.store.sources.every()
+            bar.begin(len(sources), sum(row.kept for row in sources))
+            found = memory.verify(sample, on_source=bar.advance)
+    except StoreDamaged as error:
+        # Its usual hint is to run this command.
+        error.hint = StoreDamaged.way_on
+        raise
     if settings.as_json:
         print_json(found.to_dict())
     else:
@@ -52,5 +58,7 @@ def command(ctx: click.Context, sample: int) -> None:
         remark_skipped(settings, found.skipped)
         for finding in found.findings:
             click.secho(f"  {safe(finding)}", fg="red")
+        if not all("; run: " in finding for finding in found.findings):
+            remark(settings, StoreDamaged.way_on)
     if found.findings:
         ctx.exit(FAILED)

@@ -1,0 +1,25 @@
+"""A value that must be one of a few names."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from session_memory.core.errors import InvalidRecord, did_you_mean
+from session_memory.core.text import short_repr
+
+
+def one_of(field: str, value: object, known: Iterable[str]) -> str:
+    """``value`` if it is among ``known``; else an error that lists them."""
+    choices = tuple(known)
+    if isinstance(value, str) and value in choices:
+        return value
+    raise no_such(field, value, choices)
+
+
+def no_such(field: str, value: object, known: Iterable[str]) -> InvalidRecord:
+    """The error for a name that does not exist. Its hint lists those that do."""
+    choices = list(known)
+    hint = f"Choose one of: {', '.join(choices)}."
+    near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
+    if meant := did_you_mean(near):
+        hint = f"{hint} {meant}"
+    return InvalidRecord(f"unknown {field} {short_repr(value)}", hint, field=field)
