@@ -135,7 +135,10 @@ def test_a_title_is_one_line_of_plain_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "written"),
     [
-        ("Use `a < b` here.", "Use `a &lt; b` here."),
+        ("Use `a < b` here.", "Use a &lt; b here."),
+        ("Call `rows[0](x)` or ``a`b``.", "Call rows\\[0\\](x) or ``a`b``."),
+        ("`[a]: b` and `![c`, `d`", "\\[a\\]: b and !\\[c, `d`"),
+        ("`a\\b` and a \\* b", "`a\\b` and a \\* b"),
         ("# Plan\n\n- one\n- two", "\\# Plan\n\n- one\n- two"),
         ("[docs](https://x.example/a)", "[docs](https://x.example/a)"),
         ("```python\nprint('<b>')\n```", "```python\nprint('<b>')\n```"),

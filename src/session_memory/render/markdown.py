@@ -90,14 +90,49 @@ def harmless(text: str) -> Iterator[str]:
 
 
 def _harmless_line(line: str) -> str:
-    line = line.rstrip()
+    """``line`` without HTML, pictures, and links that lead elsewhere than to the web.
+
+    Escapes have no meaning in code: a viewer would show them. So code that needs any is written
+    as text, with all its characters. Code that needs none is left as it is.
+    """
+    pieces = (
+        _harmless_code(text) if is_code else _harmless_text(text) for text, is_code in _pieces(line)
+    )
+    return _no_heading("".join(pieces).rstrip())
+
+
+def _pieces(line: str) -> Iterator[tuple[str, bool]]:
+    """The text and the code of a line. Code goes from a run of backticks to the next as long."""
+    runs = [(found.start(), found.end()) for found in _RUN.finditer(line)]
+    later: dict[int, list[int]] = {}
+    for number, (start, end) in reversed(list(enumerate(runs))):
+        later.setdefault(end - start, []).append(number)
+    place = following = 0
+    for number, (start, end) in enumerate(runs):
+        same = later[end - start]
+        same.pop()
+        if number >= following and same:
+            yield line[place:start], False
+            following, place = same[-1] + 1, runs[same[-1]][1]
+            yield line[start:place], True
+    yield line[place:], False
+
+
+def _harmless_code(code: str) -> str:
+    return code if _harmless_text(code) == code else inline(code.strip("`").strip(" "))
+
+
+def _no_heading(line: str) -> str:
     nesting = _NESTING.match(line)
     place = nesting.end() if nesting else 0
     start, rest = line[:place], line[place:]
     # The line keeps its text, but is no heading any more.
     if _HEADING.match(rest) or set(rest) - {" "} in _RULES:
         rest = f"\\{rest}"
-    line = start + rest
+    return start + rest
+
+
+def _harmless_text(line: str) -> str:
     line = _MARKUP.sub(rf"\1{_OPENING}", line).replace("![", "!\\[").replace("]:", "]\\:")
     return _LINK.sub(r"]\\(", line)
 
