@@ -148,9 +148,11 @@ def test_a_new_file_is_a_new_command(another_directory: Path, run) -> None:
 
 def test_the_daily_commands_come_first_and_every_command_is_listed_once(run) -> None:
     lines = [line for line in run("--help").stdout.splitlines() if line.startswith("  ")]
-    listed = [line.split()[0] for line in lines if line.split()[0] in NAMES]
+    names = [line.split()[0].removesuffix(",") for line in lines]
+    listed = [name for name in names if name in NAMES]
     assert tuple(listed[: len(DAILY)]) == DAILY
     assert sorted(listed) == sorted(NAMES)
+    assert any(line.startswith("  sessions, ls  ") for line in lines)
 
 
 def test_the_headings_are_in_order(run) -> None:

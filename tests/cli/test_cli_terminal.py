@@ -61,7 +61,8 @@ def test_a_cut_text_fits(text: str, columns: int) -> None:
 @SQLITE
 def test_of_a_path_the_end_is_kept() -> None:
     path = "frontend/src/components/RemediationHistoryCard.tsx"
-    assert cut_middle(path, 30) == "frontend/…ationHistoryCard.tsx"
+    assert cut_middle(path, 30) == "fr…/RemediationHistoryCard.tsx"
+    assert cut_middle(path, 20) == "fronte…storyCard.tsx"
     assert cut_middle(path, len(path)) == path
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.derive.agents import about
 from session_memory.store import Store
 from session_memory.store.sessions import CollectedSession
 from session_memory.testing.claude import ClaudeHome, call
@@ -198,3 +199,24 @@ def test_a_session_of_which_nothing_is_known_has_no_title(database) -> None:
     with new_store() as store:
         store.sessions.save(CollectedSession(uid="claude:x", flavor="claude", native_id="x"))
         assert best_title(store, "claude:x") == NO_TITLE
+
+
+# ---------------------------------------------------------------- outputs
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "Chunk ID: 6e0d99\nWall time: 0.0000 seconds\nProcess exited with code 2\n"
+            "Original token count: 9\nOutput:\nno such file\nOutput:\n",
+            "no such file\nOutput:\n",
+        ),
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nok", "ok"),
+        ("Exit code: 1\nWall time: 3 seconds\nOutput:", ""),
+        ("Wall time: much\nOutput:\nok", "Wall time: much\nOutput:\nok"),
+        ("ok\nExit code: 0\nWall time: 1 seconds\nOutput:\n", None),
+    ],
+)
+def test_an_output_of_codex_is_shown_without_its_preface(text: str, shown: str | None) -> None:
+    assert about("codex").readable(text) == (text if shown is None else shown)

@@ -32,7 +32,7 @@ def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, st
         "branch": session.git_branch,
         "model": session.model,
         "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
-        "time": time_words(session, tz),
+        "time": time_words(start, tz),
         "tokens": token_words(session.cost),
         "cost": cost_words(start),
         "outcome": outcome_words(session),
@@ -40,12 +40,14 @@ def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, st
     return {name: value for name, value in facts.items() if value}
 
 
-def time_words(session: "Session", tz: tzinfo | None = None) -> str:
+def time_words(start: SessionStart, tz: tzinfo | None = None) -> str:
     """When a session ran: ``2026-07-01 10:00 to 2026-07-01 11:30, 12 min at work``."""
+    session = start.session
     if session.started_at is None:
         return ""
     started, ended = local(session.started_at, tz=tz), local(session.ended_at, tz=tz)
-    return f"{started} to {ended}, {duration(session.cost.wall_clock_s)} at work"
+    work = "" if start.work_ms is None else f", {duration(start.work_ms / 1000)} at work"
+    return f"{started} to {ended}{work}"
 
 
 def outcome_words(session: "Session") -> str:

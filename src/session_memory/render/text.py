@@ -52,13 +52,16 @@ def cut(text: str, columns: int) -> str:
 def cut_middle(text: str, columns: int) -> str:
     """``text`` in at most ``columns`` columns, with an ellipsis for the left-out middle.
 
-    The end of a path names the file, and the beginning of an id finds the session.
+    The beginning of an id finds the session. The name of a file is kept whole if it fits.
     """
     if width(text) <= columns:
         return text
     if columns < 3:
         return cut(text, columns)
     head = (columns - 1) // 3
+    name = width(text[text.rfind("/") :]) if "/" in text else 0
+    if columns - 1 - head < name < columns:
+        head = columns - 1 - name
     tail, used = "", 0
     for character in reversed(text):
         used += _width(character)

@@ -160,6 +160,7 @@ class Statistics:
     def _parts(self, scope: Scope, given: dict[str, object]) -> dict[str, object]:
         """Placeholder → part of a statement. Their parameters are added to ``given``."""
         owners = [
+            is_among("s.uid", scope.uids, "uid", given),
             is_among("s.flavor", scope.flavors, "flavor", given),
             is_among("s.repo", scope.repos, "repo", given),
         ]

@@ -22,6 +22,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     ``since <= time < until``. An event without a time has the time of its session's start.
     """
 
+    uids: tuple[str, ...] | None = None
     flavors: tuple[str, ...] | None = None
     repos: tuple[str, ...] | None = None
     models: tuple[str, ...] | None = None

@@ -68,7 +68,8 @@ def _expiry(state: RootState) -> Expiry:
 def expiry_lines(found: list[Expiry]) -> Iterator[str]:
     for one in found:
         soon = f"{one.flavor} deletes {plural(one.files, 'log')} within {WARNING_DAYS} days"
-        first = f"the first in {plural(one.days_left, 'day')}"
+        days = plural(one.days_left, "day")
+        first = f"the first in {days}" if one.days_left else "the first today"
         if one.at_risk:
             lost = f"{one.at_risk:,} of them ({size(one.bytes_at_risk)}) not kept yet"
             yield f"{soon}, {first}; {lost}: session-memory sync"

@@ -16,6 +16,7 @@ from session_memory.store import Store
 from session_memory.views.event_reader import EventReader
 from session_memory.views.session import children_of
 from session_memory.views.session_titles import best_title, best_titles
+from session_memory.views.session_work import work_ms
 from session_memory.views.transcript_items import (
     SessionEnd,
     SessionStart,
@@ -58,6 +59,7 @@ class Transcript:
             with_inherited=self._options.inherited,
             children=children,
             child_titles=tuple(titles[child.session_uid] for child in children),
+            work_ms=None if session.evicted_at else work_ms(self._store, uid),
         )
         waiting = [child for child in children if child.relation == "subagent"]
         yield from self._body(session, row.id, waiting, depth)

@@ -54,6 +54,8 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     """The start of a session: the one asked for has depth 0, its subagents have more.
 
     ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
+    ``work_ms`` is how long the model and tools worked, by the rule of ``stats time``; None if the
+    session has no events in the store.
     """
 
     depth: int
@@ -66,6 +68,7 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     children: tuple[Session, ...] = ()
     child_titles: tuple[str, ...] = ()
     is_closed: bool = False
+    work_ms: int | None = None
 
 
 class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):

@@ -1,9 +1,16 @@
 """What a person sees of texts that Codex wraps in tags or in JSON of its own."""
 
 import json
+import re
 
 from session_memory.core.text import between
 
+# What Codex writes before the output of a command. The transcript shows status and time beside it.
+_PREFACE = re.compile(
+    r"\A(?:Chunk ID: \S+\n)?(?:Exit code: -?\d+\n)?Wall time: [\d.]+ seconds\n"
+    r"(?:Process (?:exited with code -?\d+|running with session ID \d+)\n)?"
+    r"(?:Original token count: \d+\n|Total output lines: \d+\n)*Output:(?:\n|\Z)"
+)
 NOTICE = ("<subagent_notification>", "</subagent_notification>")
 
 
@@ -18,7 +25,7 @@ def readable(text: str) -> str:
         return _message(start)
     if start.startswith('{"answers":'):
         return _answers(start) or text
-    return text
+    return _PREFACE.sub("", text, count=1)
 
 
 def _message(text: str) -> str:

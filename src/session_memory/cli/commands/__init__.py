@@ -23,6 +23,9 @@ DAILY = (
     "doctor",
 )
 
+# Short names that --help mentions beside the command.
+SHORT_NAMES = {"sessions": "ls"}
+
 # Names that still work but are not listed: earlier names, and what people type out of habit.
 OLD_NAMES = {
     "apply": "lessons apply",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from session_memory.cli.commands import DAILY, HEADINGS
+from session_memory.cli.commands import DAILY, HEADINGS, SHORT_NAMES
 from session_memory.cli.kit.command import (
     PROGRAM,
     RESUMABLE,
@@ -62,7 +62,10 @@ class MainGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, files in sections():
             with formatter.section(title):
-                formatter.write_dl([(file.name, file.line) for file in files], col_max=NAME_COLUMN)
+                formatter.write_dl(
+                    [(_with_short_name(file.name), file.line) for file in files],
+                    col_max=NAME_COLUMN,
+                )
         write_options(self, ctx, formatter)
         write_examples(self.examples, formatter)
 
@@ -129,3 +132,8 @@ def _version_option() -> click.Option:
         callback=show,
         help="Print the version.",
     )
+
+
+def _with_short_name(name: str) -> str:
+    """``sessions, ls`` for a command with a short name."""
+    return ", ".join(filter(None, (name, SHORT_NAMES.get(name))))

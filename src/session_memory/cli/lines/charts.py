@@ -62,13 +62,3 @@ def _taken(columns: Sequence[Column], sizes: Sequence[int], most: int = 0) -> in
 def plain(line: str, using: ChartSigns) -> str:
     """``line`` with an ellipsis that the output can show."""
     return line.replace("…", using.more) if using is ASCII else line
-
-
-def tail(text: str, columns: int | None) -> str:
-    """The end of ``text`` in at most so many columns; the end of a path names the file."""
-    text = safe(text)
-    if columns is None or width(text) <= columns:
-        return text
-    while text and width(text) > columns - 1:
-        text = text[1:]
-    return f"…{text}"

@@ -1,6 +1,6 @@
 """Cost reports as lines of a terminal: a table with bars, a sparkline, what has no price."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from session_memory.pricing.rates import Rate
     from session_memory.views.cost import CostReport, CostRow
     from session_memory.views.cost_audit import CostAudit
+    from session_memory.views.session_labels import SessionLabels
 
 MONEY = {"fg": "green"}
 _FIGURES = ("in", "out", "cache read", "cache write")
@@ -29,13 +30,13 @@ def report_lines(
     report: "CostReport",
     rows: "list[CostRow]",
     limit: int | None,
-    names: Mapping[str, str] | None = None,
+    labels: "SessionLabels",
 ) -> Iterator[str]:
-    """``rows`` are the rows to show; the total always covers the whole report. ``names`` are
-    short names of sessions."""
+    """``rows`` are the rows to show; the total always covers the whole report. ``labels`` are
+    those of sessions."""
     if not report.rows:
         return
-    yield from _table(report, rows, limit, names or {})
+    yield from _table(report, rows, limit, labels)
     if report.by == "day" and len(report.rows) > 2:
         yield ""
         yield from _days(report, limit)
@@ -43,7 +44,7 @@ def report_lines(
 
 
 def _table(
-    report: "CostReport", rows: "list[CostRow]", limit: int | None, names: Mapping[str, str]
+    report: "CostReport", rows: "list[CostRow]", limit: int | None, labels: "SessionLabels"
 ) -> Iterator[str]:
     narrow = limit is not None and limit < NARROW
     figures = () if narrow else _FIGURES
@@ -56,7 +57,7 @@ def _table(
         Column("cost", right=True),
         *(Column(name, right=True, spare=1) for name in trees),
     ]
-    cells = [_cells(report, row, columns, names) for row in rows]
+    cells = [_cells(report, row, columns, labels) for row in rows]
     total = _total(report, columns)
     lines = list(table(columns, [*cells, total], limit))
     yield from _with_bars(lines, [_length(row) for row in rows], limit)
@@ -69,11 +70,11 @@ def _length(row: "CostRow") -> int:
 
 
 def _cells(
-    report: "CostReport", row: "CostRow", columns: list[Column], names: Mapping[str, str]
+    report: "CostReport", row: "CostRow", columns: list[Column], labels: "SessionLabels"
 ) -> list[str | Cell]:
     given, output, read, written, *_ = row.tally.buckets
     values: dict[str, str | Cell] = {
-        report.by: _name(report.by, row, names),
+        report.by: _name(report.by, row, labels),
         "models": ", ".join(short_model(model) for model in row.models),
         "in": count(given),
         "out": count(output),
@@ -82,7 +83,7 @@ def _cells(
         "cost": Cell(shown(row.tally.amount), MONEY),
     }
     if report.by == "session":
-        values["title"] = _title(row)
+        values["title"] = _title(row, labels)
         values["with subagents"] = Cell(shown(Amount(**row.about["with_subagents"])), MONEY)
     return [values[column.title] for column in columns]
 
@@ -100,18 +101,18 @@ def _total(report: "CostReport", columns: list[Column]) -> list[str | Cell]:
     return [Cell(values.get(column.title, ""), {"bold": True}) for column in columns]
 
 
-def _title(row: "CostRow") -> str:
+def _title(row: "CostRow", labels: "SessionLabels") -> str:
     kind = f"({row.about['relation']}) " if row.about.get("relation") else ""
-    return f"{kind}{row.about.get('title') or ''}".rstrip()
+    return f"{kind}{labels.title(row.key or '') or row.about.get('title') or ''}".rstrip()
 
 
-def _name(by: str, row: "CostRow", names: Mapping[str, str]) -> str:
+def _name(by: str, row: "CostRow", labels: "SessionLabels") -> str:
     if row.key is None:
         return "(no date)" if by in ("day", "week", "month", "block") else "-"
     if by == "block":
         now = "  now" if row.about.get("is_active") else ""
         return f"{local(row.key)} – {local(row.about['ends'], '%H:%M')}{now}"
-    return names.get(row.key, row.key)
+    return labels.name(row.key)
 
 
 def _with_bars(lines: list[str], amounts: list[int], limit: int | None) -> Iterator[str]:

@@ -33,7 +33,7 @@ def header(
         "branch": session.git_branch,
         "model": session.model,
         "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
-        "time": time_words(session, tz),
+        "time": time_words(start, tz),
         "tokens": token_words(cost),
         "cost": cost_words(start),
         "turns": f"{cost.turns}, {plural(cost.retries, 'retry', 'retries')}",

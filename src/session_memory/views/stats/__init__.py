@@ -14,7 +14,7 @@ from session_memory.store import Store
 from session_memory.store.statistics import Statistics
 from session_memory.store.statistics_parts import Scope
 from session_memory.views.matching import is_like, names_model
-from session_memory.views.short_names import short_names
+from session_memory.views.session_labels import SessionLabels, session_labels
 from session_memory.views.stats import activity, tokens, work
 from session_memory.views.stats.queries import StatsQueries
 
@@ -55,12 +55,12 @@ SECTIONS = tuple(_SECTIONS)
 
 class StatsReport(msgspec.Struct, frozen=True):
     """``sections`` by name, in the order of ``SECTIONS``. ``stored`` is the number of all sessions
-    in the store. ``names`` are short names of the sessions in the report."""
+    in the store. ``labels`` are those of the sessions in the report."""
 
     stored: int
     filters: StatsFilter
     sections: dict[str, Any]
-    names: dict[str, str]
+    labels: SessionLabels
 
     def to_dict(self) -> dict[str, Any]:
         since, until = self.filters.since, self.filters.until
@@ -85,8 +85,8 @@ def statistics(
         queries = StatsQueries(ask, _scope(ask, filters), filters.tz)
         found = {name: _SECTIONS[name](queries, filters) for name in SECTIONS if name in sections}
         listed = found["sessions"].rows if "sessions" in found else []
-        names = short_names(store, {row.session_uid for row in listed})
-        return StatsReport(store.sessions.count(), filters, found, names)
+        labels = session_labels(store, {row.session_uid for row in listed})
+        return StatsReport(store.sessions.count(), filters, found, labels)
 
 
 def facets(store: Store) -> tuple[list[str], list[str], list[str]]:

@@ -14,6 +14,7 @@ from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.failures import FAILED, PROBLEMS
 from session_memory.cli.kit.output import print_json, print_lines
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -73,16 +74,23 @@ def _lines(diagnosis: "Diagnosis", quiet: bool) -> Iterator[str]:
     name = max((len(check.name) for check in checks), default=0)
     for check in checks:
         status = click.style(f"{check.status:<4}", **_STYLES[check.status])
-        yield f"{status}  {check.name:<{name}}  {safe(check.text)}"
+        yield f"{status}  {check.name:<{name}}  {safe(_short(check.text))}"
         if check.hint:
             yield f"{'':<4}  {'':<{name}}  hint: {safe(check.hint)}"
         if check.name.endswith("expiry") and check.status != "ok":
             yield from _at_risk(diagnosis, check.name.removesuffix(" expiry"), name + 8)
 
 
+def _short(text: str) -> str:
+    """``text`` with ``~`` for the home directory."""
+    from session_memory.config import home
+
+    return text.replace(f"{home()}/", "~/")
+
+
 def _at_risk(diagnosis: "Diagnosis", flavor: str, margin: int) -> Iterator[str]:
     files = [file for root in diagnosis.roots if root.flavor == flavor for file in root.at_risk]
     for file in files[:SHOWN]:
-        yield f"{'':<{margin}}{file.days_left} days left: {safe(file.path)}"
+        yield f"{'':<{margin}}{file.days_left} days left: {safe(short_path(file.path))}"
     if len(files) > SHOWN:
         yield f"{'':<{margin}}… and {len(files) - SHOWN:,} more"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from session_memory.views.cost import CostReport, CostRow
     from session_memory.views.cost_audit import CostAudit
     from session_memory.views.cost_prices import PriceRows
+    from session_memory.views.session_labels import SessionLabels
 
 GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session")
 # How many rows are shown without --limit.
@@ -100,7 +101,7 @@ def command(
     limit: int | None,
     **filters: Any,
 ) -> None:
-    from session_memory.views.short_names import short_names
+    from session_memory.views.session_labels import session_labels
 
     if audit is not None:
         _refuse("--audit", "by flavor repo model session since until tz prices limit")
@@ -119,8 +120,7 @@ def command(
             print_json({**report.to_dict(), "rows": [row.to_dict() for row in rows]})
             return
         uids = {row.key for row in rows if row.key} if report.by == "session" else ()
-        names = short_names(memory.store, uids)
-        _print(settings, report, rows, names)
+        _print(settings, report, rows, session_labels(memory.store, uids))
         _print_warnings(memory, filters["tz"])
 
 
@@ -143,11 +143,11 @@ def _shown_rows(report: "CostReport", limit: int | None, as_json: bool) -> "list
 
 
 def _print(
-    settings: Settings, report: "CostReport", rows: "list[CostRow]", names: dict[str, str]
+    settings: Settings, report: "CostReport", rows: "list[CostRow]", labels: "SessionLabels"
 ) -> None:
     from session_memory.cli.lines.cost import report_lines
 
-    print_lines(report_lines(report, rows, terminal_width(), names))
+    print_lines(report_lines(report, rows, terminal_width(), labels))
     if not report.rows:
         remark(settings, "No usage in this selection. Collect new logs: session-memory sync")
         return

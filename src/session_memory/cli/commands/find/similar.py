@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from session_memory.store import Store
+    from session_memory.views.session_labels import SessionLabels
     from session_memory.views.similar import Similar
 
 # An agent's name and an id, or hexadecimal digits with at least one figure among them.
@@ -50,6 +51,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
 def command(settings: Settings, words: tuple[str, ...], text: str | None, limit: int) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.core.errors import UnknownSession
+    from session_memory.views.session_labels import session_labels
 
     if bool(words) == (text is not None):
         raise click.UsageError("give a session, or a text")
@@ -65,10 +67,11 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
         except UnknownSession as error:
             error.hint = f"{error.hint} As a text: session-memory similar --text {session}"
             raise
+        labels = session_labels(memory.store, [one.session.uid for one in similar.found])
     if settings.as_json:
         print_json(similar.to_dict())
         return
-    print_lines(_lines(similar))
+    print_lines(_lines(similar, labels))
     if not similar.found:
         remark(settings, "No similar session.")
 
@@ -88,7 +91,7 @@ def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
     return not is_agent and names_session(store, word)
 
 
-def _lines(similar: "Similar") -> "Iterator[str]":
+def _lines(similar: "Similar", labels: "SessionLabels") -> "Iterator[str]":
     from session_memory.core.time import now_ms
     from session_memory.views.figures import age
 
@@ -97,16 +100,16 @@ def _lines(similar: "Similar") -> "Iterator[str]":
         Column("session"),
         Column("agent"),
         Column("when"),
-        Column("title", flexible=True),
-        Column("in common", flexible=True),
+        Column("title", flexible=True, least=40),
+        Column("in common", flexible=True, least=20, spare=1),
     ]
     rows = [
         (
             f"{one.likeness:.0%}",
-            Cell(similar.names.get(one.session.uid, one.session.uid), {"fg": "cyan"}),
+            Cell(labels.name(one.session.uid), {"fg": "cyan"}),
             one.session.flavor,
             age(one.session.ended_at, now_ms()),
-            similar.titles.get(one.session.id, ""),
+            labels.title(one.session.uid),
             ", ".join((*one.words, *one.files)),
         )
         for one in similar.found

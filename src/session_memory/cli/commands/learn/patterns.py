@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from session_memory.views.learning import PatternList
 
 _COLUMNS = (
-    Column("id", spare=1),
-    Column("type"),
+    Column("id"),
+    Column("type", spare=1),
     Column("sessions", right=True),
     Column("times", right=True, spare=2),
     Column("tokens", right=True, spare=3),
     Column("cost", right=True),
     Column("basis", spare=5),
     Column("agents", spare=4),
-    Column("what", flexible=True, least=50),
+    Column("what", flexible=True, least=40),
 )
 _POLARITIES = ("problem", "success")
 

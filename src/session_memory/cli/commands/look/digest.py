@@ -58,7 +58,10 @@ def _outdated(shown: "DigestShown") -> str:
 
 
 def _lines(shown: "DigestShown") -> Iterator[str]:
+    from session_memory.derive.agents import about
+
     digest = shown.digest
+    agent = about(digest.session_uid.partition(":")[0])
     yield f"{digest.session_uid}  {digest.title or ''}"
     yield from _head(digest)
     yield from _part("Errors", [_error(error) for error in digest.error_snippets])
@@ -67,7 +70,7 @@ def _lines(shown: "DigestShown") -> Iterator[str]:
     yield from _part("Commands", [f"{c.text} ({c.runs}×)" for c in digest.commands])
     yield from _part("Commits", [commit.text for commit in digest.commits])
     yield from _part("A person stepped in", [message.text for message in digest.interventions])
-    yield from _part("Decided", [decision.text for decision in digest.decisions])
+    yield from _part("Decided", [agent.readable(decision.text) for decision in digest.decisions])
     yield from _part("Stands out", [f"{s.type}: {s.detail}" for s in shown.signals])
 
 

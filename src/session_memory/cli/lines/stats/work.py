@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.cli.kit.output import Cell, Column
 from session_memory.cli.lines.bars import ChartSigns
-from session_memory.cli.lines.charts import chart, tail
+from session_memory.cli.lines.charts import chart
 from session_memory.cli.lines.stats.figures import Limit, bad, good, more, share, spent, trend
 from session_memory.cli.lines.sync_summary import wrapped
 from session_memory.core.time import parse_time
-from session_memory.render.paths import short_path
+from session_memory.render.paths import below_repo, short_path
+from session_memory.render.text import cut_middle, safe
 from session_memory.views.figures import count, duration, plural
 from session_memory.views.zones import clock
 
@@ -138,7 +139,7 @@ def tests_lines(tests: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
 
 def files_lines(files: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     columns = (
-        Column("file", flexible=True),
+        Column("file", flexible=True, middle=True),
         Column("edits", right=True),
         Column("failed", right=True),
         Column("sessions", right=True),
@@ -147,7 +148,7 @@ def files_lines(files: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     free = None if limit is None else max(limit - 48, 20)
     rows = [
         [
-            Cell(tail(short_path(row.path), free), {"fg": "cyan"}),
+            Cell(cut_middle(safe(_path(row)), free or len(row.path)), {"fg": "cyan"}),
             count(row.edits),
             count(row.failed),
             count(row.sessions),
@@ -157,6 +158,10 @@ def files_lines(files: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
     ]
     yield from chart(columns, rows, limit, using, amounts=[row.edits for row in files.rows])
     yield from more(files, using)
+
+
+def _path(row: Any) -> str:
+    return below_repo(short_path(row.path), row.repo)
 
 
 def time_lines(time: Any, limit: Limit, using: ChartSigns) -> Iterator[str]:
@@ -198,7 +203,7 @@ def sessions_lines(
     read = clock(report.filters.tz)
     columns = (
         Column("session"),
-        Column("time", right=True),
+        Column("turns took", right=True),
         Column("turns", right=True),
         Column("title", flexible=True),
         Column("when"),
@@ -208,10 +213,10 @@ def sessions_lines(
     )
     rows = [
         [
-            Cell(report.names[row.session_uid], {"fg": "cyan"}),
+            Cell(report.labels.name(row.session_uid), {"fg": "cyan"}),
             duration(row.wall_clock_s),
             count(row.turns),
-            row.title or "",
+            report.labels.title(row.session_uid),
             f"{read(parse_time(row.started_at)):%Y-%m-%d %H:%M}" if row.started_at else "-",
             count(row.events),
             count(row.output_tokens),
