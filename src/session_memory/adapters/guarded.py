@@ -5,8 +5,9 @@ failure is noted, and the caller gets the answer of an agent that does not have 
 ``roots``, ``discover`` and ``read`` are not wrapped: `collect` calls them and stores problems.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ _PLAIN = Agent(
     recognizes=recognizes_nothing,
     read=lambda source, cursor: iter(()),
 )
+_END = object()
 # For each flavor the first failure of each of its functions.
 _NOTED: dict[str, dict[str, str]] = {}
 
@@ -50,6 +52,35 @@ def adapter_failing(
         raise
     except BaseException as error:
         raise AdapterFailed(flavor, error, path, function) from error
+
+
+def guarded_items(
+    call: Callable[[], Iterable[Any]],
+    accepted: Callable[[Any], Any],
+    flavor: str,
+    path: str = "",
+    function: str = "",
+    passing: tuple[type[BaseException], ...] = (),
+) -> Iterator[Any]:
+    """The items of what ``call`` returns, as ``accepted`` returns them, guarded one by one.
+
+    What the caller raises between two items is not taken for a failure of the adapter.
+    """
+    passing += (KeyboardInterrupt, AdapterFailed)
+    with adapter_failing(flavor, path, function, passing):
+        items = iter(call())
+    while True:
+        # There may be many thousands of items, and a context manager for each takes long.
+        try:
+            item = next(items, _END)
+            value = None if item is _END else accepted(item)
+        except passing:
+            raise
+        except BaseException as error:
+            raise AdapterFailed(flavor, error, path, function) from error
+        if item is _END:
+            return
+        yield value
 
 
 def guarded(agent: Agent) -> Agent:
@@ -101,17 +132,8 @@ def _guard(
 
 def _guarded_dump(flavor: str, dump: Dump) -> Dump:
     def lines(database: Path, ref: SourceRef) -> Iterator[bytes]:
-        with adapter_failing(flavor, function="dump", passing=(OSError,)):
-            rows = iter(dump(database, ref))
-        while True:
-            # The yield is outside the block: what the caller raises is no failure of the adapter.
-            with adapter_failing(flavor, function="dump", passing=(OSError,)):
-                line = next(rows, None)
-                if line is not None and not isinstance(line, bytes):
-                    raise TypeError(f"it returned {short_repr(line)}, not bytes")
-            if line is None:
-                return
-            yield line
+        call = partial(dump, database, ref)
+        return guarded_items(call, _a_line, flavor, function="dump", passing=(OSError,))
 
     return lines
 
@@ -153,6 +175,12 @@ def try_out(agent: Agent) -> None:
 def _a_bool(answer: Any) -> bool:
     if not isinstance(answer, bool):
         raise TypeError(f"it returned {short_repr(answer)}, not True or False")
+    return answer
+
+
+def _a_line(answer: Any) -> bytes:
+    if not isinstance(answer, bytes):
+        raise TypeError(f"it returned {short_repr(answer)}, not bytes")
     return answer
 
 

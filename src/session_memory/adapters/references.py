@@ -25,12 +25,12 @@ def checked_reference(ref: Any) -> SourceRef:
             raise TypeError(f"{name} is {short_repr(value)}, not a text")
     if not isinstance(ref.companions, (tuple, list)):
         raise TypeError(f"companions is {short_repr(ref.companions)}, not a tuple")
-    return msgspec.structs.replace(
-        ref,
-        path=absolute_path("path", ref.path),
-        at=None if ref.at is None else absolute_path("at", ref.at),
-        companions=tuple(checked_reference(companion) for companion in ref.companions),
-    )
+    path = absolute_path("path", ref.path)
+    at = None if ref.at is None else absolute_path("at", ref.at)
+    companions = tuple(checked_reference(companion) for companion in ref.companions)
+    if path is ref.path and at is ref.at and companions == ref.companions:
+        return ref
+    return msgspec.structs.replace(ref, path=path, at=at, companions=companions)
 
 
 def checked_unlisted(found: Unlisted) -> Unlisted:
@@ -52,4 +52,5 @@ def checked_path(name: str, path: Any) -> Path:
         raise TypeError(f"{name} is {short_repr(path)}, not a path")
     if "\0" in str(path):
         raise ValueError(f"{name} is {short_repr(str(path))}, which has a NUL")
-    return Path(path)
+    # There may be many thousands of paths, and parsing one again takes long.
+    return path if isinstance(path, Path) else Path(path)

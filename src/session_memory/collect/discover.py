@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,12 @@ import msgspec
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.adapters.guarded import adapter_failing, forget_failure, note_failure
+from session_memory.adapters.guarded import (
+    adapter_failing,
+    forget_failure,
+    guarded_items,
+    note_failure,
+)
 from session_memory.adapters.references import (
     absolute_path,
     checked_path,
@@ -120,29 +126,20 @@ def _below(config: Config, root: Root, seen: set[str]) -> Iterator[SourceRef | U
 
 def _found(adapter: Agent, root: Path) -> Iterator[SourceRef | Unlisted]:
     """What an adapter finds below a root, checked. Raises ``AdapterFailed``."""
-    with adapter_failing(adapter.flavor, str(root), DISCOVER):
-        refs = iter(adapter.discover(root))
-    while True:
-        # The yield is outside the block: what the caller raises is no failure of the adapter.
-        with adapter_failing(adapter.flavor, str(root), DISCOVER):
-            ref = next(refs, None)
-            if ref is not None:
-                ref = _checked(adapter.flavor, ref)
-        if ref is None:
-            return
-        yield ref
+    call, checked = partial(adapter.discover, root), partial(_checked, adapter.flavor)
+    return guarded_items(call, checked, adapter.flavor, str(root), DISCOVER)
 
 
-def _checked(flavor: str, ref: SourceRef | Unlisted) -> SourceRef | Unlisted:
+def _checked(flavor: str, ref: Any) -> SourceRef | Unlisted:
     """The same source. One that is described wrongly becomes a path with the reason."""
     if isinstance(ref, Unlisted):
         return checked_unlisted(ref)
     if not isinstance(ref, SourceRef):
         raise TypeError(f"it found {short_repr(ref)}, which is not a SourceRef")
-    path = absolute_path("path", ref.path)
     try:
         return checked_reference(ref)
     except (TypeError, ValueError) as error:
+        path = absolute_path("path", ref.path)
         failure = AdapterFailed(flavor, error, str(path), DISCOVER)
         note_failure(failure)
         return Unlisted(path, str(failure))
