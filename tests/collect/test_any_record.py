@@ -134,11 +134,11 @@ class AnyRecords(Random):
         )
 
     def usage(self) -> NativeUsage:
-        counts: Any = [self.integer(0, LARGE) for _ in TOKEN_COUNTS]
+        counts: Any = {name: self.integer(0, LARGE) for name in TOKEN_COUNTS}
         return NativeUsage(
             self.choice(("u1", "u2", self.text() or "u3")),
             self.text(),
-            *counts,
+            **counts,
             speed=self.maybe(self.text),
             service_tier=self.maybe(self.text),
             includes_subagents=self.random() < 0.5,

@@ -282,6 +282,8 @@ def test_a_wrong_count_costs_the_figure_alone(home: Path, stores: Stores) -> Non
             (place, 0, IMPOSSIBLE_COUNT) for _, place in changes
         ]
         assert all(one[4].startswith("input_tokens is ") for one in found)
+        listed = [line.split() for line in run(where, "problems").stdout.splitlines()[1:]]
+        assert [line[3] for line in listed] == [str(place) for _, place in changes]
         with open_store(where) as store:
             row = store.sessions.row(TOY)
             assert row is not None

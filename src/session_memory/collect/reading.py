@@ -5,14 +5,12 @@ Nothing is written here, so the database is not locked while a source is read.
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.agent import Dump
-from session_memory.adapters.base import Cursor, Record, SourceRef
-from session_memory.adapters.checked_reading import adapter_failures, records_of
+from session_memory.adapters.base import Cursor, Record
+from session_memory.adapters.checked_reading import records_of
 from session_memory.adapters.registry import agent
 from session_memory.collect.batches import Chunk, ReadTask
 from session_memory.collect.database_copies import database_stat, dump_of, dumped
@@ -36,7 +34,6 @@ from session_memory.collect.native import TAIL, Stat, change_of, opened, tail_ha
 from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.roles import LOGS, SPILL
-from session_memory.core.text import short_repr
 from session_memory.derive.forgotten import blanked
 from session_memory.derive.repositories import repo_of
 from session_memory.store.raw import Packer
@@ -55,7 +52,7 @@ class SourceReading:
 
     def chunks(self, task: ReadTask) -> Iterator[Chunk]:
         """What is new in a source. The last chunk has the file's size and times."""
-        place, dump = task.ref.place, _dump(task)
+        place, dump = task.ref.place, dump_of(task.flavor)
         if dump is not None:
             # Taken before the copy: what is written meanwhile is noticed by the next sync.
             task.stat = database_stat(place)
@@ -229,19 +226,3 @@ class SourceReading:
 def _tail(file: BinaryIO, end: int) -> str:
     """The hash of the last bytes before ``end``, by which a grown file is recognized."""
     return tail_hash(os.pread(file.fileno(), min(TAIL, end), max(end - TAIL, 0)))
-
-
-def _dump(task: ReadTask) -> Dump | None:
-    """The agent's ``dump``, or None; exceptions that it raises become `AdapterFailed`."""
-    dump = dump_of(task.flavor)
-    if dump is None:
-        return None
-
-    def lines(database: Path, ref: SourceRef) -> Iterator[bytes]:
-        with adapter_failures(task.flavor, str(ref.path)):
-            for line in dump(database, ref):
-                if not isinstance(line, bytes):
-                    raise TypeError(f"dump gave {short_repr(line)}, not bytes")
-                yield line
-
-    return lines

@@ -57,6 +57,8 @@ def command(settings: Settings, reason: str | None, path: str | None, limit: int
 
 
 def _lines(problems: "list[Problem]") -> Iterator[str]:
+    from session_memory.store.problems import UNREADABLE
+
     columns = (
         Column("reason"),
         Column("byte", right=True),
@@ -67,7 +69,7 @@ def _lines(problems: "list[Problem]") -> Iterator[str]:
     rows = (
         (
             Cell(problem.reason, {"fg": "yellow"}),
-            str(problem.place) if problem.length else "-",
+            "-" if problem.reason == UNREADABLE else str(problem.place),
             str(problem.length) if problem.length else "-",
             short_path(problem.path),
             problem.detail,
