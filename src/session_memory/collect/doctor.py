@@ -27,9 +27,9 @@ def adapter_versions() -> dict[str, int]:
 
 
 def adapter_problems(config: Config, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Each enabled adapter that is broken, or has a function that fails, and why.
+    """Each enabled adapter that is broken, or has a function that fails, with the reason.
 
-    A package that announces an adapter which is not used is named by its own name.
+    If a package announces an adapter that is not used, the key is the name of the package.
     """
     found = broken_adapters() | failing_functions()
     for agent in agents():

@@ -19,7 +19,7 @@ def connected_sessions(store: Store, session_id: int) -> list[int]:
 
 
 def _by_reference(store: Store, session_id: int) -> Iterator[int]:
-    """Sessions that begin with this one's history by reference, and the one it begins with."""
+    """Forks by reference: the sessions forked from this one, and the one it was forked from."""
     row = store.sessions.row_by_id(session_id)
     base = base_of(row)
     origin = store.sessions.row(base[0]) if base is not None else None

@@ -51,7 +51,7 @@ def time_words(start: SessionStart, tz: tzinfo | None = None) -> str:
 
 
 def outcome_words(session: "Session") -> str:
-    """How the session ended; a session that nobody analyzed is not ``unknown``."""
+    """The outcome of a session, or that it was not analyzed yet."""
     return NOT_ANALYZED if session.analyzed_at is None else session.outcome
 
 

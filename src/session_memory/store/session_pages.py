@@ -175,12 +175,15 @@ def _folded(matches: str) -> str:
 
 
 def _row_by_row(condition: str) -> str:
-    """A condition for which a database takes no index: it finds the rows by uid or parent."""
+    """``condition``, written so that a database uses no index for it.
+
+    The rows are found by uid or parent, and the condition is tested on each of them.
+    """
     return condition if condition == _ANY else f"case when {condition} then 1 end = 1"
 
 
 def _with_alias(condition: str, alias: str) -> str:
-    """The same condition on another row of sessions."""
+    """``condition`` on the table alias ``alias`` instead of ``s``."""
     return re.sub(r"\bs\.", f"{alias}.", condition)
 
 

@@ -235,7 +235,7 @@ def decode_kind(line: bytes) -> tuple[LineKind, bool]:
 
 
 def decoder(shape: type[P]) -> tuple[Callable[[bytes], Any], Callable[[bytes], Any]]:
-    """Two decoders: of a line with such a payload, and of such a line without an envelope."""
+    """Two decoders for ``shape``: as the payload of a line, and as a whole line (bare logs)."""
     return msgspec.json.Decoder(CodexLine[shape]).decode, msgspec.json.Decoder(shape).decode  # type: ignore[valid-type]
 
 
