@@ -18,7 +18,7 @@ NAME = "session-memory"
 
 @dataclass(frozen=True)
 class Installation:
-    """``prefix`` and ``python`` belong to the running environment.
+    """How this package was installed. ``prefix`` and ``python`` are those of the environment.
 
     ``directory`` is the checkout that it was installed from. ``url`` is another origin that is not
     the package index, such as a wheel or a git repository.
