@@ -34,8 +34,8 @@ if TYPE_CHECKING:
         ("problems --json", "with hosts and times, for a script"),
     ),
     json_shape='{"problems": [{"host", "path", "offset", "length", "reason", "detail",'
-    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; "length" is 0 for a whole file and for'
-    ' a wrong count. "adapters": {NAME: REASON} is there if some are broken.',
+    ' "noticed_at"}, …], "total", "reasons": {REASON: COUNT}}; "length" is 0 for a whole file and'
+    ' for a wrong count. "adapters": {NAME: REASON} is there if some are broken.',
 )
 @click.option("--reason", metavar="TEXT", help="Only problems with this reason.")
 @click.option("--path", metavar="TEXT", help="Only files with this in their path.")
