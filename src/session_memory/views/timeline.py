@@ -9,6 +9,7 @@ from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.time import format_time, parse_time
 from session_memory.store import Store
 from session_memory.views.event_reader import sort_of
+from session_memory.views.noise import is_bookkeeping
 from session_memory.views.session import children_of, is_compaction
 from session_memory.views.session_titles import best_title
 
@@ -75,6 +76,10 @@ class _TimelineBuilder:
     def moments(self, events: Iterator[SessionEvent]) -> list[TimelineEntry]:
         found: list[TimelineEntry] = []
         for event in events:
+            if is_bookkeeping(event):
+                # For example a change of the mode. An agent logs it with the next prompt, long
+                # after the turn ended.
+                continue
             if event.is_a("user_msg"):
                 found += self._turn_ended()
             found += self._gap(event)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from session_memory.cli.kit.completion import MOST, UNREADABLE
+from session_memory.cli.kit.completion import MOST, UNREADABLE, complete_facet
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings, settings_of
 from session_memory.render.text import safe
@@ -44,7 +44,9 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     target = "A file such as CLAUDE.md; repeatable. By default those of this project."
     repo = "The repository of the file; by default the name of its directory."
     kind = click.Path(dir_okay=False, path_type=Path)
-    function = click.option("--repo", metavar="NAME", help=repo)(function)
+    function = click.option(
+        "--repo", shell_complete=complete_facet("repo"), metavar="NAME", help=repo
+    )(function)
     return click.option(
         *("--target", "targets"), type=kind, multiple=True, metavar="FILE", help=target
     )(function)

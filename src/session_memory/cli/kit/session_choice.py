@@ -5,14 +5,30 @@ from typing import Any
 
 import click
 
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.when import when_options
 
 _OPTIONS = (
-    click.option("--flavor", metavar="NAME", help="Only sessions of this agent."),
+    click.option(
+        "--flavor",
+        shell_complete=complete_facet("flavor"),
+        metavar="NAME",
+        help="Only sessions of this agent.",
+    ),
     click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match."),
-    click.option("--repo", metavar="NAME", help="Only this repository; * and ? match."),
+    click.option(
+        "--repo",
+        shell_complete=complete_facet("repo"),
+        metavar="NAME",
+        help="Only this repository; * and ? match.",
+    ),
     click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match."),
-    click.option("--model", metavar="TEXT", help="Only models with this in their name; * matches."),
+    click.option(
+        "--model",
+        shell_complete=complete_facet("model"),
+        metavar="TEXT",
+        help="Only models with this in their name; * matches.",
+    ),
     when_options,
 )
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.when import Period
 
 if TYPE_CHECKING:
@@ -55,8 +56,18 @@ _OPTIONS = (
         metavar="A/B/C",
         help="Shares of train, validation and test, in percent.  [default: 90/5/5]",
     ),
-    click.option("--flavor", metavar="NAME", help="Only from sessions of this agent."),
-    click.option("--repo", metavar="NAME", help="Only from this repository; * and ? match."),
+    click.option(
+        "--flavor",
+        shell_complete=complete_facet("flavor"),
+        metavar="NAME",
+        help="Only from sessions of this agent.",
+    ),
+    click.option(
+        "--repo",
+        shell_complete=complete_facet("repo"),
+        metavar="NAME",
+        help="Only from this repository; * and ? match.",
+    ),
     click.option(
         "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 2026-07, 7d."
     ),

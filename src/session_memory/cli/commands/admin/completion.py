@@ -1,6 +1,7 @@
 """Print the completion script for a shell.
 
-It completes commands, options and the ids of sessions. By default the script is for the shell in
+It completes commands, options, and what is in the store: ids of sessions, patterns and lessons, and
+names of repositories, models and agents. By default the script is for the shell in
 the variable SHELL.
 """
 

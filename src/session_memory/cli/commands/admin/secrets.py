@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import limit_option, make_command
-from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -61,9 +61,19 @@ def complete_kind(
 @click.option(
     "--kind", metavar="KIND", shell_complete=complete_kind, help="Only secrets of this kind."
 )
-@click.option("--flavor", metavar="NAME", help="Only in sessions of this agent.")
+@click.option(
+    "--flavor",
+    shell_complete=complete_facet("flavor"),
+    metavar="NAME",
+    help="Only in sessions of this agent.",
+)
 @click.option("--host", metavar="NAME", help="Only in sessions of this machine; * and ? match.")
-@click.option("--repo", metavar="NAME", help="Only in this repository; * and ? match.")
+@click.option(
+    "--repo",
+    shell_complete=complete_facet("repo"),
+    metavar="NAME",
+    help="Only in this repository; * and ? match.",
+)
 @click.option(
     "--since", type=Period(), metavar="WHEN", help="Since when: 2026-07-01, 7d, yesterday."
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import (
     Cell,
@@ -55,7 +56,12 @@ _STYLES: dict[str, dict[str, Any]] = {
     ' "sources", "unaccounted_in": {PATH: LINES}}.',
 )
 @click.option("--accounting", is_flag=True, help="Count lines by what they gave.")
-@click.option("--flavor", metavar="NAME", help="Only sources of this agent.")
+@click.option(
+    "--flavor",
+    shell_complete=complete_facet("flavor"),
+    metavar="NAME",
+    help="Only sources of this agent.",
+)
 @click.option("--host", metavar="NAME", help="Only sources of this machine.")
 @click.option("--role", type=click.Choice(ROLES), help="Only sources with this role.")
 @click.option("--state", type=click.Choice(STATES), help="Only sources in this state.")

@@ -43,7 +43,13 @@ CLASSES = ("title", "message", "summary", "call", "output")
     " were searched.",
 )
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
-@click.option("--flavor", multiple=True, metavar="NAME", help="Only this agent.")
+@click.option(
+    "--flavor",
+    shell_complete=complete_facet("flavor"),
+    multiple=True,
+    metavar="NAME",
+    help="Only this agent.",
+)
 @click.option(
     "--repo",
     multiple=True,
@@ -51,7 +57,13 @@ CLASSES = ("title", "message", "summary", "call", "output")
     help="Only this repository; * and ? match.",
     shell_complete=complete_facet("repo"),
 )
-@click.option("--model", multiple=True, metavar="TEXT", help="Only models with this in their name.")
+@click.option(
+    "--model",
+    shell_complete=complete_facet("model"),
+    multiple=True,
+    metavar="TEXT",
+    help="Only models with this in their name.",
+)
 @click.option("--kind", multiple=True, metavar="KIND", help="Only events of this kind.")
 @click.option("--tool", multiple=True, metavar="NAME", help="Only calls of this tool.")
 @click.option("--file", multiple=True, metavar="PATH", help="Only files with this in their path.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.failures import FAILED
 from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
@@ -38,7 +38,12 @@ SHOWN = 10
     ' "held_by_others", "files", "packs", "found": [PLACE, …]} or null}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
-@click.option("--repo", metavar="NAME", help="Forget all sessions of this repository.")
+@click.option(
+    "--repo",
+    shell_complete=complete_facet("repo"),
+    metavar="NAME",
+    help="Forget all sessions of this repository.",
+)
 @click.option("--before", metavar="WHEN", help="Only sessions that ended before this time.")
 @click.option(
     "--with-forks", is_flag=True, help="Also forget forks and resumes that share its events."

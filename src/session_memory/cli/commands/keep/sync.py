@@ -10,6 +10,7 @@ import click
 
 from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="Only this directory; repeatable."
 )
-@click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
+@click.option(
+    "--flavor",
+    "flavors",
+    shell_complete=complete_facet("flavor"),
+    multiple=True,
+    metavar="NAME",
+    help="Only this agent.",
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be read.")
 @click.option("--redact", is_flag=True, help="Mask secrets before storing.")
 @click.option("--analyze", is_flag=True, help="Then analyze the sessions that changed.")

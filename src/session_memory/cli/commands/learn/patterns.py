@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.lesson_options import complete_pattern, print_learned
 from session_memory.cli.kit.output import (
     Cell,
@@ -63,7 +64,12 @@ _POLARITIES = ("problem", "success")
 @click.option(
     "--until", type=Period(end=True), metavar="WHEN", help="Until when; the end is included."
 )
-@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option(
+    "--repo",
+    shell_complete=complete_facet("repo"),
+    metavar="NAME",
+    help="Only this repository; * and ? match.",
+)
 @click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")
 @click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
 @limit_option(20)

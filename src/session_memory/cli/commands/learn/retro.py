@@ -12,7 +12,7 @@ import click
 
 from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.lesson_options import print_learned
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
@@ -49,7 +49,12 @@ DAY_MS = 86_400_000
     metavar="N",
     help="Sessions that ended in the last N days.  [default: 7]",
 )
-@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option(
+    "--repo",
+    shell_complete=complete_facet("repo"),
+    metavar="NAME",
+    help="Only this repository; * and ? match.",
+)
 @click.option(
     "--format",
     "style",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.reader import reader_is_gone
 from session_memory.cli.kit.settings import Settings
 
@@ -37,7 +38,14 @@ DEFAULT_INTERVAL = 600.0
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="Only follow this directory; repeatable."
 )
-@click.option("--flavor", "flavors", multiple=True, metavar="NAME", help="Only this agent.")
+@click.option(
+    "--flavor",
+    "flavors",
+    shell_complete=complete_facet("flavor"),
+    multiple=True,
+    metavar="NAME",
+    help="Only this agent.",
+)
 @click.option("--analyze", is_flag=True, help="Analyze new sessions once a minute.")
 @click.option("--poll", is_flag=True, help="Check files regularly instead of waiting for events.")
 @click.option(

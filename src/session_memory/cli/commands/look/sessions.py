@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import limit_option, make_command
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
@@ -38,12 +39,27 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
     json_shape='{"sessions": [SESSION, …], "amounts": {UID: {"microdollars", "unpriced_tokens"},'
     " …}}; each session with all its fields, and its amount without subagents.",
 )
-@click.option("--flavor", metavar="NAME", help="Only sessions of this agent.")
+@click.option(
+    "--flavor",
+    shell_complete=complete_facet("flavor"),
+    metavar="NAME",
+    help="Only sessions of this agent.",
+)
 @click.option("--host", metavar="NAME", help="Only sessions of this machine; * and ? match.")
-@click.option("--repo", metavar="NAME", help="Only this repository; * and ? match.")
+@click.option(
+    "--repo",
+    shell_complete=complete_facet("repo"),
+    metavar="NAME",
+    help="Only this repository; * and ? match.",
+)
 @click.option("--domain", metavar="NAME", help="Only repositories of this domain (see config).")
 @click.option("--branch", metavar="NAME", help="Only this git branch; * and ? match.")
-@click.option("--model", metavar="TEXT", help="Only models with this in their name; * and ? match.")
+@click.option(
+    "--model",
+    shell_complete=complete_facet("model"),
+    metavar="TEXT",
+    help="Only models with this in their name; * and ? match.",
+)
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")
 @click.option("--title", metavar="TEXT", help="Only sessions with this in the title shown.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -52,7 +53,12 @@ _COLUMNS = (
     " or thinking.",
 )
 @click.option("--skill", metavar="NAME", help="Only this skill; * and ? match.")
-@click.option("--model", metavar="TEXT", help="Only calls of models with this in their name.")
+@click.option(
+    "--model",
+    shell_complete=complete_facet("model"),
+    metavar="TEXT",
+    help="Only calls of models with this in their name.",
+)
 @click.option(
     "--window",
     "windows",
