@@ -198,7 +198,7 @@ def test_open_refuses_directories_that_are_none(demo, run, cwd) -> None:
         sql = "update sessions set cwd = :cwd where uid = :uid"
         store.db.execute(sql, {"cwd": cwd, "uid": STATION})
     result = run("open", "91d4")
-    assert result.exit_code == 1 and "none to start a program with" in result.stderr
+    assert result.exit_code == 1 and "not safe to start a program with" in result.stderr
 
 
 def test_an_id_that_a_program_would_take_for_an_option_is_refused(home, run) -> None:
@@ -208,7 +208,7 @@ def test_an_id_that_a_program_would_take_for_an_option_is_refused(home, run) -> 
     log.write_text(json.dumps({**line, "message": {"content": "hello"}}) + "\n")
     assert run("sync").exit_code == 0
     result = run("open", "claude:--dangerous")
-    assert result.exit_code == 1 and "none to start a program with" in result.stderr
+    assert result.exit_code == 1 and "not safe to start a program with" in result.stderr
 
 
 # ---------------------------------------------------------------- export

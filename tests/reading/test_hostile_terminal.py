@@ -51,7 +51,7 @@ def test_no_escape_of_a_log_reaches_the_terminal(words, evil) -> None:
 def test_a_directory_that_cannot_be_pasted_is_refused(evil) -> None:
     result = evil("open", "evil0000")
     assert result.exit_code == 1
-    assert "none to start a program with" in result.stderr
+    assert "not safe to start a program with" in result.stderr
 
 
 def test_our_own_marks_cannot_be_forged_at_the_beginning_of_a_line(run, tmp_path) -> None:
