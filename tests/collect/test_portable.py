@@ -271,6 +271,21 @@ def test_an_import_of_a_log_that_has_grown_adds_what_is_new(
             check_same(contents(origin), contents(store))
 
 
+def test_what_follows_a_known_log_in_an_export_is_imported(
+    claude: ClaudeHome, tmp_path: Path
+) -> None:
+    for name in ("alpha", "beta", "gamma"):
+        claude.session(name).prompt(name)
+    with collected(claude.write()) as origin:
+        export_store(origin, tmp_path / "all")
+        for known in ("claude:alpha", "claude:beta"):
+            export_store(origin, tmp_path / known, [known])
+            with imported(tmp_path / known) as store:
+                done = import_store(store, tmp_path / "all", Config())
+                assert (done.sources, done.known, done.sessions) == (3, 1, 2)
+                check_same(contents(origin), contents(store))
+
+
 def test_an_import_of_a_log_that_was_rewritten_is_refused(
     claude: ClaudeHome, tmp_path: Path
 ) -> None:

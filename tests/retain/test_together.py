@@ -9,8 +9,8 @@ from keeping import LATER, Keeper, analyzed, talk
 from session_memory.live import SessionStore
 from session_memory.retain import evict
 from session_memory.retain.forget import allow_again, forget
-from session_memory.retain.forget_plan import plan_of
-from session_memory.retain.passes import plan
+from session_memory.retain.forget_plan import plan_of, with_relatives
+from session_memory.retain.passes import HARD_CAP, SOFT_CAP, plan
 from session_memory.retain.portable_file import export_store, import_store
 from session_memory.retain.units import units
 from session_memory.store.retention_archive import Archive
@@ -147,6 +147,8 @@ def test_what_was_pinned_or_changed_after_it_was_planned_stays(keeper: Keeper) -
     assert gone() == 0
     with keeper.store.transaction():
         keeper.store.db.execute("update sessions set revision = revision - 1", {})
+        keeper.store.db.execute("update sessions set analyzed_revision = 0", {})
+    assert gone() == 0
     analyzed(keeper.store)
     assert gone() == 1
     assert gone() == 0, "it is evicted already"
@@ -162,6 +164,51 @@ def test_a_dry_run_says_how_much_would_be_left(keeper: Keeper) -> None:
     assert 0 < foreseen.bytes_freed < used
     assert foreseen.final_usage_bytes == used - foreseen.bytes_freed
     assert keeper.retain().report == foreseen
+
+
+def test_a_dry_run_assumes_that_an_analysis_succeeds(keeper: Keeper) -> None:
+    talk(keeper.claude.session("alpha"), "one")
+    keeper.collect()
+    keeper.limits.raw_max_age_days = 10_000
+    assert keeper.retain(dry_run=True).gone == []
+    keeper.limits.raw_hard_cap_bytes = 1
+    (eviction,) = keeper.retain(dry_run=True).gone
+    assert (eviction.sessions, eviction.why) == ((ALPHA,), HARD_CAP)
+
+
+def test_nothing_goes_when_exactly_the_cap_is_used(keeper: Keeper) -> None:
+    talk(keeper.claude.session("alpha"), "one")
+    keeper.collect()
+    analyzed(keeper.store)
+    keeper.limits.raw_max_age_days = 10_000
+    used = keeper.store.retention.used_bytes()
+    keeper.limits.raw_soft_cap_bytes = keeper.limits.raw_hard_cap_bytes = used
+    outcome = keeper.retain()
+    assert outcome.gone == []
+    assert not outcome.report.over_hard_cap
+    keeper.limits.raw_soft_cap_bytes = used - 1
+    assert [eviction.why for eviction in keeper.retain().gone] == [SOFT_CAP]
+
+
+def test_a_unit_is_as_old_as_its_last_event(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    talk(keeper.claude.session("beta"), "two")
+    talk(keeper.claude.subagent(log, "a1"), "three")
+    keeper.collect()
+    ended = {uid: keeper.store.sessions.row(uid).ended_at for uid in keeper.store.sessions.uids()}  # type: ignore[union-attr]
+    assert [(unit.uids, unit.last_at) for unit in units(keeper.store, LATER)] == [
+        ((BETA,), ended[BETA]),
+        ((ALPHA, "claude:alpha:a1"), ended["claude:alpha:a1"]),
+    ]
+
+
+def test_relatives_of_a_session_that_is_named_twice_are_found_once(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    talk(keeper.claude.subagent(log, "a1"), "two")
+    talk(keeper.claude.session("beta"), "three")
+    keeper.collect()
+    selected = with_relatives(keeper.store, [ALPHA, ALPHA, BETA])
+    assert selected == [ALPHA, BETA, "claude:alpha:a1"]
 
 
 def test_the_plan_names_an_archive_file_that_is_missing(keeper: Keeper) -> None:
@@ -247,4 +294,20 @@ def test_an_import_blanks_a_forgotten_session_in_a_log_of_others(
     assert [event.summary for event in events_of(keeper.store, ALPHA)] == ["mine", "mine!"]
     (source,) = keeper.store.sources.every()
     assert b"other-1" not in b"".join(keeper.store.raw.pieces(source.id))
+    check_sound(keeper.store)
+
+
+def test_an_import_of_more_of_an_evicted_log_brings_the_session_back(
+    keeper: Keeper, tmp_path: Path
+) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    keeper.collect()
+    keeper.evict(ALPHA)
+    talk(log, "two")
+    with new_store() as elsewhere:
+        collect(elsewhere, keeper.claude.write(), host="here")
+        export_store(elsewhere, tmp_path / "longer")
+        import_store(keeper.store, tmp_path / "longer", keeper.config)
+        assert evicted(keeper) == []
+        check_same(contents(elsewhere), contents(keeper.store))
     check_sound(keeper.store)
