@@ -288,7 +288,10 @@ class Reached:
 
 
 class _Swap:
-    """Gives the functions of a module the code that they have in a mutant."""
+    """Gives the functions of a module the code that they have in a mutant.
+
+    `done` is false if no function got other code. Then the mutant must be imported.
+    """
 
     def __init__(self, mutant: Mutant, functions: list[FunctionType]) -> None:
         self._mutant = mutant
@@ -298,13 +301,15 @@ class _Swap:
         changed: defaultdict[tuple[str, int], list[CodeType]] = defaultdict(list)
         for code in _inner_codes(marshal.loads(self._mutant.code)):
             changed[code.co_qualname, code.co_firstlineno].append(code)
+        is_changed = False
         for function in self._functions:
             old = function.__code__
             codes = changed[old.co_qualname, old.co_firstlineno]
             if len(codes) != 1 or codes[0].co_freevars != old.co_freevars:
                 return False
+            is_changed |= codes[0] != old
             function.__code__ = codes[0]
-        return True
+        return is_changed
 
 
 class _OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -421,6 +426,8 @@ def _inner_codes(code: CodeType) -> Iterator[CodeType]:
 
 def _functions_by_file() -> defaultdict[str, list[FunctionType]]:
     found: defaultdict[str, list[FunctionType]] = defaultdict(list)
+    # The tests freeze what is imported, and frozen objects are not listed.
+    gc.unfreeze()
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
             found[thing.__code__.co_filename].append(thing)
