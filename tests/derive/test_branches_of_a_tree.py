@@ -38,3 +38,14 @@ def test_of_prompts_after_the_same_event_the_one_that_went_on_last_stays() -> No
         (6, 4, False, "the last answer"),
     ]
     assert abandoned_by_prompts(chain) == {2: "left", 3: "left", 5: "left at once"}
+
+
+def test_of_two_prompts_one_is_abandoned_and_of_two_answers_none() -> None:
+    chain = [
+        (0, None, True, "first"),
+        (1, 0, False, "answer"),
+        (2, 0, False, "another answer"),
+        (3, 2, True, "left"),
+        (4, 2, True, "kept"),
+    ]
+    assert abandoned_by_prompts(chain) == {3: "left"}
