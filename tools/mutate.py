@@ -10,8 +10,8 @@ with its line, and either a test is missing or the line makes no difference.
 1. All tests run once on the unchanged code, on SQLite only. This notes which test reaches which
    line and how long each test takes.
 2. Each mutant is tried with the tests that reach its line, the quickest of each file first, until
-   one fails or SECONDS of tests have run. So TESTS may be many
-   tests, and a mutant still takes a second.
+   one fails or SECONDS of tests have run. So TESTS may be many tests, and most mutants still take
+   less than a second. A survivor of few SECONDS may be killed by a slower test.
 
 To look again at survivors, with new tests or more SECONDS, keep the output: ``AGAIN=FILE`` tries
 only the survivors in it. ``REACHED=FILE`` keeps step 1, and only new tests are run in it next time.
