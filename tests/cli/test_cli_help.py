@@ -163,9 +163,15 @@ def test_the_headings_are_in_order(run) -> None:
 
 @pytest.mark.parametrize("old", OLD_NAMES)
 def test_old_names_still_work_and_are_not_listed(old, run) -> None:
-    result = run(old, "--help")
-    assert result.exit_code == 0
-    assert result.stdout.startswith(f"Usage: session-memory {old} ")
+    new = OLD_NAMES[old].split()
+    for typed in (["NAME", "--help"], ["help", "NAME"], ["NAME", "--no-such-option"]):
+        answers = [
+            run(*(part for word in typed for part in (name if word == "NAME" else [word])))
+            for name in ([old], new)
+        ]
+        outputs = {(one.exit_code, one.stdout, one.stderr) for one in answers}
+        assert len(outputs) == 1, outputs
+    assert run(old, "--help").stdout.startswith(f"Usage: session-memory {OLD_NAMES[old]} ")
     assert find_file(old) == find_file(*OLD_NAMES[old].split())
     assert old not in NAMES
     assert f"\n  {old} " not in run("--help").stdout

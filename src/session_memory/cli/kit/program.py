@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from session_memory.cli.commands import DAILY, HEADINGS, SHORT_NAMES
+from session_memory.cli.commands import DAILY, HEADINGS, OLD_NAMES, SHORT_NAMES
 from session_memory.cli.kit.command import (
     PROGRAM,
     RESUMABLE,
@@ -48,7 +48,9 @@ class MainGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         refuse_unknown(self, ctx, args[0], (args[0],))
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        # Help and hints name the command by its present name.
+        return OLD_NAMES.get(name or "", name), command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; without one, show the overview."""

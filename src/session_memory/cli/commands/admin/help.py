@@ -5,6 +5,7 @@ The same as COMMAND --help.
 
 import click
 
+from session_memory.cli.commands import OLD_NAMES
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.group import refuse_unknown
 from session_memory.cli.kit.output import print_json
@@ -32,7 +33,8 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
         found = group.get_command(inner, word)
         if found is None:
             raise click.UsageError(f"{word} is an option, not a command", ctx)
-        inner = click.Context(found, parent=inner, info_name=word)
+        name = word if number else OLD_NAMES.get(word, word)
+        inner = click.Context(found, parent=inner, info_name=name)
     if settings.as_json:
         print_json({"command": inner.command_path, "help": inner.get_help()})
     else:
