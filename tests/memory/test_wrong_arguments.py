@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from session_memory import AsyncMemory, Memory, SessionMemoryError, StoredSession
 from session_memory.cli import main
-from session_memory.core.errors import InvalidRecord
+from session_memory.core.errors import ConfigError, InvalidRecord
 from session_memory.demo import demo_home
 from session_memory.memory.arguments import SessionFilters, UsageFilters, WorkFilters
 from session_memory.testing.stores import Stores
@@ -271,6 +271,18 @@ def test_a_root_may_be_one_path(stores: Stores, tmp_path: Path) -> None:
             assert type(next(follow)).__name__ == "Started"
         with pytest.raises(SessionMemoryError, match="nowhere"):
             memory.sync("nowhere")
+
+
+@pytest.mark.only("sqlite")
+def test_settings_of_an_unknown_agent_are_refused(stores: Stores, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[sources.cluade]\nenabled = false\n")
+    with Memory(stores.place("memory"), file) as memory:
+        for use in (lambda: memory.sync(demo_home()), lambda: memory.follow(demo_home())):
+            with pytest.raises(ConfigError, match="sources.cluade") as refused:
+                use()
+            assert "claude" in (refused.value.hint or "")
+        assert memory.sessions().count() == 0
 
 
 def test_an_empty_list_of_sessions_is_not_all_of_them(filled: str | Path, tmp_path: Path) -> None:

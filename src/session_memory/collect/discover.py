@@ -23,9 +23,9 @@ from session_memory.adapters.references import (
     checked_reference,
     checked_unlisted,
 )
-from session_memory.adapters.registry import agent, agent_or_substitute, agents
+from session_memory.adapters.registry import agent, agent_or_substitute, agents, flavors
 from session_memory.config import Config, home
-from session_memory.core.errors import AdapterFailed, SourceUnreadable
+from session_memory.core.errors import AdapterFailed, ConfigError, SourceUnreadable
 from session_memory.core.text import short_repr
 
 # The function of an adapter that finds sources.
@@ -53,6 +53,7 @@ def roots(
     environ: Mapping[str, str] = os.environ,
 ) -> list[Root]:
     """The directories to search: those given, else the configured ones, else the agents' own."""
+    _refuse_unknown(config)
     for root in given:
         if not root.exists():
             raise SourceUnreadable(str(root), "there is no such directory")
@@ -68,6 +69,20 @@ def roots(
         for place in reversed(once.values()):
             found.append(Root(flavor, place, place.exists(), not named))
     return found
+
+
+def _refuse_unknown(config: Config) -> None:
+    """Raise if the configuration has settings for an agent that does not exist.
+
+    They would have no effect: an agent that somebody wanted to disable would still be read.
+    """
+    for flavor in config.sources:
+        if flavor not in flavors():
+            hint = (
+                f"The agents are: {', '.join(flavors())}. Correct the name or remove the section;"
+                " an agent of another package needs that package."
+            )
+            raise ConfigError(f"sources.{flavor} is about an unknown agent", hint)
 
 
 def default_roots(adapter: Agent, environ: Mapping[str, str]) -> list[Path]:
