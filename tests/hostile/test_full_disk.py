@@ -85,7 +85,7 @@ def failure(done: "subprocess.CompletedProcess[str]") -> dict[str, str]:
 def test_a_first_load_that_does_not_fit_says_so_and_goes_on_when_there_is_room(
     memory: Memory, disk: Disk, task: str
 ) -> None:
-    put(corpus(memory.root, 60, 8000))
+    put(corpus(memory.root, 40, 8000))
     small = on(disk, memory)
     for _ in range(2):
         assert failure(run_child(task, small.root, small.path))["kind"] == "store_full"
@@ -97,7 +97,7 @@ def test_a_first_load_that_does_not_fit_says_so_and_goes_on_when_there_is_room(
 
 @pytest.mark.slow
 def test_a_store_that_fills_its_disk_stays_readable_and_whole(memory: Memory, disk: Disk) -> None:
-    files = corpus(memory.root, 60, 8000)
+    files = corpus(memory.root, 40, 8000)
     put(files[:6])
     small = on(disk, memory)
     small.sync()
@@ -269,7 +269,7 @@ def test_what_a_full_disk_rolled_back_is_forgotten_by_the_same_store(
     memory: Memory, disk: Disk
 ) -> None:
     """A program that goes on with the same store object writes what a new one would."""
-    put(corpus(memory.root, 60, 8000))
+    put(corpus(memory.root, 40, 8000))
     small = on(disk, memory)
     with open_store(small.path) as store:
         with pytest.raises(StoreError):
