@@ -166,7 +166,8 @@ class Ingest:
         row.native_name = escaped(name)
         if row.id and source.id in self._store.sessions.source_ids(row.id):
             return
-        detail = one_line(f"{name!r} is called {row.native_id} here", 200)
+        # The name of a file is escaped when it is stored. A rebuild must give the same text.
+        detail = one_line(f"{row.native_name!r} is called {row.native_id} here", 200)
         self._store.problems.add(source.id, [(record.offset, 0, UNUSABLE_ID, detail)], self._now)
 
     # ------------------------------------------------------------ facts
