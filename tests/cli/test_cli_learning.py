@@ -72,7 +72,7 @@ def test_a_digest_is_shown_before_and_after_it_is_stored(run: Run, demo: object)
     assert after["is_stored"] is True
     assert after["digest"] == before["digest"]
     page = run("digest", uid).stdout
-    assert page.startswith(uid)
+    assert page.startswith(f"A page per harbour\n  session   {uid}\n")
     for word in ("outcome", "cost", "time", "context", "asked"):
         assert f"  {word} " in page
 

@@ -270,7 +270,12 @@ def test_what_can_be_spared_goes_before_a_line_is_too_long() -> None:
 @pytest.mark.parametrize("columns", [60, 80, 100])
 def test_what_was_learned_fits_a_narrow_terminal(demo, start, run, columns: int) -> None:
     assert run("analyze", "-q").exit_code == 0
-    for words in ("how nightly import", "fix AssertionError", "retro --since 2025-01-01"):
+    for words in (
+        "how nightly import",
+        "fix AssertionError",
+        "retro --since 2025-01-01",
+        "digest 7ac31f58",
+    ):
         printed = on_a_terminal(start, *words.split(), "-q", NO_COLOR="1", COLUMNS=str(columns))
         lines = printed.splitlines()
         assert len(lines) > 2 and max(map(width, lines)) <= columns, words

@@ -5,7 +5,7 @@ them, and where a person stepped in. If the session grew after it was analyzed, 
 again for this answer; only analyze stores it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +13,11 @@ import click
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.lesson_options import print_learned
-from session_memory.cli.kit.output import print_lines, remark
+from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
-from session_memory.render.text import cut, safe
+from session_memory.cli.lines.folding import wrapped
+from session_memory.render.paths import below_repo
+from session_memory.render.text import cut, safe, width
 
 if TYPE_CHECKING:
     from session_memory.learn.digest import Digest, ErrorSnippet, FileUse
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST = 10
 WIDE = 110
+MARGIN = " " * 12
 
 
 @make_command(
@@ -39,16 +42,30 @@ WIDE = 110
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.pass_obj
 def command(settings: Settings, session: str) -> None:
+    from session_memory.views.session_labels import session_labels
+
     with settings.memory() as memory:
         shown = memory.session(session).digest()
+        uid = shown.digest.session_uid
+        title = session_labels(memory.store, [uid]).title(uid)
     if settings.as_json:
         print_learned(shown.to_dict())
         return
-    print_lines(safe(line) for line in _lines(shown))
+    print_lines(_fitting(_lines(shown, title), terminal_width()))
     if shown.is_outdated:
         remark(settings, _outdated(shown))
     elif not shown.is_stored:
         remark(settings, "Not stored yet. Store it: session-memory analyze")
+
+
+def _fitting(lines: Iterable[str], columns: int | None) -> Iterator[str]:
+    """Safe lines; one that is longer than the terminal goes on below, indented."""
+    for line in map(safe, lines):
+        if columns is None or width(line) <= columns:
+            yield line
+            continue
+        first, *others = wrapped(line, columns - len(MARGIN))
+        yield from (first, *(f"{MARGIN}{other}" for other in others))
 
 
 def _outdated(shown: "DigestShown") -> str:
@@ -57,16 +74,17 @@ def _outdated(shown: "DigestShown") -> str:
     return "An older version made the stored digest. Store this one: session-memory analyze"
 
 
-def _lines(shown: "DigestShown") -> Iterator[str]:
+def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     from session_memory.derive.agents import about
 
     digest = shown.digest
     agent = about(digest.session_uid.partition(":")[0])
-    yield f"{digest.session_uid}  {digest.title or ''}"
+    yield title or digest.title or ""
+    yield f"  session   {digest.session_uid}"
     yield from _head(digest)
     yield from _part("Errors", [_error(error) for error in digest.error_snippets])
     yield from _part("Tests", list(_tests(digest)))
-    yield from _part("Files", [_file(file) for file in digest.files])
+    yield from _part("Files", [_file(file, digest.repo) for file in digest.files])
     yield from _part("Commands", [f"{c.text} ({c.runs}×)" for c in digest.commands])
     yield from _part("Commits", [commit.text for commit in digest.commits])
     yield from _part("A person stepped in", [message.text for message in digest.interventions])
@@ -110,10 +128,12 @@ def _error(error: "ErrorSnippet") -> str:
     return f"{error.count}× {cut(error.sample, WIDE)} [{error.fingerprint}]: {end}"
 
 
-def _file(file: "FileUse") -> str:
+def _file(file: "FileUse", repo: str | None) -> str:
     from session_memory.views.figures import plural
 
-    return f"{file.path}: {plural(file.edits, 'edit')}, {plural(file.reads, 'read')}"
+    return (
+        f"{below_repo(file.path, repo)}: {plural(file.edits, 'edit')}, {plural(file.reads, 'read')}"
+    )
 
 
 def _tests(digest: "Digest") -> Iterator[str]:
