@@ -65,13 +65,15 @@ def test_a_follow_that_is_left_early_closes_its_store(home: Path, logs: Path) ->
 def test_a_loop_that_is_left_with_break_leaves_no_file_open(home: Path, logs: Path) -> None:
     with Memory(home / "memory.db") as memory:
         opened = []
-        for _ in range(3):
+        for _ in range(12):
             for event in memory.follow([logs]):
                 if isinstance(event, Synced):
                     break
             gc.collect()
             opened.append(sum(1 for _ in Path("/proc/self/fd").iterdir()))
-        assert opened[0] == opened[1] == opened[2]
+        # SQLite closes some files only when no other connection has locks, so the number varies by
+        # three. A follow that stays open would add at least one in every round.
+        assert abs(opened[-1] - opened[0]) < 6, opened
 
 
 async def follow_async(home: Path, logs: Path) -> None:
