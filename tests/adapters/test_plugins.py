@@ -12,6 +12,9 @@ import pytest
 
 from session_memory.adapters import registry
 from session_memory.adapters.plugins import GROUP
+from session_memory.collect.discover import roots
+from session_memory.config import Config, SourceConfig
+from session_memory.core.errors import ConfigError
 
 MODULE = """
 from session_memory.adapters.agent import Agent, no_roots, no_sources, recognizes_nothing
@@ -107,6 +110,17 @@ def test_entry_points_that_cannot_be_parsed_cost_their_package(
     assert reason.startswith("the entry points of broken cannot be read: ")
     assert registry.agent("parley").flavor == "parley"
     assert_others_work()
+
+
+def test_settings_for_a_plugin_that_cannot_announce_its_agent_stop_nobody(
+    install: Install, tmp_path: Path
+) -> None:
+    config = Config(sources={"parley": SourceConfig(enabled=False)})
+    with pytest.raises(ConfigError):
+        roots(config, (tmp_path,))
+    install("parley").write_bytes(b"[session_memory.adapters]\nparley\n")
+    registry.forget_loaded()
+    assert "claude" in {root.flavor for root in roots(config, (tmp_path,))}
 
 
 def test_entry_points_that_cannot_be_opened_cost_their_package(install: Install) -> None:

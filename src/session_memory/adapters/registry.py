@@ -94,7 +94,12 @@ def broken_adapters() -> dict[str, str]:
     """What is wrong with installed adapters: the reason for each flavor, or for each package whose
     announcement is not used."""
     found = (agent_or_substitute(flavor) for flavor in flavors())
-    return _plugins().problems | {one.flavor: one.problem for one in found if one.problem}
+    return plugin_problems() | {one.flavor: one.problem for one in found if one.problem}
+
+
+def plugin_problems() -> dict[str, str]:
+    """Each package whose announcement of an adapter is not used, with the reason."""
+    return _plugins().problems
 
 
 def failing_functions() -> dict[str, str]:

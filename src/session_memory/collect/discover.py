@@ -23,7 +23,13 @@ from session_memory.adapters.references import (
     checked_reference,
     checked_unlisted,
 )
-from session_memory.adapters.registry import agent, agent_or_substitute, agents, flavors
+from session_memory.adapters.registry import (
+    agent,
+    agent_or_substitute,
+    agents,
+    flavors,
+    plugin_problems,
+)
 from session_memory.config import Config, home
 from session_memory.core.errors import AdapterFailed, ConfigError, SourceUnreadable
 from session_memory.core.text import short_repr
@@ -74,8 +80,11 @@ def roots(
 def _refuse_unknown(config: Config) -> None:
     """Raise if the configuration has settings for an agent that does not exist.
 
-    They would have no effect: an agent that somebody wanted to disable would still be read.
+    They would have no effect: an agent that somebody wanted to disable would still be read. They
+    may be about a plugin that cannot announce its agent, and such a plugin must stop nobody.
     """
+    if plugin_problems():
+        return
     for flavor in config.sources:
         if flavor not in flavors():
             hint = (
