@@ -98,7 +98,7 @@ def test_a_timeline_keeps_what_the_contract_says_of_logs(tmp_path: Path) -> None
             for seen, (cursor, _) in enumerate(whole, start=1):
                 assert list(adapter.read(source, cursor)) == whole[seen:]
             records = [record for _, record in whole]
-            assert sum(record.length for record in records) == len(source.data)
+            assert sum(record.length + 1 for record in records) == len(source.data)
             for record in records:
                 held = (record.events, record.bookkeeping is not None, record.problem is not None)
                 assert sum(map(bool, held)) == 1, record

@@ -108,6 +108,24 @@ def test_a_signal_ends_it_well_with_a_summary(memory: Memory, watch: Watch, numb
 
 
 @pytest.mark.only("sqlite")
+def test_signals_that_a_shell_had_ignored_stay_ignored(memory: Memory, watch: Watch) -> None:
+    path = log(memory.root, S, rounds(S, 1))
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    # A child inherits what is ignored.
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        following = watch()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in numbers:
+        following.process.send_signal(number)
+    append(path, [user(S, 4)])
+    following.has_events(U, 5)
+    assert following.stop(signal.SIGTERM)[-1]["event"] == "stopped"
+
+
+@pytest.mark.only("sqlite")
 def test_a_signal_ends_the_first_sync_too_and_the_next_watch_goes_on(
     memory: Memory, watch: Watch
 ) -> None:

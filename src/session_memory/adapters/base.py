@@ -204,6 +204,7 @@ class Record(msgspec.Struct, gc=False):
       prompt of this index on the path, counted from 0.
     - ``stands_at``: for a log with links: it says that the session continues at this
       record, "" for its beginning; records that do not lead there are abandoned.
+    - ``remark``: something is odd, and the record was read nevertheless. It becomes a problem too.
     - ``more_usage``: one for each further model that answered in the turn.
     - ``continues``: the record continues the last event of the record before it with ``text``, as
       a message in chunks does. Such a record is bookkeeping.
@@ -234,6 +235,7 @@ class Record(msgspec.Struct, gc=False):
     bookkeeping: str | None = None
     problem: str | None = None
     problem_detail: str = ""
+    remark: str = ""
     lenient: bool = False
     relation: str | None = None
     spawn_call_id: str | None = None

@@ -41,7 +41,7 @@ def substitute(flavor: str, problem: str) -> Agent:
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """One record for each line, with one event for each of its blocks."""
     with source.open(cursor.offset) as stream:
-        for offset, length, line in jsonl.lines(stream, cursor.offset):
+        for offset, length, line in jsonl.split_lines(stream, cursor.offset):
             record = Record(offset, length, source.ref.session)
             record.events = [_event(block) for block in blocks_of(_decoded(line))]
             yield Cursor(offset + length), record

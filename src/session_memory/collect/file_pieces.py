@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from session_memory.adapters import jsonl
 from session_memory.adapters.base import SourceRef
 
 SEGMENT = 4 * 1024 * 1024
@@ -16,7 +17,8 @@ LONGEST_LINE = 64 * 1024 * 1024
 
 
 class FilePiece(msgspec.Struct):
-    """Bytes of a file from ``offset`` on. The first ``whole`` of them are whole lines.
+    """Bytes of a file from ``offset`` on. The first ``whole`` of them are whole lines, or whole
+    records of a last line without a newline.
 
     ``giant`` is the length of a line that is too long to hold, in the piece with its end.
     """
@@ -65,7 +67,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
         else:
             rest = data
     if rest:
-        yield FilePiece(offset, rest, 0)
+        yield FilePiece(offset, rest, jsonl.end_of_objects(rest))
 
 
 def _of_few_lines(offset: int, data: bytes) -> Iterator[FilePiece]:

@@ -26,7 +26,11 @@ MOST_UNPACKED = 8 * 1024**3
 
 
 class Stat(msgspec.Struct, frozen=True):
-    """A file's size, times and inode. When all are equal, nothing was written."""
+    """A file's size, times and inode.
+
+    When size, time of writing and inode are equal, nothing was written. The time of change
+    (``ctime_ns``) does not count: a backup, a chmod or a hard link sets it too.
+    """
 
     size: int
     mtime_ns: int
@@ -40,12 +44,7 @@ class Stat(msgspec.Struct, frozen=True):
         return cls(*(value if abs(value) < 1 << 63 else value % (1 << 63) for value in values))
 
     def matches(self, row: SourceRow) -> bool:
-        return (self.size, self.mtime_ns, self.ctime_ns, self.inode) == (
-            row.size,
-            row.mtime_ns,
-            row.ctime_ns,
-            row.inode,
-        )
+        return (self.size, self.mtime_ns, self.inode) == (row.size, row.mtime_ns, row.inode)
 
 
 class FileSource:

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from session_memory.adapters import jsonl
 from session_memory.adapters.base import Cursor, Record
 from session_memory.adapters.checked_reading import records_of
 from session_memory.adapters.registry import agent
@@ -121,10 +122,13 @@ class SourceReading:
         for found in pieces(file, cursor.offset, size):
             piece = masked_piece(found) if masking else found
             records, cursor = self._translate(task, piece, cursor)
+            if piece.offset == row.read_to:
+                _note_shared_line(file, piece.offset, records)
             run.progress.advance(len(piece.data))
+            cursor = _after_blanks(cursor, piece)
             # Lines that the adapter did not take wait for what follows, like a torn line.
             taken = max(cursor.offset - piece.offset, 0)
-            waits = not piece.giant and taken < piece.whole and not piece.data[taken:].isspace()
+            waits = not piece.giant and taken < piece.whole
             kept = piece.offset + len(piece.data)
             masks = run.forgotten.masks(task.flavor, records) if run.forgotten else []
             data = blanked(piece.data, piece.offset, masks)
@@ -221,6 +225,20 @@ class SourceReading:
         if flavor not in self._packers:
             self._packers[flavor] = self._run.store.raw.packer(flavor)
         return self._packers[flavor]
+
+
+def _after_blanks(cursor: Cursor, piece: FilePiece) -> Cursor:
+    """The cursor after the end of the last line. A record ends before it."""
+    end, taken = piece.offset + len(piece.data), max(cursor.offset - piece.offset, 0)
+    is_blank = piece.data.endswith(b"\n") and piece.data[taken:].isspace()
+    return Cursor(end, cursor.state) if is_blank else cursor
+
+
+def _note_shared_line(file: BinaryIO, offset: int, records: list[Record]) -> None:
+    """Note that the first record continues the line of a record that was read before."""
+    continues = bool(offset and records) and records[0].offset == offset
+    if continues and os.pread(file.fileno(), 1, offset - 1) != b"\n":
+        records[0].remark = jsonl.SHARED_LINE
 
 
 def _tail(file: BinaryIO, end: int) -> str:

@@ -43,14 +43,17 @@ def problems_in(records: Iterable[Record]) -> list[tuple[int, int, str, str]]:
     """``(offset, length, reason, detail)`` of every record that is a problem, or has one.
 
     A record with a count that cannot be true is stored without that count. Its problem has the
-    length 0, because the line itself is not lost.
+    length 0, because the line itself is not lost. So has the problem of a record with a remark.
     """
     problems = []
     for record in records:
         if record.problem is not None:
             detail = record.problem_detail
             problems.append((record.offset, record.length, record.problem, detail))
-        elif record.usage is not None:
+            continue
+        if record.remark:
+            problems.append((record.offset, 0, record.remark, ""))
+        if record.usage is not None:
             rejected = [used.rejected for used in (record.usage, *record.more_usage)]
             if any(rejected):
                 detail = one_line(", ".join(filter(None, rejected)), 200)

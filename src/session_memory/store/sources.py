@@ -64,7 +64,10 @@ _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where
 _MARK_VANISHED = "update sources set vanished = 1 where id = :id"
 _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select uid, read_to, kept, superseded from sources where id = :id"
-_LINES = "select id, lines, bookkeeping from sources where role in ('log', 'timeline', 'table')"
+_LINES = """
+    select id, lines, bookkeeping, kept > read_to
+    from sources where role in ('log', 'timeline', 'table')
+"""
 _EVENT_LINES = """
     select source_id, count(*) from (select distinct source_id, place from events) lines
     group by source_id
@@ -88,7 +91,10 @@ _RESET = f"""
 
 
 class Account(msgspec.Struct, kw_only=True):
-    """The number of lines by what became of them, blank lines aside. ``unaccounted`` must be 0."""
+    """The number of lines by what became of them, blank lines aside. ``unaccounted`` must be 0.
+
+    ``unfinished`` counts last lines that are not whole yet. They are not in ``lines``.
+    """
 
     lines: int = 0
     events: int = 0
@@ -96,6 +102,7 @@ class Account(msgspec.Struct, kw_only=True):
     copies: int = 0
     problems: int = 0
     unaccounted: int = 0
+    unfinished: int = 0
     bookkeeping_kinds: dict[str, int] = {}
 
 
@@ -188,7 +195,7 @@ class Sources:
         )
         accounts = {}
         evicted = {row[0] for sql in (_EVICTED, _NOT_DERIVED) for row in self._db.all(sql)}
-        for source, lines, kinds in self._db.all(_LINES):
+        for source, lines, kinds, is_torn in self._db.all(_LINES):
             counted = json.loads(kinds)
             account = Account(
                 lines=lines,
@@ -197,6 +204,7 @@ class Sources:
                 problems=problems.get(source, 0),
                 bookkeeping=sum(counted.values()),
                 bookkeeping_kinds=counted,
+                unfinished=int(is_torn),
             )
             known = account.events + account.copies + account.problems + account.bookkeeping
             # The events of an evicted source are not here, so its lines cannot be counted.
@@ -209,12 +217,15 @@ def _row(values: Row) -> SourceRow:
     return SourceRow(**dict(zip(COLUMNS, values, strict=True)))
 
 
+_COUNTS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted", "unfinished")
+
+
 def total(accounts: dict[int, Account]) -> Account:
     kinds: Counter[str] = Counter()
     whole = Account()
     for account in accounts.values():
         kinds.update(account.bookkeeping_kinds)
-        for name in ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted"):
+        for name in _COUNTS:
             setattr(whole, name, getattr(whole, name) + getattr(account, name))
     whole.bookkeeping_kinds = dict(sorted(kinds.items()))
     return whole

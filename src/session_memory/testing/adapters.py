@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
+from session_memory.adapters import jsonl
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
 from session_memory.collect.database_copies import dump_of, dumped
@@ -126,7 +127,8 @@ class AdapterContract:
     def test_the_beginning_of_a_log_gives_the_beginning_of_its_items(self) -> None:
         for source in self._logs():
             whole = list(self.adapter.read(source, Cursor()))
-            ends = [cursor.offset for cursor, _ in whole]
+            # A line that is no record ends with its newline only: it may be torn before.
+            ends = [cursor.offset + bool(record.problem) for cursor, record in whole]
             cuts = {end + step for end in ends for step in (-1, 0, 1)}
             for size in sorted(cut for cut in cuts if cut <= len(source.data)):
                 some = list(
@@ -155,28 +157,40 @@ class AdapterContract:
         if not self.is_line_based:
             return
         for source in self._logs():
-            whole = self._read(source)
-            for torn in (
-                self.malformed[:-1],
-                self.unknown[:-1],
-                source.data[: len(source.data) // 2],
-            ):
-                if torn and b"\n" not in torn:
-                    assert self._read(BytesSource(source.ref, source.data + torn)) == whole
+            data = _ended(source.data)
+            whole = self._read(BytesSource(source.ref, data))
+            first = data.partition(b"\n")[0]
+            for torn in (self.malformed[:-1], first[:-1], first[: len(first) // 2]):
+                assert self._read(BytesSource(source.ref, data + torn)) == whole
+
+    def test_a_whole_last_line_is_a_record_before_its_newline_comes(self) -> None:
+        if not self.is_line_based:
+            return
+        for source in self._logs():
+            data = _ended(source.data)
+            whole = list(self.adapter.read(BytesSource(source.ref, data), Cursor()))
+            found = list(self.adapter.read(BytesSource(source.ref, data.rstrip()), Cursor()))
+            assert found == whole, source.ref.path
+            cursor = found[-1][0] if found else Cursor()
+            for rest in (b"", b"\n", b" \r\n", b"\n\n"):
+                grown = BytesSource(source.ref, data.rstrip() + rest)
+                assert self._read(grown) == [record for _, record in whole], rest
+                assert list(self.adapter.read(grown, cursor)) == [], rest
 
     def test_a_malformed_line_is_a_problem_with_its_place_and_costs_itself_alone(self) -> None:
         if not self.is_line_based:
             return
         for source in self._logs():
-            whole = self._read(source)
-            for place in (0, *(r.offset + r.length for r in (*whole[:2], *whole[-1:]))):
-                data = source.data[:place] + self.malformed + source.data[place:]
+            native = _ended(source.data)
+            whole = self._read(BytesSource(source.ref, native))
+            for place in (0, *(r.offset + r.length + 1 for r in (*whole[:2], *whole[-1:]))):
+                data = native[:place] + self.malformed + native[place:]
                 records = self._read(BytesSource(source.ref, data))
                 bad = [record for record in records if record.offset == place]
                 assert [bool(record.problem) for record in bad] == [True], (
                     f"{source.ref.path}@{place}"
                 )
-                assert bad[0].length == len(self.malformed)
+                assert bad[0].length == len(self.malformed.rstrip())
                 others = [record.events for record in records if record.offset != place]
                 assert others == [record.events for record in whole]
 
@@ -184,9 +198,8 @@ class AdapterContract:
         if not (self.is_line_based and self.unknown):
             return
         for source in self._logs():
-            data = source.data + (b"" if source.data.endswith(b"\n") else b"\n") + self.unknown
-            last = self._read(BytesSource(source.ref, data))[-1]
-            assert last.length == len(self.unknown)
+            last = self._read(BytesSource(source.ref, _ended(source.data) + self.unknown))[-1]
+            assert last.length == len(self.unknown.rstrip())
             assert last.events and not last.problem and not last.bookkeeping
             for event in last.events:
                 _check_event(event)
@@ -303,11 +316,17 @@ def _check_event(event: NativeEvent) -> None:
     json.dumps([event.summary, event.tool, event.call_id, event.path]).encode()
 
 
+def _ended(data: bytes) -> bytes:
+    """A log without its last line if that does not end in a newline."""
+    return data[: data.rfind(b"\n") + 1]
+
+
 def _lines(data: bytes) -> Iterator[tuple[int, int]]:
-    """Offset and length of every line that ends with a newline and is not blank."""
+    """Offset and length of every line but a torn last one; blank lines and line ends left out."""
     offset = 0
-    for line in data.split(b"\n")[:-1]:
-        length = len(line) + 1
+    last = data.rpartition(b"\n")[2]
+    is_torn = last and not jsonl.is_object(last)
+    for line in (_ended(data) if is_torn else data).split(b"\n"):
         if line.strip():
-            yield offset, length
-        offset += length
+            yield offset, len(line.rstrip())
+        offset += len(line) + 1

@@ -13,7 +13,7 @@ from session_memory.views.matching import is_like
 
 ROLES = ("log", "timeline", "document", "spill")
 STATES = ("read", "behind", "gone", "old", "evicted")
-FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted")
+FIELDS = ("lines", "events", "bookkeeping", "copies", "problems", "unaccounted", "unfinished")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Reading a source of Claude Code: a log, a subagent's log, or a subagent's meta document."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO
 
 import msgspec
@@ -28,9 +29,8 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         if ref.agent and not ref.session:
             yield from _of_a_subagent_beside_its_session(ref, stream, cursor)
         else:
-            for offset, length, line in jsonl.lines(stream, cursor.offset):
-                if line is None or not line.isspace():
-                    yield Cursor(offset + length), from_line(ref, offset, length, line)
+            for end, record in jsonl.records(stream, cursor.offset, partial(from_line, ref)):
+                yield Cursor(end), record
 
 
 def _of_a_subagent_beside_its_session(
@@ -45,9 +45,7 @@ def _of_a_subagent_beside_its_session(
     session, decided = cursor.state[1:], bool(cursor.state)
     waiting: list[tuple[int, int, bytes | None]] = []
     held = 0
-    for offset, length, line in jsonl.lines(stream, cursor.offset):
-        if line is not None and line.isspace():
-            continue
+    for offset, length, line in jsonl.split_lines(stream, cursor.offset):
         if not decided:
             record = from_line(ref, offset, length, line)
             if record.problem is not None and not waiting:

@@ -1,6 +1,7 @@
 """Reading a log of Codex."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import Cursor, Readable, Record
@@ -13,7 +14,5 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
     reading = LogReading(source.ref, restored(cursor.state))
     with source.open(cursor.offset) as stream:
-        for offset, length, line in jsonl.lines(stream, cursor.offset):
-            if line is None or not line.isspace():
-                record = from_line(reading, offset, length, line)
-                yield Cursor(offset + length, saved(reading.state)), record
+        for end, record in jsonl.records(stream, cursor.offset, partial(from_line, reading)):
+            yield Cursor(end, saved(reading.state)), record

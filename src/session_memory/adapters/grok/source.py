@@ -1,6 +1,7 @@
 """Reading a source of Grok: the log of a session, its timeline, or a document beside them."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import Cursor, Readable, Record
@@ -21,13 +22,11 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     with source.open(cursor.offset) as stream:
         if ref.role == TIMELINE:
             answers = timeline.restored(cursor.state)
-            for offset, length, line in jsonl.lines(stream, cursor.offset):
-                if line is None or not line.isspace():
-                    record = timeline.from_moment(ref, answers, offset, length, line)
-                    yield Cursor(offset + length, timeline.saved(answers)), record
+            from_moment = partial(timeline.from_moment, ref, answers)
+            for end, record in jsonl.records(stream, cursor.offset, from_moment):
+                yield Cursor(end, timeline.saved(answers)), record
         else:
             memory = state.restored(cursor.state)
-            for offset, length, line in jsonl.lines(stream, cursor.offset):
-                if line is None or not line.isspace():
-                    record = translate.from_line(ref, memory, offset, length, line)
-                    yield Cursor(offset + length, state.saved(memory)), record
+            from_line = partial(translate.from_line, ref, memory)
+            for end, record in jsonl.records(stream, cursor.offset, from_line):
+                yield Cursor(end, state.saved(memory)), record

@@ -18,5 +18,6 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         rows, answer = cursor.offset, restored(cursor.state)
         for _, length, line in jsonl.lines(stream, 0):
             rows += 1
-            record = from_row(ref, length, line, answer)
+            # Stores count the newline of a row.
+            record = from_row(ref, length + 1, line, answer)
             yield Cursor(rows, saved(answer)), record

@@ -1,6 +1,7 @@
 """Reading a source of mycode: the log of a session or a document beside it."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import Cursor, Readable, Record
@@ -21,7 +22,5 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
         return
     with source.open(cursor.offset) as stream:
         visible = restored(cursor.state)
-        for offset, length, line in jsonl.lines(stream, cursor.offset):
-            if line is None or not line.isspace():
-                record = from_line(ref, visible, offset, length, line)
-                yield Cursor(offset + length, saved(visible)), record
+        for end, record in jsonl.records(stream, cursor.offset, partial(from_line, ref, visible)):
+            yield Cursor(end, saved(visible)), record

@@ -16,5 +16,5 @@ def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
                 record = from_session(offset, length, line)
                 if record is not None:
                     yield Cursor(offset + length), record
-            elif line is None or not line.isspace():
+            else:
                 yield Cursor(offset + length), from_row(offset, length, line)

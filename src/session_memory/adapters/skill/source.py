@@ -1,6 +1,7 @@
 """Reading a skill log."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import Cursor, Readable, Record
@@ -10,6 +11,5 @@ from session_memory.adapters.skill.translate import from_line
 def read(source: Readable, cursor: Cursor) -> Iterator[tuple[Cursor, Record]]:
     """Every record from ``cursor`` on."""
     with source.open(cursor.offset) as stream:
-        for offset, length, line in jsonl.lines(stream, cursor.offset):
-            if line is None or not line.isspace():
-                yield Cursor(offset + length), from_line(source.ref, offset, length, line)
+        for end, record in jsonl.records(stream, cursor.offset, partial(from_line, source.ref)):
+            yield Cursor(end), record

@@ -10,6 +10,9 @@ RECENT_RESPONSES = 3
 PARALLEL_RESPONSES = 8
 ANSWERS = 64
 TITLE = 80
+# The longest gap between two records that follow each other in a log: the end of a line. No record
+# fits into it.
+LINE_END = 2
 
 
 class TurnSettling:
@@ -113,7 +116,9 @@ class TurnSettling:
     def extend_message(self, record: Record, source_id: int) -> None:
         """Add a chunk to the last message: its event reaches to the end of this record."""
         message = self._state.message
-        if message is None or (message.source_id, message.end) != (source_id, record.offset):
+        if message is None or message.source_id != source_id:
+            return
+        if not 0 <= record.offset - message.end <= LINE_END:
             return
         settled = self._settled
         message.end = record.offset + record.length

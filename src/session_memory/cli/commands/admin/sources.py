@@ -52,8 +52,8 @@ _STYLES: dict[str, dict[str, Any]] = {
     json_shape='{"sources": [{"uid", "host", "flavor", "role", "path", "session", "generation",'
     ' "state", "size", "kept", "read_to", "lines", "adapter_version", "discovered_at",'
     ' "ingested_at", "redacted_from"}, …], "total"}; with --accounting {"lines", "events",'
-    ' "bookkeeping", "copies", "problems", "unaccounted", "bookkeeping_kinds": {KIND: LINES},'
-    ' "sources", "unaccounted_in": {PATH: LINES}}.',
+    ' "bookkeeping", "copies", "problems", "unaccounted", "unfinished",'
+    ' "bookkeeping_kinds": {KIND: LINES}, "sources", "unaccounted_in": {PATH: LINES}}.',
 )
 @click.option("--accounting", is_flag=True, help="Count lines by what they gave.")
 @click.option(
@@ -138,6 +138,8 @@ def _sums(sums: "Accounting") -> Iterator[str]:
         "problems": "could not be read: session-memory problems",
         "unaccounted": "unaccounted for",
     }
+    if totals.unfinished:
+        meanings["unfinished"] = "more are being written: last lines that are not whole yet"
     yield f"{totals.lines:>12,}  non-blank lines in {plural(sums.sources, 'log')}"
     for name, meaning in meanings.items():
         number = getattr(totals, name)

@@ -92,7 +92,11 @@ def command(
 
 @contextmanager
 def _stopped_by_signals(follow: "Follow") -> "Iterator[None]":
-    """The first signal ends the watch after the present step; a second one interrupts the step."""
+    """The first signal ends the watch after the present step; a second one interrupts the step.
+
+    A signal that is ignored stays ignored: ``nohup`` and shells ask for that when they start a
+    program in the background.
+    """
 
     def ask(number: int, frame: object) -> None:
         if follow.is_stopping:
@@ -100,7 +104,8 @@ def _stopped_by_signals(follow: "Follow") -> "Iterator[None]":
         follow.stop()
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, ask) for number in numbers}
+    heeded = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, ask) for number in heeded}
     try:
         yield
     finally:

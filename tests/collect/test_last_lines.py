@@ -1,0 +1,125 @@
+"""A last line without a newline, and several records on one line.
+
+A third of the published logs end without a newline. What a sync reads of such a log must be what a
+sync of the grown log reads, wherever the file ended in between.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from session_memory.store.store import Store
+from session_memory.testing.claude import ClaudeHome, call, usage
+from session_memory.testing.collecting import (
+    check_restores,
+    check_same,
+    check_sound,
+    collect,
+    contents,
+    events_of,
+    new_store,
+    rebuilt,
+    usage_of,
+)
+from session_memory.views.sources import account
+
+
+@pytest.fixture
+def log(claude: ClaudeHome) -> Path:
+    log = claude.session("main")
+    log.prompt("look around")
+    log.answer("I look.", call("Bash", command="ls"), used=usage(10))
+    log.result("a.py }{ b.py")
+    log.answer("Found two files.", used=usage(20))
+    return claude.write() / log.place
+
+
+def collected(log: Path, data: bytes) -> Store:
+    log.write_bytes(data)
+    store = new_store()
+    collect(store, log.parents[2])
+    return store
+
+
+def texts(store: Store) -> list[str]:
+    (uid,) = store.sessions.uids()
+    return [event.summary for event in events_of(store, uid)]
+
+
+def test_a_whole_last_line_is_read_without_its_newline(log: Path) -> None:
+    data = log.read_bytes()
+    store = collected(log, data.rstrip())
+    assert "Found two files." in texts(store)[-1]
+    assert account(store).totals.lines == 5
+    check_sound(store)
+    before = contents(store)
+    check_same(contents(rebuilt(store)), before)
+    check_restores(store, log.parents[2], log.parents[3] / "again")
+
+
+def test_wherever_the_file_ended_the_grown_file_gives_the_same(log: Path, stride: int) -> None:
+    data = log.read_bytes()
+    last_lines = data.rstrip().rfind(b"\n", 0, data.rstrip().rfind(b"\n"))
+    expected = contents(collected(log, data))
+    for cut in range(last_lines, len(data), stride):
+        store = collected(log, data[:cut])
+        check_sound(store)
+        log.write_bytes(data)
+        collect(store, log.parents[2])
+        check_same(contents(store), expected)
+
+
+@pytest.mark.parametrize("between", [b"", b" ", b"\r", b"rubbish", b"\0\0", b"\n", b" \n\n"])
+def test_what_follows_on_the_same_line_does_not_change_what_was_read(
+    log: Path, between: bytes
+) -> None:
+    lines = log.read_bytes().splitlines()
+    first, rest = b"\n".join(lines[:3]), b"\n".join(lines[3:]) + b"\n"
+    data = first + between + rest
+    whole = collected(log, data)
+    check_sound(whole)
+    expected = contents(whole)
+    check_same(contents(rebuilt(whole)), expected)
+    for cut in {len(first), len(first) + len(between), len(first) + len(between) + 1}:
+        store = collected(log, data[:cut])
+        log.write_bytes(data)
+        collect(store, log.parents[2])
+        check_same(contents(store), expected)
+    reasons = [problem.reason for problem in whole.problems.every()]
+    if b"\n" in between:
+        assert reasons == []
+    else:
+        reason = {b"rubbish": "malformed line"}.get(between, "several records on one line")
+        assert reasons == [reason]
+
+
+def test_a_last_line_that_is_replaced_counts_once(log: Path) -> None:
+    data = log.read_bytes()
+    longer = data.replace(b"Found two files.", b"Found two files, and one more.")
+    store = collected(log, data.rstrip())
+    log.write_bytes(longer)
+    collect(store, log.parents[2])
+    check_sound(store)
+    (uid,) = store.sessions.uids()
+    assert sum(used.cost.output_tokens for used in usage_of(store, uid)) == 30
+
+
+def test_a_torn_last_line_is_in_the_account(log: Path) -> None:
+    data = log.read_bytes()
+    store = collected(log, data[:-10])
+    totals = account(store).totals
+    assert (totals.lines, totals.unfinished, totals.unaccounted) == (4, 1, 0)
+    log.write_bytes(data)
+    collect(store, log.parents[2])
+    totals = account(store).totals
+    assert (totals.lines, totals.unfinished, totals.unaccounted) == (5, 0, 0)
+
+
+def test_a_changed_ctime_alone_reads_nothing(log: Path) -> None:
+    store = collected(log, log.read_bytes())
+    before = log.stat()
+    log.chmod(0o640)
+    log.chmod(before.st_mode & 0o777)
+    assert log.stat().st_ctime_ns != before.st_ctime_ns
+    report = collect(store, log.parents[2]).report
+    assert (report.ingested, report.unchanged, report.bytes) == (0, 1, 0)
