@@ -138,5 +138,7 @@ def make_database() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--database"]:
         make_database()
-    else:
+    elif len(sys.argv) == 2:
         main(Path(sys.argv[1]))
+    else:
+        sys.exit(__doc__)
