@@ -14,7 +14,7 @@ from session_memory.derive.cluster_records import ClusterRecords, PlacedRecord
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.facts import origin_is_logged
 from session_memory.derive.ingest import DomainOf, Ingest
-from session_memory.derive.owners import NEVER, Owners
+from session_memory.derive.owners import NEVER, Owners, is_single, positions
 from session_memory.derive.placement import infer_parent
 from session_memory.derive.readers import note_substitute
 from session_memory.derive.settle import SettleState
@@ -69,6 +69,7 @@ class Derivation:
         # usage counted for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
         self._evicted = frozenset(row.id for row in rows if row.evicted_at is not None)
+        self._evicted_usage = store.usage.counted_for(sorted(self._evicted))
         self._records = ClusterRecords(store, self._rows)
         self._ingest = Ingest(store, now, domain_of)
         self._holders: dict[bytes, int] = {}
@@ -139,7 +140,7 @@ class Derivation:
             writing.read_from(source)
             writing.identify(batch)
             writing.settle(batch, owned)
-            writing.usage.find_stored(self._evicted)
+            writing.usage.find_stored(self._evicted_usage)
             writing.usage.count()
             writing.flush()
         if writing is None:
@@ -150,7 +151,7 @@ class Derivation:
         if row.parent_uid is None and writing.usage.counts_for is not None:
             infer_parent(row, self._store.sessions.row_by_id(writing.usage.counts_for))
         self._has_turns |= writing.usage.has_turns
-        row.own_records = sum(1 for mask in self._holders.values() if mask == 1 << index)
+        row.own_records = owners.own_records(index)
         if len(self._rows) == 1:
             row.own_records = writing.named_records
         self._ingest.finish(row, writing)
@@ -160,7 +161,7 @@ class Derivation:
         """Let a response that several sessions logged count once, for its owner."""
         uids = {row.id: row.uid for row in self._rows}
         for usage_id, mask in self._used_by.items():
-            if mask & (mask - 1) == 0:
+            if is_single(mask):
                 continue
             owner = self._rows[owners.of(mask)].id
             flavor = self._rows[0].flavor
@@ -196,7 +197,7 @@ class Derivation:
         pairs = set(shared_with_evicted)
         for mask in {*self._holders.values(), *self._used_by.values()}:
             # Pairs with the first holder connect all holders. All pairs would be too many.
-            first, *others = (row.id for n, row in enumerate(self._rows) if mask >> n & 1)
+            first, *others = (self._rows[index].id for index in positions(mask))
             pairs.update((first, other) for other in others)
         self._store.sessions.set_sharing(pairs)
         sharing = {session for pair in pairs for session in pair}

@@ -4,7 +4,7 @@ A response that is logged several times counts once: with its largest output, wh
 answer, and at the event of its last block.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from operator import add, sub
 
@@ -31,6 +31,7 @@ class UsageWriting:
         self._flavor = flavor
         self._stored: dict[str, tuple[int, tuple[int, ...]]] = {}
         self._counted_elsewhere: set[str] = set()
+        self._flushed: set[str] = set()
         self.counts_for: int | None = None
         self.has_turns = False
         self._begin()
@@ -75,14 +76,19 @@ class UsageWriting:
         )
         return others, is_larger
 
-    def find_stored(self, evicted: Collection[int] = ()) -> None:
-        """Find which responses this session has stored, and which count for an evicted one."""
-        for row_id, usage_id, session_id, *buckets in self._stored_usage(self._found):
+    def find_stored(self, evicted: Mapping[str, int]) -> None:
+        """Find which responses this session has stored, and which count for an evicted one.
+
+        ``evicted`` maps the responses that count for an evicted session to that session. The index
+        is asked only for those that were flushed before: thousands of forks may have logged them.
+        """
+        again = self._flushed.intersection(self._found)
+        for row_id, usage_id, session_id, *buckets in self._stored_usage(again):
             if session_id == self._row.id:
                 self._stored[usage_id] = (row_id, tuple(buckets))
-            elif session_id in evicted:
-                self._counted_elsewhere.add(usage_id)
-                self.counts_for = session_id
+        for usage_id in evicted.keys() & self._found.keys() if evicted else ():
+            self._counted_elsewhere.add(usage_id)
+            self.counts_for = evicted[usage_id]
 
     def _stored_usage(self, usage_ids: Iterable[str]) -> Iterator[Row]:
         keys = {usage_key(self._flavor, usage_id): usage_id for usage_id in usage_ids}
@@ -112,6 +118,7 @@ class UsageWriting:
             else:
                 self._larger.append((stored[0], row))
                 gained = tuple(map(sub, gained, stored[1]))
+        self._flushed.update(self._found)
         self._found = {}
         for name, more in zip(BUCKETS, gained, strict=True):
             setattr(self._row, name, getattr(self._row, name) + more)

@@ -53,6 +53,7 @@ _REPLACE = f"""
         service_tier = :service_tier, {", ".join(f"{name} = :{name}" for name in BUCKETS)}
     where id = :id
 """
+_COUNTED_FOR = "select usage_id, session_id from usage where owner_id in ({keys})"
 _SET_SEQ = "update usage set seq = :seq where id = :id"
 _SET_OWNER = "update usage set owner_id = :owner where id = :id"
 _HELD = """
@@ -116,6 +117,11 @@ class UsageTable:
     def held(self, key: int, usage_id: str) -> list[Row]:
         """``(id, session_id, output_tokens, ts, seq)`` of every session that logged a response."""
         return self._db.all(_HELD, {"key": key, "id": usage_id})
+
+    def counted_for(self, session_ids: list[int]) -> dict[str, int]:
+        """Responses that these sessions logged and that count for them, each with its session."""
+        rows = self._db.matching(_COUNTED_FOR, session_ids)
+        return {row[0]: row[1] for row in rows if row[1] in session_ids}
 
     def set_owner(self, usage_row_id: int, owner: int | None) -> None:
         self._db.execute(_SET_OWNER, {"id": usage_row_id, "owner": owner})
