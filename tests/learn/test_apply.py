@@ -192,12 +192,25 @@ def test_a_file_keeps_its_permissions(applied: AppliedLessons, project: Path, mo
     assert path.stat().st_mode & 0o777 == mode
 
 
-@pytest.mark.parametrize(("folder", "file"), [(0o755, 0o644), (0o700, 0o600), (0o775, 0o664)])
-def test_a_new_file_is_as_open_as_its_directory(
-    applied: AppliedLessons, project: Path, folder: int, file: int
+@pytest.mark.parametrize(
+    ("folder", "umask", "file"),
+    [
+        (0o755, 0o022, 0o644),
+        (0o700, 0o022, 0o600),
+        (0o775, 0o002, 0o664),
+        (0o777, 0o022, 0o644),
+        (0o755, 0o077, 0o600),
+    ],
+)
+def test_a_new_file_is_as_open_as_its_directory_and_the_umask_allow(
+    applied: AppliedLessons, project: Path, folder: int, umask: int, file: int
 ) -> None:
     project.chmod(folder)
-    write(applied, project, lesson())
+    before = os.umask(umask)
+    try:
+        write(applied, project, lesson())
+    finally:
+        os.umask(before)
     assert (project / "CLAUDE.md").stat().st_mode & 0o777 == file
 
 

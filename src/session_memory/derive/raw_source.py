@@ -36,6 +36,11 @@ def stored_records(store: Store, row: SourceRow) -> Iterator[Record]:
 
     Raises ``AdapterError`` when there is no adapter, when it is too old, or when it fails.
     """
-    reader = refuse_unusable(row)
-    for _, record in records_of(reader, RawSource(store, row), Cursor(), row.kept):
+    for _, record in stored_places(store, row):
         yield record
+
+
+def stored_places(store: Store, row: SourceRow) -> Iterator[tuple[Cursor, Record]]:
+    """Like `stored_records`, each with the cursor after it."""
+    reader = refuse_unusable(row)
+    yield from records_of(reader, RawSource(store, row), Cursor(), row.kept)

@@ -130,7 +130,7 @@ class AppliedLessons(AppliedRegistry):
         if content is None:
             path.unlink()
         else:
-            # A new file gets the permissions of its directory, which the user has set.
+            # A new file gets the permissions of its directory, within the umask.
             mode = path.parent.stat().st_mode & 0o666
             replace_file(path, content, _like(path), mode)
         self._finish(write, DONE)

@@ -55,20 +55,19 @@ def replace_file(
 ) -> None:
     """Replace the file at ``path`` atomically: a reader sees the old content or the new one.
 
-    The new file gets the mode and owner of ``like``, or ``mode``. A link at ``path`` is replaced,
-    not followed.
+    The new file gets the mode and owner of ``like``, or ``mode`` within the umask. A link at
+    ``path`` is replaced, not followed.
     """
     new = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
     try:
-        descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+        descriptor = os.open(new, flags, mode if like is None else 0o600)
     except OSError as error:
         raise _refusal(new, error) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             if like is not None:
                 _make_like(file.fileno(), like)
-            elif mode != 0o600:
-                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

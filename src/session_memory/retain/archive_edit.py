@@ -40,7 +40,10 @@ def files_to_change(
 
 
 def is_gone(held: ArchivedSource, uids: Collection[str], sessions: Collection[str]) -> bool:
-    return held.source.uid in uids or (bool(held.sessions) and set(held.sessions) <= set(sessions))
+    """Whether a source is forgotten. ``uids`` and ``sessions`` are sets, or short."""
+    return held.source.uid in uids or (
+        bool(held.sessions) and all(session in sessions for session in held.sessions)
+    )
 
 
 def tainted_in(archive: Archive, file: Path, is_tainted: Tainted) -> set[str]:

@@ -15,9 +15,7 @@ from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import mask_stored
-from session_memory.derive.line_counts import LineCounts
 from session_memory.derive.live_sources import LIVE, refs_of
-from session_memory.derive.raw_source import stored_records
 from session_memory.derive.turns_with_subagents import subtract_subagents
 from session_memory.retain import archive_edit, lake
 from session_memory.retain.archive_edit import Tainted
@@ -32,7 +30,6 @@ from session_memory.store.retention_forget import (
     delete_sessions,
     replace_dictionaries,
 )
-from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
@@ -110,8 +107,8 @@ def _bring_back_shared(store: Store, config: Config, uids: list[str]) -> None:
 def _delete_from_archive(
     store: Store, archive: Archive, selection: Selection, is_tainted: Tainted, now: int
 ) -> None:
-    uids = [row.uid for row in (*selection.whole, *selection.shared)]
-    sessions = list(selection.sessions.values())
+    uids = {row.uid for row in (*selection.whole, *selection.shared)}
+    sessions = set(selection.sessions.values())
     if not archive.directory.is_dir():
         return
     with archive.writing():
@@ -124,22 +121,23 @@ def _delete_from_store(
 ) -> None:
     containing = {one for session in selection.sessions for one in store.turns.containing(session)}
     natives = {split_uid(uid)[1] for uid in selection.sessions.values()}
+    keep = set(selection.related)
     for row in selection.shared:
-        mask_stored(store, row, natives.__contains__)
+        # The other sessions of a shared log are derived again only if they read differently now.
+        for native in mask_stored(store, row, natives.__contains__):
+            changed = store.sessions.row(make_uid(row.flavor, native))
+            if changed is not None and changed.evicted_at is None:
+                keep.add(changed.id)
     tainted = [
         number
         for number, _, body in store.retention.dictionaries()
         if body and is_tainted(zstd.decompress(body))
     ]
-    keep = selection.related | {
-        o for row in selection.shared for o in store.sessions.of_source(row.id)
-    }
+    keep |= _children(store, selection)
     keep -= set(selection.sessions)
     delete_sessions(store, selection.sessions, [row.id for row in selection.whole])
     delete_live(store.db, selection.live)
     replace_dictionaries(store, tainted)
-    for row in selection.shared:
-        _count_lines(store, row)
     for other in keep:
         store.sessions.mark_stale(other)
     derive_stale(store, now, config.domain_of)
@@ -147,14 +145,14 @@ def _delete_from_store(
     _add_tombstones(store, selection, now)
 
 
-def _count_lines(store: Store, row: SourceRow) -> None:
-    """Count the lines of a source again. Blanked lines do not count."""
-    counts = LineCounts()
-    counts.add(list(stored_records(store, row)))
-    row.lines = row.lenient = 0
-    row.bookkeeping = "{}"
-    counts.add_to(row)
-    store.sources.save(row)
+def _children(store: Store, selection: Selection) -> set[int]:
+    """The sessions below the forgotten ones. The calls that started them are forgotten."""
+    rows = [
+        store.sessions.row(child)
+        for uid in selection.sessions.values()
+        for child in store.sessions.children(uid)
+    ]
+    return {row.id for row in rows if row is not None and row.evicted_at is None}
 
 
 def _add_tombstones(store: Store, selection: Selection, now: int) -> None:

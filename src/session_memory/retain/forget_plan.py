@@ -1,6 +1,7 @@
 """What forgetting sessions will delete, which sessions keep copies, and what cannot be reached."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from session_memory.derive.live_sources import LIVE
 from session_memory.retain import archive_edit
 from session_memory.store.address import is_postgres
 from session_memory.store.retention_archive import Archive
-from session_memory.store.retention_forget import is_live, live_holders
+from session_memory.store.retention_forget import children_by_name, is_live, live_holders
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -53,19 +54,49 @@ class Selection(msgspec.Struct):
 def with_relatives(
     store: Store, uids: Iterable[str], *, subagents: bool = True, forks: bool = False
 ) -> list[str]:
-    """The given sessions with their subagents and, with ``forks``, their forks and resumes."""
-    selected, queue = [], list(uids)
+    """The given sessions with their subagents and, with ``forks``, their forks and resumes.
+
+    A subagent belongs to them at any depth, even if a session between them was never collected.
+    """
+    selected: dict[str, None] = {}
+    queue, seen = deque(uids), set[str]()
     while queue:
-        uid = queue.pop(0)
-        if uid in selected:
+        uid = queue.popleft()
+        if uid in seen:
             continue
-        selected.append(uid)
-        for child in store.sessions.children(uid):
+        seen.add(uid)
+        selected[uid] = None
+        queue.extend(_forks(store, uid) if forks else ())
+        queue.extend(_subagents(store, uid, seen) if subagents else ())
+    return list(selected)
+
+
+def _forks(store: Store, uid: str) -> Iterator[str]:
+    for child in store.sessions.children(uid):
+        row = store.sessions.row(child)
+        if row is not None and row.relation in ("fork", "resume"):
+            yield child
+
+
+def _subagents(store: Store, uid: str, seen: set[str]) -> Iterator[str]:
+    """The subagents of a session, and those below subagents of it that were not collected."""
+    waiting = [uid]
+    while waiting:
+        above = waiting.pop()
+        yield from store.sessions.subagents(above)
+        for child in children_by_name(store.db, above):
+            if child in seen:
+                continue
             row = store.sessions.row(child)
-            relation = row.relation if row else None
-            if (subagents and relation == "subagent") or (forks and relation in ("fork", "resume")):
-                queue.append(child)
-    return selected
+            if row is None:
+                seen.add(child)
+                waiting.append(child)
+            elif row.relation == "subagent" and not _is_collected(store, row.parent_uid):
+                yield child
+
+
+def _is_collected(store: Store, uid: str | None) -> bool:
+    return uid is not None and store.sessions.row(uid) is not None
 
 
 def plan_of(store: Store, config: Config, uids: list[str]) -> ForgetPlan:
@@ -89,10 +120,16 @@ def select(store: Store, uids: list[str]) -> Selection:
             live.append(native)
     _refuse_live_holders(store, live)
     whole, shared = split_sources(store, sessions)
-    related = {other for one in sessions for other in connected_sessions(store, one)} - set(
-        sessions
-    )
-    return Selection(sessions, live, whole, shared, related)
+    return Selection(sessions, live, whole, shared, _related(store, sessions))
+
+
+def _related(store: Store, sessions: Collection[int]) -> set[int]:
+    """The other sessions that share events with these, directly or through others."""
+    found: set[int] = set()
+    for session in sessions:
+        if session not in found:
+            found.update(connected_sessions(store, session))
+    return found - set(sessions)
 
 
 def _refuse_live_holders(store: Store, live: list[str]) -> None:
@@ -115,9 +152,10 @@ def split_sources(
             sources[source.id] = source
         flavor, native = split_uid(uid)
         for source in store.sources.named_for(flavor, native):
-            if not store.sessions.of_source(source.id) and not source.agent:
+            if not store.sessions.of_source(source.id):
                 sources[source.id] = source
-    alone = {s: set(store.sessions.of_source(s)) <= set(sessions) for s in sources}
+    gone = sessions.keys()
+    alone = {s: set(store.sessions.of_source(s)) <= gone for s in sources}
     return (
         [row for source, row in sources.items() if alone[source]],
         [row for source, row in sources.items() if not alone[source]],
@@ -127,11 +165,11 @@ def split_sources(
 def describe(store: Store, config: Config, selection: Selection, uids: list[str]) -> ForgetPlan:
     """The selection as a plan for users."""
     archive = archive_of(store, config)
-    sources = [row.uid for row in (*selection.whole, *selection.shared)]
+    sources = {row.uid for row in (*selection.whole, *selection.shared)}
     files = (
         []
         if archive is None
-        else archive_edit.files_to_change(archive, sources, uids, lambda dictionary: False)
+        else archive_edit.files_to_change(archive, sources, set(uids), lambda dictionary: False)
     )
     return ForgetPlan(
         uids=list(uids),

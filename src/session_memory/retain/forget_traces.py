@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.ids import split_uid
+from session_memory.derive.raw_source import stored_records
 from session_memory.retain.archive_edit import Tainted
 from session_memory.retain.forget_plan import Selection, is_available
 from session_memory.retain.proof import Samples
@@ -19,6 +21,10 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
+# A dictionary is the start of a log. Two logs that are alike for so long are the same log, because
+# a log begins with the id of its session. The end of a dictionary may be a line that was torn.
+ALIKE_BYTES = 4096
+MOST_RECORDS = 24
 _TEXT_FIELDS = ("text", "sample", "title", "command")
 
 
@@ -35,18 +41,32 @@ def traces(store: Store, archive: Archive | None, selection: Selection) -> tuple
     for source in selection.whole:
         head = b""
         for piece in _raw_pieces(store, archive, source):
-            head += piece[: DICTIONARY_BYTES - len(head)]
+            head += piece[: ALIKE_BYTES - len(head)]
             samples.add_raw(piece)
         heads.append(head)
+    natives = {split_uid(uid)[1] for uid in selection.sessions.values()}
     for source in selection.shared:
-        pieces = store.raw.pieces(source.id)
-        heads.append(next(pieces, b"")[:DICTIONARY_BYTES])
+        heads.append(b"".join(store.raw.pieces(source.id, 0, ALIKE_BYTES)))
+        for piece in _records(store, source, natives):
+            samples.add_raw(piece)
+    known = {head for head in heads if head}
     unknown = _unknown_dictionaries(store, archive, selection)
 
     def is_tainted(dictionary: bytes) -> bool:
-        return dictionary in unknown or any(head.startswith(dictionary) for head in heads)
+        return dictionary in unknown or dictionary[:ALIKE_BYTES] in known
 
     return samples, is_tainted
+
+
+def _records(store: Store, source: SourceRow, natives: set[str]) -> Iterator[bytes]:
+    """Some records of these sessions in a source that other sessions use too, evenly spread."""
+    places = [
+        (record.offset, record.offset + record.length)
+        for record in stored_records(store, source)
+        if record.problem is None and record.session in natives
+    ]
+    for start, end in places[:: max(len(places) // MOST_RECORDS, 1)]:
+        yield b"".join(store.raw.pieces(source.id, start, end))
 
 
 def _unknown_dictionaries(

@@ -1,6 +1,7 @@
 """Problems: bad input that is recorded with its place and reason instead of being ignored."""
 
-from collections.abc import Collection
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from session_memory.core.text import escaped
@@ -9,6 +10,7 @@ from session_memory.store.database import Database
 from session_memory.store.row_values import named_list
 
 UNREADABLE = "unreadable"
+NO_END = 1 << 62
 
 
 class Problem(NamedTuple):
@@ -31,6 +33,14 @@ _CLEAR_RECORDS = """
     delete from problems
     where reason <> :unreadable and source_id not in (select source_id from evicted_sources)
     and source_id not in (select id from sources where flavor in ({keep}))
+"""
+_OF_RECORDS = """
+    select distinct place from problems
+    where source_id = :source and not (reason in ('unreadable', 'evicted') and length = 0)
+"""
+_DROP_AT = """
+    delete from problems where source_id = :source and place = :place
+    and not (reason in ('unreadable', 'evicted') and length = 0)
 """
 _COUNT = "select count(*) from problems"
 _LIST = """
@@ -76,6 +86,13 @@ class Problems:
     def forget(self, source_id: int) -> None:
         """Remove all problems of a source that is read again from its start."""
         self._db.execute(_FORGET, {"source": source_id})
+
+    def drop_within(self, source_id: int, ranges: Sequence[tuple[int, int]]) -> None:
+        """Remove the problems of records in these ranges: ``(start, length)``, in order."""
+        for (place,) in self._db.all(_OF_RECORDS, {"source": source_id}):
+            nearest = bisect_right(ranges, (place, NO_END)) - 1
+            if nearest >= 0 and place < sum(ranges[nearest]):
+                self._db.execute(_DROP_AT, {"source": source_id, "place": place})
 
     def clear_records(self, keep: Collection[str] = ()) -> None:
         """Remove the problems that were found in the contents of sources, before a rebuild.

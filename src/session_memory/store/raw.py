@@ -152,6 +152,12 @@ class Raw:
         for row in self._db.each(_ALL, window):
             yield Pack(*row)
 
+    def pack_at(self, source_id: int, start: int) -> Pack:
+        """The pack that begins at ``start``, as stored."""
+        window = {"source": source_id, "first": start, "end": start + 1}
+        (row,) = (row for row in self._db.each(_ALL, window) if row[0] == start)
+        return Pack(*row)
+
     def unpacked(self, source_id: int, pack: Pack) -> bytes:
         if sha256(pack.body).digest() != pack.hash:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", "its hash does not match")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from session_memory.core.ids import split_uid
 from session_memory.core.schema import KINDS, ROLES
 from session_memory.store.database import Database
 from session_memory.store.migrations import STEPS, TABLES
@@ -55,6 +56,19 @@ _LIVE_BODIES = """
     delete from live_bodies
     where hash not in (select body from live_messages where body is not null)
 """
+# Names of subagents: those that the session's log names, those whose ids continue its id, and
+# those whose files lie below its own.
+_CHILDREN_BY_NAME = """
+    select l.child_uid from links l join sessions s on s.id = l.parent_id where s.uid = :uid
+    union
+    select uid from sessions where uid > :first and uid < :last
+    union
+    select parent_uid from sessions where parent_uid > :first and parent_uid < :last
+    union
+    select c.uid from sources o join session_sources x on x.source_id = o.id
+    join sessions c on c.id = x.session_id
+    where o.session = :native and o.flavor = :flavor and o.agent <> ''
+"""
 _MADE = re.compile(r"^create table (\w+) \((.*?)\)\{strict\}", re.MULTILINE | re.DOTALL)
 _ADDED = re.compile(r"^alter table (\w+) add column (\w+) \{text\}", re.MULTILINE)
 _TEXTS = {
@@ -87,6 +101,15 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
     delete(db, "sessions", "id", list(sessions))
     _erase_names(db, names)
     store.names.forget()
+
+
+def children_by_name(db: Database, uid: str) -> list[str]:
+    """The uids of subagents of a session, as names in the store tell. Some were not collected."""
+    flavor, native = split_uid(uid)
+    # All uids that begin with "<uid>:", because ";" is the character after ":".
+    names = {"uid": uid, "native": native, "flavor": flavor}
+    rows = db.all(_CHILDREN_BY_NAME, {**names, "first": f"{uid}:", "last": f"{uid};"})
+    return sorted({row[0] for row in rows} - {uid})
 
 
 def delete(db: Database, table: str, column: str, keys: Sequence[Any]) -> None:
@@ -160,7 +183,7 @@ def replace_dictionaries(store: Store, numbers: Collection[int]) -> None:
     """Delete dictionaries, and compress the packs that used them without a dictionary."""
     for number in numbers:
         for source, start in store.db.all(_PACKS_WITH, {"id": number}):
-            (pack,) = [one for one in store.raw.packs(source) if one.start == start]
+            pack = store.raw.pack_at(source, start)
             anew = packed(store.raw.unpacked(source, pack), start, compressor())
             place = {"source": source, "start": start}
             store.db.execute(_REPACK, {**place, "hash": anew.hash, "body": anew.body})
