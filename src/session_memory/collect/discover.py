@@ -33,6 +33,7 @@ from session_memory.adapters.registry import (
 from session_memory.config import Config, home
 from session_memory.core.errors import AdapterFailed, ConfigError, SourceUnreadable
 from session_memory.core.text import short_repr
+from session_memory.store.private_files import is_unfinished
 
 # The function of an adapter that finds sources.
 DISCOVER = "discover"
@@ -144,8 +145,16 @@ def _below(config: Config, root: Root, seen: set[str]) -> Iterator[SourceRef | U
         path = str(ref.path)
         if path not in seen and not config.excludes(path, adapter.directory_fits):
             seen.add(path)
-            if _fits(path, glob):
-                yield ref
+            if _fits(path, glob) and not is_unfinished(ref.path.name):
+                yield _without_unfinished(ref)
+
+
+def _without_unfinished(ref: SourceRef | Unlisted) -> SourceRef | Unlisted:
+    """The same source without files that a killed ``restore-native`` left beside it."""
+    if isinstance(ref, Unlisted) or not any(is_unfinished(c.path.name) for c in ref.companions):
+        return ref
+    whole = tuple(one for one in ref.companions if not is_unfinished(one.path.name))
+    return msgspec.structs.replace(ref, companions=whole)
 
 
 def _found(adapter: Agent, root: Path) -> Iterator[SourceRef | Unlisted]:

@@ -15,6 +15,7 @@
     │   ├── IndexTaken
     │   ├── NetworkFilesystem
     │   ├── NotEmpty
+    │   ├── CopyUnfinished
     │   ├── UnknownSession
     │   ├── AmbiguousSession
     │   ├── UnknownEvent
@@ -195,6 +196,15 @@ class NotEmpty(StoreError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} is not empty")
+
+
+class CopyUnfinished(StoreError):
+    """Another store was being copied here. The copy runs, or it was killed before its end."""
+
+    def __init__(self, path: str) -> None:
+        again = f"session-memory store copy FROM {path}"
+        hint = f"Let the copy finish. If it was killed, run it again: {again}"
+        super().__init__(f"{path} is the target of a copy that has not finished", hint)
 
 
 class UnknownSession(StoreError):

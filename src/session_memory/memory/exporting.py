@@ -1,6 +1,5 @@
 """Sessions written to a file: portable for another store, or a transcript for a reader."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from session_memory.core.errors import StoreError, UnsafePath
+from session_memory.core.errors import StoreError
 from session_memory.memory.results import ExportResult
 
 if TYPE_CHECKING:
@@ -66,8 +65,15 @@ def _mask() -> Callable[[str], str]:
 
 def write_new_file(target: Path, text: Iterator[str]) -> int:
     """Write a file that must not exist yet; it appears whole or not at all. Its size."""
+    from session_memory.store.private_files import sweep_unfinished, whole_file
+
+    written = 0
     with _writing(target):
-        return _write_new_file(target, text)
+        sweep_unfinished(target.parent)
+        with whole_file(target) as file:
+            for part in text:
+                written += file.write(part.encode("utf-8", "backslashreplace"))
+    return written
 
 
 @contextmanager
@@ -77,25 +83,3 @@ def _writing(target: Path) -> Iterator[None]:
     except OSError as error:
         hint = "Check that its directory exists, has space and can be written by you."
         raise StoreError(f"cannot write {target}: {error.strerror or error}", hint) from error
-
-
-def _write_new_file(target: Path, text: Iterator[str]) -> int:
-    exists = UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
-    if target.exists() or target.is_symlink():
-        raise exists
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    written = 0
-    try:
-        with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
-            for part in text:
-                written += file.write(part.encode("utf-8", "backslashreplace"))
-            file.flush()
-            os.fsync(file.fileno())
-        # Linking instead of renaming refuses to replace a file that was made meanwhile.
-        os.link(partial, target)
-    except FileExistsError:
-        raise exists from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return written

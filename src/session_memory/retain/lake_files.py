@@ -4,16 +4,21 @@
 is replaced as a whole, so a reader never sees half of it.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from session_memory.core.errors import MissingExtra
 from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.core.time import parse_time
-from session_memory.store.private_files import make_private
+from session_memory.store.private_files import (
+    make_private,
+    sweep_unfinished,
+    sync_directory,
+    whole_file,
+)
 
 BATCH = 5000
 FILE = "data.parquet"
@@ -129,27 +134,27 @@ def contains_any(pa: Any, file: Path, uids: set[str]) -> bool:
 def write_file(pa: Any, file: Path, dataset: str, gone: set[str], rows: Rows) -> None:
     """Rewrite the file without the sessions in ``gone`` and with ``rows``. Delete an empty file."""
     make_private(file.parent)
-    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
-    schema, written = arrow_schema(pa, dataset), 0
-    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as target:
-            with pa.parquet.ParquetWriter(target, schema, compression="zstd") as writer:
-                for batch in _remaining(pa, file, schema, gone):
-                    writer.write_table(batch)
-                    written += batch.num_rows
-                for some in _batched(rows):
-                    table = pa.Table.from_pylist(some, schema=_with_integer_times(pa, schema))
-                    writer.write_table(table.cast(schema))
-                    written += len(some)
-            target.flush()
-            os.fsync(target.fileno())
-        if written:
-            partial.replace(file)
-        else:
-            file.unlink(missing_ok=True)
-    finally:
-        partial.unlink(missing_ok=True)
+    sweep_unfinished(file.parent)
+    schema = arrow_schema(pa, dataset)
+    kept = _remaining(pa, file, schema, gone)
+    tables = chain(kept, _tables(pa, schema, rows))
+    first = next(tables, None)
+    if first is None:
+        file.unlink(missing_ok=True)
+        sync_directory(file.parent)
+        return
+    with (
+        whole_file(file, replace=True) as target,
+        pa.parquet.ParquetWriter(target, schema, compression="zstd") as writer,
+    ):
+        for table in chain((first,), tables):
+            writer.write_table(table)
+
+
+def _tables(pa: Any, schema: Any, rows: Rows) -> Iterator[Any]:
+    for some in _batched(rows):
+        table = pa.Table.from_pylist(some, schema=_with_integer_times(pa, schema))
+        yield table.cast(schema)
 
 
 def _remaining(pa: Any, file: Path, schema: Any, gone: set[str]) -> Iterator[Any]:

@@ -1,19 +1,27 @@
 """Write native logs back to files, byte for byte."""
 
-import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from session_memory.collect.database_copies import dump_of
-from session_memory.core.errors import SessionEvicted, UnknownSession, UnsafePath
+from session_memory.core.errors import SessionEvicted, StoreDamaged, UnknownSession, UnsafePath
 from session_memory.derive.facts import base_of
 from session_memory.derive.live_sources import LIVE
+from session_memory.store.private_files import sweep_unfinished, whole_file
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
+
+
+class DamagedLog(msgspec.Struct, frozen=True):
+    """A log that cannot be read back as a whole, and the sessions that are derived from it."""
+
+    path: str
+    sessions: tuple[str, ...]
+    reason: str
 
 
 class RestoredFile(msgspec.Struct, frozen=True):
@@ -33,6 +41,7 @@ def restore_native(
     only_missing: bool = False,
     below: Iterable[Path] = (),
     present: Collection[Path] = (),
+    damaged: list[DamagedLog] | None = None,
 ) -> list[RestoredFile]:
     """Write the files of sessions and their subagents. ``uids=None`` writes all sessions.
 
@@ -42,10 +51,29 @@ def restore_native(
     before the first byte is written. ``only_missing`` skips existing files. ``present`` are files
     that exist elsewhere, for example in the agent's archive. A file that two machines have is
     written once.
+
+    A file appears whole or not at all. With a list ``damaged``, a log that is damaged in the store
+    is added to the list and the others are written. Without it, `StoreDamaged` is raised.
     """
-    rows = _selected(store, uids, host)
     allowed = [root.absolute() for root in below]
+    with store.db.snapshot():
+        return _restore_native(store, uids, to, host, only_missing, allowed, present, damaged)
+
+
+def _restore_native(
+    store: Store,
+    uids: list[str] | None,
+    to: Path | None,
+    host: str | None,
+    only_missing: bool,
+    allowed: list[Path],
+    present: Collection[Path],
+    damaged: list[DamagedLog] | None,
+) -> list[RestoredFile]:
+    rows = _selected(store, uids, host)
     targets = [(row, _target(row, to, allowed)) for row in rows]
+    for directory in {path.parent for _, path in targets}:
+        sweep_unfinished(directory)
     taken = frozenset(present) if to is None else frozenset()
     if only_missing:
         targets = [(row, path) for row, path in targets if not (path in taken or path.exists())]
@@ -54,7 +82,13 @@ def restore_native(
     written = []
     for row, path in targets:
         base = to or next((root for root in allowed if root in path.parents), None)
-        size = _write(store, row, path, base, keep_time=to is not None)
+        try:
+            size = _write(store, row, path, base, keep_time=to is not None)
+        except StoreDamaged as error:
+            if damaged is None:
+                raise
+            damaged.append(damaged_log(store, row, error))
+            continue
         written.append(RestoredFile(path, size, row.redacted_from is not None))
     return written
 
@@ -157,11 +191,25 @@ def _is_same(store: Store, one: SourceRow, other: SourceRow) -> bool:
     return _digest(store, one) == _digest(store, other)
 
 
-def _digest(store: Store, row: SourceRow) -> bytes:
+def _digest(store: Store, row: SourceRow) -> str:
+    """The hash of a log; its uid if it is damaged, so that it is equal to no other."""
     digest = sha256()
-    for piece in store.raw.pieces(row.id):
-        digest.update(piece)
-    return digest.digest()
+    try:
+        for piece in whole_log(store, row):
+            digest.update(piece)
+    except StoreDamaged:
+        return row.uid
+    return digest.hexdigest()
+
+
+def damaged_log(store: Store, row: SourceRow, error: StoreDamaged) -> DamagedLog:
+    """The log with the sessions derived from it, as far as they can be found."""
+    try:
+        ids = store.sessions.of_source(row.id)
+        uids = tuple(sorted(store.sessions.row_by_id(one).uid for one in ids))
+    except StoreDamaged:
+        uids = ()
+    return DamagedLog(row.path, uids, str(error))
 
 
 def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[Path]) -> None:
@@ -185,17 +233,24 @@ def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[
 
 def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_time: bool) -> int:
     _make_directories(path.parent, base)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    size = 0
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        for piece in store.raw.pieces(row.id):
-            size += file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
     # In the agent's directory the file must look new, because agents delete old files.
-    if row.mtime_ns and keep_time:
-        os.utime(path, ns=(row.mtime_ns, row.mtime_ns))
-    return size
+    mtime_ns = row.mtime_ns if row.mtime_ns and keep_time else None
+    with whole_file(path, mtime_ns=mtime_ns) as file:
+        for piece in whole_log(store, row):
+            file.write(piece)
+    return row.kept
+
+
+def whole_log(store: Store, row: SourceRow) -> Iterator[bytes]:
+    """The bytes of a log. Raises `StoreDamaged` if a part of it is missing or damaged."""
+    place = 0
+    for pack in store.raw.packs(row.id):
+        if pack.start != place:
+            break
+        yield store.raw.unpacked(row.id, pack)
+        place += pack.length
+    if place != row.kept:
+        raise StoreDamaged(row.path, f"its bytes from {place} on are missing")
 
 
 def _make_directories(directory: Path, base: Path | None) -> None:

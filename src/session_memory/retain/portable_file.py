@@ -5,7 +5,6 @@ The file is a zstd-compressed tar archive: ``manifest.json`` first (format, vers
 an import derives events, usage and the rest again.
 """
 
-import os
 import tarfile
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -22,7 +21,6 @@ from session_memory.core.errors import (
     SessionEvicted,
     SessionMemoryError,
     StoreDamaged,
-    UnsafePath,
 )
 from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import now_ms
@@ -34,6 +32,7 @@ from session_memory.derive.live_sources import is_table
 from session_memory.derive.readers import note_substitute, reader_of
 from session_memory.derive.rebuilding import read_again
 from session_memory.retain.native_files import sources_of
+from session_memory.store.private_files import refuse_existing, sweep_unfinished, whole_file
 from session_memory.store.raw import Raw
 from session_memory.store.retention_archive import add_member
 from session_memory.store.sources import SourceRow, source_uid
@@ -74,27 +73,21 @@ def export_store(
 
     With ``redacted`` the stored logs have their secrets masked, and their sources say so.
     """
-    if target.exists() or target.is_symlink():
-        raise UnsafePath(f"{target} exists already", "Choose a name that does not exist yet.")
+    refuse_existing(target)
     rows = _rows(store, uids)
     total = sum(row.kept for row in rows)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with (
-            _created(partial) as file,
-            zstd.open(file, "wb", level=LEVEL) as packed,
-            tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
-            store.db.snapshot(),
-        ):
-            manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
-            add_member(archive, "manifest.json", msgspec.json.encode(manifest))
-            for row in map(masked_row, rows) if redacted else rows:
-                add_member(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
-                _add_raw(archive, store.raw, row, redacted)
-        # A link, unlike a rename, fails if the target was created in the meantime.
-        os.link(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    sweep_unfinished(target.parent)
+    with (
+        whole_file(target) as file,
+        zstd.open(file, "wb", level=LEVEL) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
+        store.db.snapshot(),
+    ):
+        manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
+        add_member(archive, "manifest.json", msgspec.json.encode(manifest))
+        for row in map(masked_row, rows) if redacted else rows:
+            add_member(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
+            _add_raw(archive, store.raw, row, redacted)
     return StoreExport(len(rows), total)
 
 
@@ -110,10 +103,6 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
     # Live sessions are rows of this store. `store copy` copies them, an export does not.
     here = [row for row in rows if row.id not in evicted]
     return [row for row in here if row.ingested_at is not None and not is_table(row)]
-
-
-def _created(path: Path) -> IO[bytes]:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool) -> None:

@@ -1,12 +1,15 @@
 """Copy a whole store into an empty one, row by row, between any two databases.
 
-The copy is one transaction: if it is killed, the target is either empty or complete.
+The copy is one transaction. Until it is committed, a table in the target marks it as unfinished,
+and `open_store` refuses it. So an empty store that a killed copy leaves is not taken for the copy.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from session_memory.core.errors import NotEmpty
+from session_memory.core.errors import CopyUnfinished, NotEmpty, StoreError
+from session_memory.store.database import Database
 from session_memory.store.migrations import TABLES
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ BATCH_ROWS = 500
 BATCH_BYTES = 4 * 1024 * 1024
 
 INDEX_STATE = "search_state"
+MARK = "unfinished_copy"
 
 Row = tuple[Any, ...]
 
@@ -28,6 +32,19 @@ def copy_everything(
     ``on_bytes`` is called with the number of raw bytes copied.
     """
     refuse_full(target)
+    with target.transaction():
+        target.db.execute(f"create table if not exists {MARK} (copy {target.db.types['int']})")
+    try:
+        return _copy(source, target, on_bytes)
+    except BaseException:
+        # The copy was rolled back, so the target is as empty as it was. If even this fails, the
+        # mark stays and the target is refused.
+        with suppress(StoreError), target.transaction():
+            target.db.execute(f"drop table if exists {MARK}")
+        raise
+
+
+def _copy(source: "Store", target: "Store", on_bytes: Callable[[int], None]) -> int:
     rows = 0
     with source.db.snapshot(), target.db.loading(), target.transaction():
         # Checked again, because now no other process can write.
@@ -46,7 +63,14 @@ def copy_everything(
         target.db.continue_ids(TABLES)
         # The word index is specific to a database, so the target must build its own.
         target.index.declare(complete=False)
+        target.db.execute(f"drop table {MARK}")
     return rows
+
+
+def refuse_unfinished(db: Database) -> None:
+    """Raise if the store is the target of a copy that has not ended."""
+    if db.has_table(MARK):
+        raise CopyUnfinished(db.name)
 
 
 def refuse_full(store: "Store") -> None:

@@ -1,10 +1,33 @@
-"""Create files and directories that only their owner can read, and that survive a power cut."""
+"""Create files and directories that only their owner can read, and that survive a power cut.
+
+A file outside the store is written here under a temporary name and gets its own name when it is
+complete and on disk. So a file with its final name is always whole. The writer holds a lock on the
+temporary file. A temporary file without a lock is left from a killed process, and the next command
+that writes into the directory removes it.
+"""
 
 import errno
+import fcntl
 import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
+from typing import BinaryIO
 
-from session_memory.core.errors import StoreError, UnsafePath
+from session_memory.core.errors import StoreError, StoreFull, UnsafePath
+
+UNFINISHED = ".session-memory.part"
+# A longer name would not fit into the 255 bytes of a name together with our additions.
+LONGEST_NAME = 200
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+_numbers = count(1)
 
 
 def create_private(path: Path, *, exclusive: bool = True) -> None:
@@ -16,8 +39,7 @@ def create_private(path: Path, *, exclusive: bool = True) -> None:
         sync_directory(path.parent)
     except OSError as error:
         if exclusive and path.exists():
-            hint = "Choose a name that does not exist yet."
-            raise UnsafePath(f"{path} exists already", hint) from None
+            raise _exists(path) from None
         hint = "Check the path, its links and the permissions of its directory."
         raise StoreError(f"cannot create {path}: {error.strerror}", hint) from error
 
@@ -48,3 +70,199 @@ def sync_directory(directory: Path) -> None:
         # Some file systems cannot sync a directory and do not need it.
     finally:
         os.close(opened)
+
+
+# ---------------------------------------------------------------- whole or not at all
+
+
+@contextmanager
+def whole_file(
+    path: Path,
+    *,
+    replace: bool = False,
+    mtime_ns: int | None = None,
+) -> Iterator[BinaryIO]:
+    """A file to write to. It becomes ``path`` when the block ends, whole and on disk.
+
+    If the block fails, nothing is left. Without ``replace`` an existing file raises `UnsafePath`.
+    """
+    if not replace:
+        refuse_existing(path)
+    partial, descriptor = _created(path)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if mtime_ns is not None:
+                os.utime(partial, ns=(mtime_ns, mtime_ns))
+            _name(partial, path, replace=replace)
+    finally:
+        partial.unlink(missing_ok=True)
+    sync_directory(path.parent)
+
+
+@contextmanager
+def whole_directory(path: Path) -> Iterator[Path]:
+    """A directory to fill. It becomes ``path`` when the block ends, whole and on disk.
+
+    If the block fails, nothing is left. ``path`` may be an empty directory.
+    """
+    with _staging(path) as partial:
+        yield partial
+        for place, _, files in os.walk(partial):
+            for name in files:
+                _sync_file(Path(place, name))
+            sync_directory(Path(place))
+        partial.rename(path)
+    sync_directory(path.parent)
+
+
+@contextmanager
+def whole_database(path: Path) -> Iterator[Path]:
+    """A path for a new SQLite file. The file becomes ``path`` when the block ends.
+
+    The files that SQLite keeps beside it are in the same temporary directory. If the block fails,
+    nothing is left. An existing file raises `UnsafePath`.
+    """
+    refuse_existing(path)
+    make_private(path.parent)
+    with _staging(path) as directory:
+        made = directory / path.name
+        yield made
+        if any(Path(f"{made}{end}").exists() for end in ("-wal", "-journal")):
+            # Closing it could not move everything into the file, for example on a full disk.
+            raise StoreFull(str(path))
+        _sync_file(made)
+        _name(made, path, replace=False)
+    sync_directory(path.parent)
+
+
+def refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise _exists(path)
+
+
+def sweep_unfinished(directory: Path) -> None:
+    """Remove what killed writers left in a directory. Files that are being written stay."""
+    try:
+        names = [entry.name for entry in os.scandir(directory)]
+    except OSError:
+        # It does not exist yet, or we may not list it. Then there is nothing that we could remove.
+        return
+    for name in names:
+        if is_unfinished(name):
+            _remove_if_left(directory / name)
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file or directory with this name is one that was not written to its end."""
+    return name.startswith(".") and name.endswith(UNFINISHED)
+
+
+def _exists(path: Path) -> UnsafePath:
+    return UnsafePath(f"{path} exists already", "Choose a name that does not exist yet.")
+
+
+def _partial(path: Path) -> Path:
+    name = path.name
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        name = sha256(os.fsencode(name)).hexdigest()[:32]
+    return path.with_name(f".{name}.{os.getpid()}-{next(_numbers)}{UNFINISHED}")
+
+
+def _created(path: Path) -> tuple[Path, int]:
+    """A new temporary file beside ``path``, and its locked descriptor."""
+    while True:
+        partial = _partial(path)
+        try:
+            descriptor = os.open(partial, _NEW, 0o600)
+        except FileExistsError:
+            # A killed process with the same number left it.
+            continue
+        _lock(descriptor)
+        if _is_there(partial, descriptor):
+            return partial, descriptor
+        # Another process removed it in the instant before it was locked.
+        os.close(descriptor)
+
+
+@contextmanager
+def _staging(path: Path) -> Iterator[Path]:
+    """A new, locked temporary directory beside ``path``, removed at the end."""
+    while True:
+        partial = _partial(path)
+        try:
+            partial.mkdir(mode=0o700)
+            descriptor = os.open(partial, _LOOK)
+        except (FileExistsError, FileNotFoundError):
+            if not path.parent.is_dir():
+                raise
+            continue
+        _lock(descriptor)
+        if _is_there(partial, descriptor):
+            break
+        os.close(descriptor)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a temporary file. False if another process has locked it, or locks do not work here."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_there(partial: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(partial), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _name(partial: Path, path: Path, *, replace: bool) -> None:
+    if replace:
+        partial.replace(path)
+        return
+    try:
+        # A link, unlike a rename, fails if the file was created in the meantime.
+        os.link(partial, path)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        refuse_existing(path)
+        partial.rename(path)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_if_left(path: Path) -> None:
+    try:
+        descriptor = os.open(path, _LOOK)
+    except OSError:
+        # A link, a file of another user, or it is gone already.
+        return
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid() or not _lock(descriptor):
+            return
+        if stat.S_ISDIR(found.st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        elif stat.S_ISREG(found.st_mode):
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)

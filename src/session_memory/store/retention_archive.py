@@ -22,7 +22,7 @@ import msgspec
 from session_memory.core.errors import ArchiveError
 from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import format_time
-from session_memory.store.private_files import make_private, sync_directory
+from session_memory.store.private_files import UNFINISHED, make_private, sync_directory
 from session_memory.store.raw import LONGEST_PACK, Pack
 from session_memory.store.sources import SourceRow
 from session_memory.store.zstandard import zstd
@@ -191,7 +191,7 @@ class Archive:
     def write(self, contents: ArchiveContents, now: int) -> Path:
         """Write and verify a new file. Call it inside `writing`."""
         day = format_time(now)[:10]
-        partial = self.directory / f".{day}.{os.getpid()}.part"
+        partial = self.directory / f".{day}.{os.getpid()}{UNFINISHED}"
         try:
             with os.fdopen(os.open(partial, _NEW, 0o600), "wb") as file:
                 _write(file, contents, now)

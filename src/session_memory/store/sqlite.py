@@ -14,7 +14,7 @@ from session_memory.core.errors import NotAStore, StoreClosed, StoreNotFound
 from session_memory.store.database import BUSY_S, Key, Params, Row, forks
 from session_memory.store.filesystems import refuse_network
 from session_memory.store.operation_lock import OperationLock, locked_file
-from session_memory.store.private_files import create_private
+from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.sqlite_errors import translated
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
@@ -285,16 +285,17 @@ class Sqlite:
     def backup(self, target: Path) -> bool:
         """Write a consistent copy while others go on writing. The file must not exist."""
         connection = self.connection
-        create_private(target)
         try:
-            copy = apsw.Connection(str(target))
-            with copy.backup("main", connection, "main") as work:
-                while not work.done:
-                    work.step(4096)
-            copy.pragma("journal_mode", "delete")
-            copy.close()
+            sweep_unfinished(target.parent)
+            with whole_database(target) as partial:
+                create_private(partial)
+                copy = apsw.Connection(str(partial))
+                with copy.backup("main", connection, "main") as work:
+                    while not work.done:
+                        work.step(4096)
+                copy.pragma("journal_mode", "delete")
+                copy.close()
         except apsw.Error as error:
-            target.unlink(missing_ok=True)
             raise translated(error, target) from error
         return True
 

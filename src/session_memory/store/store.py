@@ -7,14 +7,15 @@ from types import TracebackType
 
 from session_memory.core.money import OwnPrice
 from session_memory.core.time import now_ms
-from session_memory.store.copying import copy_everything
+from session_memory.store.address import is_postgres, is_unknown_address
+from session_memory.store.copying import copy_everything, refuse_unfinished
 from session_memory.store.database import Database, connect
 from session_memory.store.events import Events
 from session_memory.store.fingerprint import fingerprint
 from session_memory.store.index import WordIndex
 from session_memory.store.migrations import migrate
 from session_memory.store.name_table import NameTable
-from session_memory.store.private_files import create_private
+from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
 from session_memory.store.retention import Retention
@@ -23,6 +24,20 @@ from session_memory.store.sessions import EVICTED_SESSIONS, Sessions
 from session_memory.store.sources import SourceRow, Sources
 from session_memory.store.turns import LoggedTurns
 from session_memory.store.usage import UsageTable
+
+
+@contextmanager
+def copy_target(where: str | Path) -> Iterator["Store"]:
+    """A store to copy into. A new file gets its name when the block ends, so it appears whole."""
+    path = Path(where).expanduser()
+    is_file = not (is_postgres(where) or is_unknown_address(where) or str(where) == ":memory:")
+    if not is_file or path.exists() or path.is_symlink():
+        with open_store(where, for_copy=True) as store:
+            yield store
+        return
+    sweep_unfinished(path.parent)
+    with whole_database(path) as partial, open_store(partial) as store:
+        yield store
 
 
 class Store:
@@ -109,14 +124,12 @@ class Store:
 
     def _copy_to(self, target: Path) -> None:
         self.db.value("select 1")
-        create_private(target)
-        try:
-            with open_store(target) as copy:
+        sweep_unfinished(target.parent)
+        with whole_database(target) as partial:
+            create_private(partial)
+            with open_store(partial) as copy:
                 copy_everything(self, copy)
                 copy.compact()
-        except BaseException:
-            target.unlink()
-            raise
 
     def compact(self) -> tuple[int, int]:
         """Give free pages back to the disk, and return the sizes before and after."""
@@ -139,15 +152,20 @@ class Store:
         self.close()
 
 
-def open_store(where: str | Path, *, durability: str = "full", create: bool = True) -> Store:
+def open_store(
+    where: str | Path, *, durability: str = "full", create: bool = True, for_copy: bool = False
+) -> Store:
     """Open the store at a path or a ``postgresql://`` address, and create its tables if needed.
 
     The path ``:memory:`` gives a temporary store. With ``durability="full"`` every call that
     returned survives a power cut. With ``"normal"`` a power cut may undo the last calls.
+    The target of an unfinished copy is refused, except with ``for_copy``.
     """
     db = connect(where, durability=durability, create=create)
     try:
         migrate(db, now_ms())
+        if not for_copy:
+            refuse_unfinished(db)
     except BaseException:
         db.close()
         raise

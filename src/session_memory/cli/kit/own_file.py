@@ -3,10 +3,10 @@
 Each file has a mark. A file without the mark is never replaced or removed, and no link is followed.
 """
 
-import os
 from pathlib import Path
 
 from session_memory.core.errors import UnsafePath
+from session_memory.store.private_files import make_private, sweep_unfinished, whole_file
 
 
 def write_own(path: Path, text: str, mark: str) -> None:
@@ -17,19 +17,10 @@ def write_own(path: Path, text: str, mark: str) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file that only its owner can read; it appears as a whole or not at all."""
-    for directory in reversed((path.parent, *path.parent.parents)):
-        directory.mkdir(mode=0o700, exist_ok=True)
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    make_private(path.parent)
+    sweep_unfinished(path.parent)
+    with whole_file(path, replace=True) as file:
+        file.write(data)
 
 
 def remove_own(path: Path, mark: str) -> None:

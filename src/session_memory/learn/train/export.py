@@ -6,7 +6,6 @@ overwritten.
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +19,7 @@ from session_memory.learn.train import gate
 from session_memory.learn.train.card import SPLITS, TrainingReport, card
 from session_memory.learn.train.duplicates import Duplicates
 from session_memory.learn.train.examples import Example, ExampleFilter, RefusedExample, examples
+from session_memory.store.private_files import make_private, sweep_unfinished, whole_directory
 from session_memory.store.store import Store
 
 NEAR_DUPLICATE = "a near-duplicate"
@@ -57,10 +57,9 @@ def export(
 ) -> TrainingReport:
     """Write the files below ``out``, which must not exist or must be an empty directory."""
     _refuse_full(out)
-    making = out.with_name(f".{out.name}.{os.getpid()}.new")
-    out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    making.mkdir(mode=0o700)
-    try:
+    make_private(out.parent)
+    sweep_unfinished(out.parent)
+    with whole_directory(out) as making:
         with _Files(making, parquet, options.tools) as files:
             report = _gathered(
                 store, sessions, options, files.take, shares=shares, on_session=on_session
@@ -76,10 +75,6 @@ def export(
             file.write(card(report, ending, settings).encode())
         report.files = sorted(str(path.relative_to(making)) for path in _all_files(making))
         report.bytes = sum(path.stat().st_size for path in _all_files(making))
-        making.rename(out)
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
     return report
 
 

@@ -2,7 +2,8 @@
 
 FROM and TO are paths or postgresql:// addresses. Everything is copied: logs of all machines with
 their cursors, sessions, live sessions, events, usage, problems. Then the fingerprints of both
-stores are compared. A target that is not empty is refused; an interrupted copy leaves it empty.
+stores are compared. A target that is not empty is refused. A new file appears when the copy is
+complete, and a target on a server cannot be opened before.
 """
 
 import click
@@ -32,13 +33,14 @@ TEAM = "postgresql://me@db.example/sessions"
 def command(ctx: click.Context, source: str, target: str) -> None:
     from session_memory.cli.kit.progress import progress
     from session_memory.cli.lines.retention import remark_archive
-    from session_memory.store import open_store
+    from session_memory.store.address import expanded, shown
     from session_memory.store.copying import copy_everything, refuse_full
+    from session_memory.store.store import copy_target, open_store
 
     settings: Settings = ctx.obj
     with (
         open_store(source, create=False) as old,
-        open_store(target) as new,
+        copy_target(target) as new,
         progress(settings, "Copying") as bar,
     ):
         refuse_full(new)
@@ -51,7 +53,7 @@ def command(ctx: click.Context, source: str, target: str) -> None:
             before = old.fingerprint()
         bar.end()
         remark_archive(settings, old, settings.configuration())
-        after, sessions, place = new.fingerprint(), new.sessions.count(), new.db.name
+        after, sessions, place = new.fingerprint(), new.sessions.count(), shown(expanded(target))
         figures = {
             "from": old.db.name,
             "to": place,

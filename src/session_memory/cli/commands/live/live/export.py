@@ -62,8 +62,6 @@ def command(settings: Settings, session: str, shape: str, which: str, output: st
 
 
 def _write(target: Path, messages: Iterable[Any]) -> None:
-    from session_memory.store.private_files import create_private
+    from session_memory.memory.exporting import write_new_file
 
-    create_private(target)
-    with target.open("w", encoding="ascii") as file:
-        file.writelines(f"{to_json(message)}\n" for message in messages)
+    write_new_file(target, (f"{to_json(message)}\n" for message in messages))
