@@ -10,12 +10,14 @@ import msgspec
 
 from session_memory.adapters.base import Record
 from session_memory.core.errors import AdapterFailed, AdapterUnusable
-from session_memory.derive.cluster_records import ClusterRecords, PlacedRecord
+from session_memory.core.roles import LOGS
+from session_memory.derive.cluster_records import HELD_IN_MEMORY, ClusterRecords, PlacedRecord
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.facts import origin_is_logged
 from session_memory.derive.ingest import DomainOf, Ingest
 from session_memory.derive.owners import NEVER, Owners, is_single, positions
 from session_memory.derive.placement import infer_parent
+from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
 from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
@@ -39,6 +41,9 @@ def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
     derived, left = 0, set[int]()
     while stale := [session_id for session_id in store.sessions.stale() if session_id not in left]:
         with store.transaction():
+            if _append_new(store, stale[0], now, domain_of):
+                derived += 1
+                continue
             cluster = connected_sessions(store, stale[0])
             derivation = Derivation(store, cluster, now, domain_of)
             try:
@@ -54,6 +59,29 @@ def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
             derivation.run()
         derived += len(cluster)
     return derived
+
+
+def _append_new(store: Store, session_id: int, now: int, domain_of: DomainOf) -> bool:
+    """Append a session that was never derived, if all others can stay as they are.
+
+    A long fork is read in several batches. Only all its records together show that it is one.
+    """
+    row = store.sessions.row_by_id(session_id)
+    if not row.is_new:
+        return False
+    sources = [one for one in store.sources.read_by(session_id) if one.role in LOGS]
+    if len(sources) != 1 or sources[0].kept > HELD_IN_MEMORY:
+        return False
+    try:
+        records = [
+            record
+            for record in stored_records(store, sources[0])
+            if record.session == row.native_id and record.problem is None
+        ]
+    except (AdapterUnusable, AdapterFailed):
+        return False
+    row.stale = 0
+    return Ingest(store, now, domain_of).append_if_safe(row, sources[0], records) is None
 
 
 class Derivation:

@@ -21,6 +21,7 @@ from session_memory.derive.facts import (
     set_facts,
 )
 from session_memory.derive.placement import Placement, infer_parent
+from session_memory.derive.plain_forks import plain_origin
 from session_memory.derive.repositories import repo_of
 from session_memory.derive.settle import SettleState
 from session_memory.derive.stored_keys import StoredKeys
@@ -89,6 +90,15 @@ class Ingest:
 
     def _append(self, row: CollectedSession, source: SourceRow, records: list[Record]) -> None:
         """Append records to their session, or mark it stale when that could be wrong."""
+        others = self.append_if_safe(row, source, records)
+        if others is not None:
+            self._mark_stale(row, source, others)
+
+    def append_if_safe(
+        self, row: CollectedSession, source: SourceRow, records: list[Record]
+    ) -> set[int] | None:
+        """Append records to their session and return None. If that could be wrong, change nothing
+        and return the other sessions that hold some of the records."""
         writing = SessionWriting(self._store, row, source)
         origin: CollectedSession | None = None
         try:
@@ -96,10 +106,10 @@ class Ingest:
             check_references(self._store, row, records)
             writing.check_new(records, self._stored_keys)
         except NeedsDerivation as reason:
-            origin = self._plain_origin(row, writing, reason)
+            if row.is_new:
+                origin = plain_origin(self._store, row, writing, records, reason)
             if origin is None:
-                self._mark_stale(row, source, reason.sessions)
-                return
+                return reason.sessions
         writing.settle(records, writing.is_own if origin else None)
         row.own_records += writing.named_records
         if origin is not None:
@@ -110,38 +120,21 @@ class Ingest:
             self._store.sessions.set_sharing({(row.id, origin.id)})
             infer_parent(row, origin)
             self._store.sessions.save(row)
+        return None
 
     def _mark_stale(self, row: CollectedSession, source: SourceRow, others: set[int]) -> None:
+        """Have the session derived again, with ``others`` and all that they share records with."""
         sessions = self._store.sessions
+        row.stale = 1
         sessions.save(row)
         sessions.link_source(row.id, source.id)
         sessions.set_sharing({(row.id, other) for other in others})
-        for session_id in {row.id, *others}:
-            sessions.mark_stale(session_id)
-
-    def _plain_origin(
-        self, row: CollectedSession, writing: SessionWriting, reason: NeedsDerivation
-    ) -> CollectedSession | None:
-        """The session that a new one is a fork of, in the one case that needs no derivation.
-
-        The new session holds all records of the other, has records of its own too, and the other
-        shares nothing with a third session.
-        """
-        if row.id or not reason.may_be_fork:
-            return None
-        origin = self._store.sessions.row_by_id(next(iter(reason.sessions)))
-        if origin.evicted_at is not None:
-            return None
-        is_unshared = not origin.stale and not origin.has_shared and origin.relation != "subagent"
-        is_whole = len(writing.shared_records) == origin.own_records and writing.has_own_records
-        return origin if is_unshared and is_whole and origin.own_records else None
 
     def _share_with_origin(
         self, row: CollectedSession, origin: CollectedSession, writing: SessionWriting
     ) -> None:
         row.own_records -= len(writing.shared_records)
         row.has_shared = origin.has_shared = 1
-        origin.own_records = 0
         self._store.sessions.save(origin)
 
     def _session_row(self, source: SourceRow, native: str) -> CollectedSession:

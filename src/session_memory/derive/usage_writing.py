@@ -56,13 +56,20 @@ class UsageWriting:
 
     # ------------------------------------------------------------ what is stored already
 
-    def other_counters(self, records: list[Record], usage_ids: set[str]) -> tuple[set[int], bool]:
-        """The sessions for which some of these responses count already.
+    def other_counters(
+        self, records: list[Record], usage_ids: set[str], holders: set[int]
+    ) -> tuple[set[int], bool]:
+        """The sessions that logged some of these responses already.
 
-        Also returns whether a record here holds a larger output than the stored one.
+        Also returns whether a record here may hold a larger output than the stored one. Thousands
+        of forks may have logged the responses of one session. A new session whose records one
+        session holds is compared with what counts for that one.
         """
-        others, outputs = set(), {}
-        for row_id, usage_id, session_id, *buckets in self._stored_usage(usage_ids):
+        others: set[int] = set()
+        outputs: dict[str, int] = {}
+        if self._row.is_new and len(holders) == 1:
+            outputs = self._counting_for(next(iter(holders)), usage_ids)
+        for row_id, usage_id, session_id, *buckets in self._stored_usage(usage_ids - set(outputs)):
             if session_id == self._row.id:
                 self._stored[usage_id] = (row_id, tuple(buckets))
             else:
@@ -75,6 +82,19 @@ class UsageWriting:
             for used in usage_in(record)
         )
         return others, is_larger
+
+    def _counting_for(self, session_id: int, usage_ids: set[str]) -> dict[str, int]:
+        """Which of the responses count for a session, each with its output.
+
+        Where the session counts what a third one logged, a fork with the same output could be the
+        one that is counted, so the output is returned as one less.
+        """
+        stored = self._store.usage.counted_by(session_id)
+        return {
+            usage_id: output if logged_by == session_id else output - 1
+            for usage_id, logged_by, output in stored
+            if usage_id in usage_ids
+        }
 
     def find_stored(self, evicted: Mapping[str, int]) -> None:
         """Find which responses this session has stored, and which count for an evicted one.

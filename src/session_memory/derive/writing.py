@@ -85,8 +85,9 @@ class SessionWriting:
         usage_ids = {used.usage_id for record in records for used in usage_in(record)}
         if stored_keys is not None and stored_keys.add_if_new(keys, usage_ids) and not has_others:
             return
-        counters, is_larger = self.usage.other_counters(records, usage_ids)
-        others = self._other_holders(keys) | counters
+        holders = self._other_holders(keys)
+        counters, is_larger = self.usage.other_counters(records, usage_ids, holders)
+        others = holders | counters
         if others:
             self.has_own_records = len(set(keys)) > len(self.shared_records)
             # The session with the larger output has the complete response, and may own it.

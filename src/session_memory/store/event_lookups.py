@@ -8,6 +8,29 @@ from session_memory.store.name_table import NameTable
 from session_memory.store.record_keys import event_uid, is_place
 
 _BY_RECORD = "select distinct record, session_id from events where record in ({keys})"
+_RECORDS_OF = "select distinct record from events where session_id = :session"
+_HAS_INHERITED = """
+    select 1 from copies where session_id = :session and seq is not null limit 1
+"""
+# The session's number is part of the text in these two: the list of records takes all parameters.
+_HELD_BY_OTHERS = """
+    select distinct e.record from events e
+    where e.session_id = {session} and e.record in ({{keys}}) and exists (
+        select 1 from copies c
+        where c.record = e.record and c.session_id <> {session} and c.seq is not null
+    )
+"""
+_INHERITS_ANY = """
+    select 1 from copies
+    where session_id = {session} and seq is not null and record in ({{keys}}) limit 1
+"""
+_OWN = """
+    select e.record, e.ts from events e
+    where e.session_id = :session and not exists (
+        select 1 from copies c
+        where c.record = e.record and c.session_id <> e.session_id and c.seq is not null
+    ) order by e.seq
+"""
 _SEQ_OF = """
     select max(seq) from (
         select seq from events where record = :record and session_id = :session
@@ -47,6 +70,28 @@ class EventLookups:
     def holders(self, records: list[bytes]) -> list[tuple[bytes, int]]:
         """``(record, session_id)`` of those records that are stored, with their owner."""
         return [(row[0], row[1]) for row in self._db.matching(_BY_RECORD, records)]
+
+    def records_of(self, session_id: int) -> set[bytes]:
+        """The keys of all records that the session owns."""
+        return {bytes(row[0]) for row in self._db.all(_RECORDS_OF, {"session": session_id})}
+
+    def has_inherited(self, session_id: int) -> bool:
+        return self._db.one(_HAS_INHERITED, {"session": session_id}) is not None
+
+    def held_by_others(self, session_id: int, records: list[bytes]) -> set[bytes]:
+        """Those of the session's records that other sessions inherit."""
+        sql = _HELD_BY_OTHERS.format(session=int(session_id))
+        return {bytes(row[0]) for row in self._db.matching(sql, records)}
+
+    def inherits_any(self, session_id: int, records: list[bytes]) -> bool:
+        """Whether the session inherits one of the records."""
+        sql = _INHERITS_ANY.format(session=int(session_id))
+        return next(self._db.matching(sql, records), None) is not None
+
+    def first_own_time(self, session_id: int) -> int | None:
+        """The time of the session's first record with a native id that no other session holds."""
+        own = self._db.each(_OWN, {"session": session_id})
+        return next((ts for record, ts in own if not is_place(bytes(record))), None)
 
     def seq_of(self, session_id: int, record: bytes) -> int | None:
         """The seq of the last event of a record that the session owns or inherits."""

@@ -62,6 +62,11 @@ class CollectedSession(msgspec.Struct, kw_only=True):
     evicted_at: int | None = None
     state: bytes = b""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether no record of it was settled yet. It may be stored because a document names it."""
+        return self.revision == 0
+
 
 COLUMNS = CollectedSession.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sessions"
@@ -169,6 +174,11 @@ _SUBAGENTS_BELOW = """
 _GREW_AWAY = "select id from sessions where stale = 1 and evicted_at is not null order by id"
 _IS_EVICTED = "select 1 from sessions where uid = :uid and evicted_at is not null"
 _FORKS = f"{_SELECT} where parent_uid = :uid and relation = 'fork' order by uid"
+_WHOLLY_SHARED = """
+    select id from sessions
+    where has_shared = 1 and own_records = 0 and flavor = :flavor and uid < :before
+    order by uid
+"""
 _UIDS = "select uid from sessions order by uid"
 _COUNT = "select count(*) from sessions"
 
@@ -241,6 +251,12 @@ class Sessions:
     def set_sharing(self, pairs: set[tuple[int, int]]) -> None:
         for one, other in sorted(pairs | {(b, a) for a, b in pairs}):
             self._db.execute(_SHARE, {"one": one, "other": other})
+
+    def wholly_shared(self, flavor: str, *, before: str) -> list[int]:
+        """The sessions with a lower uid of which other sessions hold every record."""
+        return [
+            row[0] for row in self._db.all(_WHOLLY_SHARED, {"flavor": flavor, "before": before})
+        ]
 
     def drop_derived(self, session_id: int) -> None:
         for statement in _DROP_DERIVED:

@@ -54,6 +54,7 @@ _REPLACE = f"""
     where id = :id
 """
 _COUNTED_FOR = "select usage_id, session_id from usage where owner_id in ({keys})"
+_COUNTED_BY = "select usage_id, session_id, output_tokens from usage where owner_id = :session"
 _SET_SEQ = "update usage set seq = :seq where id = :id"
 _SET_OWNER = "update usage set owner_id = :owner where id = :id"
 _HELD = """
@@ -122,6 +123,10 @@ class UsageTable:
         """Responses that these sessions logged and that count for them, each with its session."""
         rows = self._db.matching(_COUNTED_FOR, session_ids)
         return {row[0]: row[1] for row in rows if row[1] in session_ids}
+
+    def counted_by(self, session_id: int) -> list[Row]:
+        """``(usage_id, session_id, output_tokens)`` of all that counts for a session."""
+        return self._db.all(_COUNTED_BY, {"session": session_id})
 
     def set_owner(self, usage_row_id: int, owner: int | None) -> None:
         self._db.execute(_SET_OWNER, {"id": usage_row_id, "owner": owner})

@@ -1,0 +1,104 @@
+"""New forks that can be appended, without deriving the sessions that they share records with.
+
+A session may have thousands of forks. One more that has records of its own changes nothing for
+the others as long as the same session goes on owning what it copied. Whether it does is decided
+here by the rules of `session_memory.derive.owners`, for one further holder, from what is stored.
+"""
+
+from session_memory.adapters.base import Record
+from session_memory.derive.append_checks import NeedsDerivation
+from session_memory.derive.facts import logged_parent
+from session_memory.derive.owners import NEVER
+from session_memory.derive.writing import SessionWriting
+from session_memory.store.record_keys import is_place
+from session_memory.store.sessions import CollectedSession
+from session_memory.store.store import Store
+
+MOST_RIVALS = 100
+
+
+def plain_origin(
+    store: Store,
+    row: CollectedSession,
+    writing: SessionWriting,
+    records: list[Record],
+    reason: NeedsDerivation,
+) -> CollectedSession | None:
+    """The session that a new one is a fork of, if it owns all that the new one copied.
+
+    None if the owners of some records could change, or if that takes too long to find out.
+    """
+    if not (reason.may_be_fork and writing.has_own_records and writing.shared_records):
+        return None
+    origin = store.sessions.row_by_id(next(iter(reason.sessions)))
+    if origin.evicted_at is not None or origin.stale or origin.relation == "subagent":
+        return None
+    if _is_named_otherwise(store, row, origin):
+        return None
+    if _holds_all_of(store, origin, writing):
+        origin.own_records = 0
+        return origin
+    if not origin.has_shared or not _are_shared(store, origin, writing):
+        return None
+    stays = _stays_shared if not origin.own_records else _stays_first
+    return origin if stays(store, row, origin, writing, records) else None
+
+
+def _is_named_otherwise(store: Store, row: CollectedSession, origin: CollectedSession) -> bool:
+    """Whether a log names another parent than the origin, or the new session as a parent."""
+    named = logged_parent(row)
+    is_other = named not in (None, origin.uid) and origin.has_shared
+    return bool(is_other or store.sessions.children(row.uid))
+
+
+def _holds_all_of(store: Store, origin: CollectedSession, writing: SessionWriting) -> bool:
+    """Whether the new session copied every record of its origin, which inherited none itself.
+
+    Then the origin is, as before or for the first time, a session that was copied whole.
+    """
+    if not origin.has_shared:
+        return len(writing.shared_records) == origin.own_records
+    stored = store.events.records_of(origin.id)
+    named = {record for record in stored if not is_place(record)}
+    return named == writing.shared_records and not store.events.has_inherited(origin.id)
+
+
+def _are_shared(store: Store, origin: CollectedSession, writing: SessionWriting) -> bool:
+    """Whether a third session holds each of the copied records too.
+
+    Otherwise the origin has fewer records of its own now.
+    """
+    shared = store.events.held_by_others(origin.id, sorted(writing.shared_records))
+    return shared == writing.shared_records
+
+
+def _stays_shared(
+    store: Store,
+    row: CollectedSession,
+    origin: CollectedSession,
+    writing: SessionWriting,
+    records: list[Record],
+) -> bool:
+    """Whether the origin, which has no record of its own, is the first of such sessions."""
+    rivals = store.sessions.wholly_shared(origin.flavor, before=origin.uid)
+    if len(rivals) > MOST_RIVALS:
+        return False
+    keys = sorted(writing.shared_records)
+    return not any(store.events.inherits_any(rival, keys) for rival in rivals)
+
+
+def _stays_first(
+    store: Store,
+    row: CollectedSession,
+    origin: CollectedSession,
+    writing: SessionWriting,
+    records: list[Record],
+) -> bool:
+    """Whether the origin's first record of its own is earlier than the new session's."""
+    own = (r.ts for r in records if r.native_id and r.events and writing.is_own(r.key))
+    ours, theirs = next(own, None), store.events.first_own_time(origin.id)
+    return (_moment(theirs), origin.uid) < (_moment(ours), row.uid)
+
+
+def _moment(ts: int | None) -> int:
+    return NEVER if ts is None else ts
