@@ -16,7 +16,7 @@ from session_memory.store.digests import AnalysisVersion
 PACKAGE = Path(__file__).parent.parent
 # The code that decides what a digest and its stored signals contain. It is read, not imported,
 # because this runs in commands that should start quickly.
-_ANALYSIS = ("learn/detect/*.py", "learn/digest/*.py", "learn/signal.py", "redact/rules.py")
+_ANALYSIS = ("learn/detect/*.py", "learn/digest/*.py", "learn/signal.py", "redact/*.py")
 # More than a number of seconds since 1970, so that a release counts more than a time.
 RELEASE = 10**10
 

@@ -3,6 +3,7 @@
 Most callers need only ``mask`` and ``secrets``.
 """
 
+from session_memory.redact.decoding import plain_form
 from session_memory.redact.detection import KINDS, Secret
 from session_memory.redact.masking import Masker, hide, hide_lines, mask, secrets
 from session_memory.redact.nested_values import mask_cut, mask_values
@@ -18,5 +19,6 @@ __all__ = [
     "mask",
     "mask_cut",
     "mask_values",
+    "plain_form",
     "secrets",
 ]

@@ -6,6 +6,8 @@ something. A quoted name needs a quoted value, because in JSON any other value i
 """
 
 import re
+import string
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
@@ -24,9 +26,12 @@ WORDS = (
 ) + ("_key",)
 
 _LONGEST_NAME = 60
-_NAME_START = re.compile(r"[\w.-]*\Z", re.ASCII)
+# After so many values that are no secrets, the words inside of the last one are skipped. Otherwise
+# a hostile text could have every value judged again from each of its words.
+MOST_FAILURES = 4
+_NAME_SIGNS = string.ascii_letters + string.digits + "_.-"
 _REST = re.compile(
-    r"(?P<tail>[\w-]{0,40})(?P<close>\\{0,7}[\"'`]\]?)?"
+    r"(?P<tail>[\w-]{0,40}+)(?P<close>\\{0,7}[\"'`]\]?)?"
     r"(?:[ \t]{0,4}(?::[ \t]{0,2}[A-Za-z]{1,12}[ \t]{0,2}=|=>|:=|={1,3}|:|>)[ \t]{0,4}"
     r"|\\u003[ade]|(?P<blank>[ \t]{1,2}))"
     r"(?P<open>[rbf]?\\{0,7}[\"'`])?",
@@ -100,24 +105,48 @@ class AssignedSecret(NamedTuple):
     end: int
 
 
-def assigned_secret(text: str, lowered: str, place: int, word: str) -> AssignedSecret | None:
-    """The secret assigned to the name that contains ``word`` at ``place``, or None."""
-    rest = _REST.match(text, place + len(word))
-    if rest is None or (rest["close"] and not rest["open"]):
-        return None
-    value = (_QUOTED if rest["open"] else _BARE).match(text, rest.end())
-    if value is None:
-        return None
-    first = _name_start(lowered, place)
+def assigned_secrets(
+    text: str, lowered: str, places: list[int], word: str, starts: list[int]
+) -> Iterator[AssignedSecret]:
+    """The secrets that are assigned to names with ``word`` at one of ``places``.
+
+    ``starts`` gets the start of every value, also of those that are no secrets.
+    """
+    done = failed_to = failures = 0
+    rest_at, size = _REST.match, len(word)
+    for place in places:
+        if place < done or (failures >= MOST_FAILURES and place < failed_to):
+            continue
+        rest = rest_at(text, place + size)
+        if rest is None or (rest["close"] and not rest["open"]):
+            continue
+        starts.append(rest.end())
+        value = (_QUOTED if rest["open"] else _BARE).match(text, rest.end())
+        if value is None:
+            continue
+        kind = _kind_of(text, lowered, (place, place + size), rest, value)
+        if kind is not None:
+            done = value.end()
+            yield AssignedSecret(kind, *value.span())
+        else:
+            failures = failures + 1 if place < failed_to else 1
+            failed_to = max(failed_to, value.end())
+
+
+def _kind_of(
+    text: str, lowered: str, word: tuple[int, int], rest: re.Match[str], value: re.Match[str]
+) -> str | None:
+    """The kind of a value that is a secret, or None. ``word`` is the range of the word."""
+    first = _name_start(lowered, word[0])
     name = lowered[first : rest.end("tail")]
     if rest["blank"] is not None and not _VALUE_AFTER_BLANK.match(name):
         return None
-    is_upper = text[place : place + len(word)].isupper()
-    kind = _kind(name, word, is_upper)
+    is_upper = text[slice(*word)].isupper()
+    kind = _kind(name, lowered[slice(*word)], is_upper)
     literal = is_upper and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
     if kind is None or not _looks_secret(kind, name, value[0], literal):
         return None
-    return AssignedSecret(_issuer(name, value[0]) or kind, *value.span())
+    return _issuer(name, value[0]) or kind
 
 
 def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]) -> bool:
@@ -144,9 +173,8 @@ def _issuer(name: str, value: str) -> str | None:
 
 def _name_start(lowered: str, place: int) -> int:
     """The start of the name that contains the word. An escape before it is not part of it."""
-    start = max(place - _LONGEST_NAME, 0)
-    before = _NAME_START.search(lowered, start, place)
-    first = place if before is None else before.start()
+    before = lowered[max(place - _LONGEST_NAME, 0) : place]
+    first = place - len(before) + len(before.rstrip(_NAME_SIGNS))
     if first and lowered[first - 1] == "\\":
         escape = _ESCAPE.match(lowered, first - 1)
         first = min(escape.end(), place) if escape is not None else first
@@ -172,8 +200,8 @@ def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
         return False
     if kind == "password":
         return True
-    if kind == "token" and is_uuid(value) and not _OWNED_TOKEN.search(name):
-        return False
+    if kind == "token" and is_uuid(value):
+        return _OWNED_TOKEN.search(name) is not None or _issuer(name, value) is not None
     return _is_random(value, literal)
 
 
@@ -189,6 +217,12 @@ def is_password(value: str, literal: bool) -> bool:
         # Letters alone are a word, a type or a variable, except for a long quoted random run.
         return literal and len(value) >= 16 and value.isalpha() and entropy(value) >= 3.5
     return digits + symbols > 0
+
+
+def is_random_run(run: str) -> bool:
+    """Whether a run of letters and digits looks like a part of a token and not like a name."""
+    turns = len(_TURNS.findall(run))
+    return len(run) >= 12 and turns >= len(run) * 0.25 and _DIGITS.search(run) is not None
 
 
 def _is_random(value: str, literal: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Find the secrets in a text: apply each rule where its words occur, and merge the results.
+"""Apply each rule to a text where its words occur.
 
 Rules work on texts whose characters are bytes (latin-1). So positions are the same in a text and in
 its bytes, and one set of rules serves both.
@@ -7,15 +7,25 @@ its bytes, and one set of rules serves both.
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
 from session_memory.redact.assignments import KINDS as NAMED_KINDS
-from session_memory.redact.assignments import WORDS, AssignedSecret, assigned_secret, is_password
+from session_memory.redact.assignments import (
+    MOST_FAILURES,
+    WORDS,
+    AssignedSecret,
+    assigned_secrets,
+    is_password,
+)
+from session_memory.redact.decoding import MARKS
 from session_memory.redact.plausibility import entropy, is_placeholder
 from session_memory.redact.quoted_keys import quoted_key_lines
-from session_memory.redact.rules import RULES, Rule
-from session_memory.redact.scan import Scan, scanner
+from session_memory.redact.rules import LEAD, RULES, Rule
+from session_memory.redact.scan import FindMarks, Scan, mark_finder, scanner
+from session_memory.redact.wrapping import break_start
 
 MASK = "[redacted"
 _PASSWORDS = frozenset({"url-password", "command-line-password", "netrc-password"})
@@ -41,7 +51,9 @@ class Secret(msgspec.Struct, frozen=True, order=True):
     genuine: bool | None = None
 
 
-class _Hit(msgspec.Struct, frozen=True):
+class RuleMatch(msgspec.Struct, frozen=True):
+    """A range that a rule matches. A lower ``rank`` is a better rule."""
+
     start: int
     end: int
     rank: int
@@ -59,10 +71,11 @@ _EXACT = tuple(sorted(_ANYWHERE))
 _IN_RUN = tuple(sorted(_words(in_run=True, any_case=False) - _ANYWHERE))
 _ANY_CASE = tuple(sorted(_words(in_run=False, any_case=True) | set(WORDS)))
 _NUMBERED = (*_IN_RUN, *_EXACT, *_ANY_CASE)
+TOKEN_WORDS = (*_IN_RUN, *_EXACT)
 _KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "private-key")
 _KEY_WORD = RULES[_KEY_RANK].words[0]
 # Rules about assigned names have the lowest rank, because a token's own format says more.
-_LAST = len(RULES)
+NAMED = len(RULES)
 KINDS = tuple(
     dict.fromkeys((*(rule.kind for rule in RULES), "database-url-password", *NAMED_KINDS))
 )
@@ -84,63 +97,94 @@ def _scan() -> Scan:
     return scanner(_IN_RUN, _EXACT, _ANY_CASE)
 
 
-def find_secrets(text: str) -> list[Secret]:
-    """The secrets of a text whose characters are bytes, in order, without overlaps."""
-    hits = list(_hits(text))
-    if not hits:
-        return []
-    hits.sort(key=lambda hit: (hit.start, -hit.end))
-    merged: list[_Hit] = []
-    for hit in hits:
-        if merged and hit.start < merged[-1].end:
-            merged[-1] = _union(merged[-1], hit)
-        else:
-            merged.append(hit)
-    return [Secret(hit.start, hit.end, hit.kind, hit.genuine) for hit in merged]
+@cache
+def _mark_finder() -> FindMarks:
+    return mark_finder(MARKS)
 
 
-def _union(one: _Hit, other: _Hit) -> _Hit:
-    """The union of both ranges, with the kind of the better rule."""
-    better = min(one, other, key=lambda hit: hit.rank)
-    return _Hit(
-        min(one.start, other.start),
-        max(one.end, other.end),
-        better.rank,
-        better.kind,
-        better.genuine,
-    )
+def marks(text: str) -> list[int]:
+    """The places, in any order, that differ in a view of the text."""
+    return _mark_finder()(text)
 
 
-def _hits(text: str) -> Iterator[_Hit]:
+def hits(text: str, starts: list[int] | None = None) -> list[RuleMatch]:
+    """What the rules match in a text whose characters are bytes. Hits may overlap.
+
+    Escapes are not decoded here. ``starts`` gets the places where a secret may start, also if no
+    rule matches there.
+    """
     lowered = text.encode("latin-1").lower().decode("latin-1")
-    done: dict[int, int] = {}
-    for place, number in _scan()(text, lowered):
+    found: list[RuleMatch] = []
+    seen = starts if starts is not None else []
+    for number, group in groupby(_scan()(text, lowered), itemgetter(1)):
+        places = [place for place, _ in group]
         for rank, rule in _BY_WORD[number]:
-            if place >= done.get(rank, 0):
-                hit = _applied(rule, rank, text, place)
-                if hit is not None:
-                    done[rank] = hit.end
-                    yield hit
+            if not rule.any_case:
+                seen += _starts(rule, text, places)
+            found += _matched(rule, rank, text, places)
         word = _NUMBERED[number]
         if word == _KEY_WORD:
-            for start, end in quoted_key_lines(text, place):
-                if MASK not in text[start:end]:
-                    yield _Hit(start, end, _KEY_RANK, RULES[_KEY_RANK].kind)
+            found += _quoted_keys(text, places)
         if word in WORDS:
-            value = assigned_secret(text, lowered, place, word)
-            hit = _bounded(text, _LAST, value) if value is not None else None
-            if hit is not None:
-                yield hit
+            for value in assigned_secrets(text, lowered, places, word, seen):
+                hit = _bounded(text, NAMED, value)
+                if hit is not None:
+                    found.append(hit)
+    seen += [hit.start for hit in found]
+    return found
 
 
-def _applied(rule: Rule, rank: int, text: str, place: int) -> _Hit | None:
-    match = None
-    for start in range(max(place - rule.back, 0), place + 1):
-        match = rule.pattern.match(text, start)
+def _starts(rule: Rule, text: str, places: list[int]) -> list[int]:
+    """Where secrets may start whose words are at these places."""
+    starts = [*places]
+    for place in places if rule.back != (0,) else ():
+        # A line break may be between the start of the secret and its word.
+        first = max(place - rule.back[0] - 16, 0)
+        ends = (text.rfind(line, first, place) + len(line) for line in ("\\n", "\n"))
+        start = break_start(text, max(ends))
+        if start > first:
+            starts.append(start - 1)
+    return starts
+
+
+def _quoted_keys(text: str, places: list[int]) -> Iterator[RuleMatch]:
+    for place in places:
+        for start, end in quoted_key_lines(text, place):
+            if MASK not in text[start:end]:
+                yield RuleMatch(start, end, _KEY_RANK, RULES[_KEY_RANK].kind)
+
+
+def _matched(rule: Rule, rank: int, text: str, places: list[int]) -> Iterator[RuleMatch]:
+    done = failed_to = failures = 0
+    match_at, starts_at_word = rule.pattern.match, rule.back == (0,) and rule.lead is None
+    for place in places:
+        if place < done or (failures >= MOST_FAILURES and place < failed_to):
+            continue
+        match = match_at(text, place) if starts_at_word else _match_around(rule, text, place)
+        if match is None:
+            continue
+        hit = _accepted(rule, rank, text, match)
+        if hit is not None:
+            done = hit.end
+            yield hit
+        else:
+            failures = failures + 1 if place < failed_to else 1
+            failed_to = max(failed_to, match.end())
+
+
+def _match_around(rule: Rule, text: str, place: int) -> re.Match[str] | None:
+    """A match that contains ``place`` and starts before it."""
+    if rule.lead is not None:
+        start = text.rfind(rule.lead, max(place - LEAD, 0), place)
+        return rule.pattern.match(text, start) if start >= 0 else None
+    for back in rule.back:
+        match = rule.pattern.match(text, place - back) if back <= place else None
         if match is not None and match.end() > place:
-            break
-    if match is None:
-        return None
+            return match
+    return None
+
+
+def _accepted(rule: Rule, rank: int, text: str, match: re.Match[str]) -> RuleMatch | None:
     group = 1 if match.re.groups else 0
     value = match[group]
     if is_placeholder(value) or MASK in value or entropy(value) < rule.floor:
@@ -164,7 +208,7 @@ def _applied(rule: Rule, rank: int, text: str, place: int) -> _Hit | None:
 
 def _bounded(
     text: str, rank: int, value: AssignedSecret, genuine: bool | None = None
-) -> _Hit | None:
+) -> RuleMatch | None:
     """The hit extended to whole characters, or None if it would start inside an escape."""
     start, end = value.start, value.end
     if start and text[start - 1] == "\\" and text[start] in _ESCAPED:
@@ -176,4 +220,4 @@ def _bounded(
             start -= 1
         while end < len(text) and "\x80" <= text[end] <= "\xbf":
             end += 1
-    return _Hit(start, end, rank, value.kind, genuine)
+    return RuleMatch(start, end, rank, value.kind, genuine)

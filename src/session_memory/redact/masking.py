@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import overload
 
-from session_memory.redact.detection import MASK, Secret, find_secrets
+from session_memory.redact.decoding import plain_form
+from session_memory.redact.detection import MASK, Secret
+from session_memory.redact.search import find_secrets, ranges_around
 
 # Replacing a secret may uncover another one beside it. This many rounds were always enough.
 _MOST_ROUNDS = 8
@@ -87,7 +89,7 @@ class Masker:
 
     def _numbered(self, kind: str, secret: str) -> str:
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        key = blake2b(secret.encode("latin-1"), digest_size=16).digest()
+        key = blake2b(plain_form(secret).encode("latin-1"), digest_size=16).digest()
         number = self._numbers.get(key)
         if number is None:
             if len(self._numbers) >= _MOST_NUMBERED:
@@ -121,14 +123,36 @@ def _replaced(text: str | bytes, replacement: Replacement) -> str | bytes:
 
 
 def _mask_all(text: str, replacement: Replacement) -> str:
+    """The text with all secrets replaced.
+
+    Replacing a secret may uncover another one near it, so the text around each mask is searched
+    again.
+    """
+    windows = [(0, len(text))]
     for _ in range(_MOST_ROUNDS):
-        spans = find_secrets(text)
+        spans = [span for window in windows for span in _within(text, *window)]
         if not spans:
             break
         parts: list[str] = []
-        last = 0
+        masks: list[int] = []
+        last = size = 0
         for span in spans:
-            parts += (text[last : span.start], replacement(span.kind, text[span.start : span.end]))
+            instead = replacement(span.kind, text[span.start : span.end])
+            parts += (text[last : span.start], instead)
+            masks.append(size := size + span.start - last)
+            size += len(instead)
             last = span.end
         text = "".join((*parts, text[last:]))
+        windows = list(ranges_around(text, masks))
     return text
+
+
+def _within(text: str, start: int, end: int) -> list[Secret]:
+    """The secrets of a part of a text. Those at its edges may be longer and are left out."""
+    if (start, end) == (0, len(text)):
+        return find_secrets(text)
+    return [
+        Secret(start + one.start, start + one.end, one.kind, one.genuine)
+        for one in find_secrets(text[start:end])
+        if (one.start or not start) and (start + one.end < end or end == len(text))
+    ]

@@ -7,7 +7,7 @@ end of the key is not found, only long random lines count as lines of the key.
 import re
 from collections.abc import Iterator
 
-from session_memory.redact.rules import LINE, SIGN
+from session_memory.redact.rules import KEY_LEAD, LEAD, LINE, SIGN
 
 MOST_LINES = 400
 _HEADER = re.compile(r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
@@ -26,14 +26,8 @@ _MIXED = tuple(re.compile(signs) for signs in ("[a-z]", "[A-Z]", "[0-9]"))
 
 def quoted_key_lines(text: str, place: int) -> Iterator[tuple[int, int]]:
     """The ranges of the lines of the key whose header contains ``place``."""
-    header = next(
-        (
-            match
-            for start in range(max(place - 60, 0), place)
-            if (match := _HEADER.match(text, start)) is not None and match.end() > place
-        ),
-        None,
-    )
+    start = text.rfind(KEY_LEAD, max(place - LEAD, 0), place)
+    header = _HEADER.match(text, start) if start >= 0 else None
     if header is None:
         return
     end = header.end()

@@ -13,27 +13,32 @@ import msgspec
 from session_memory.redact.plausibility import ends_in_checksum
 
 # Increase this when a rule changes. Sources that were masked while collecting record it.
-VERSION = 2
+VERSION = 3
 
 # A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
 # of an escape, in an address the end of a percent escape.
 _AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2})"
 _FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE})"
 _END = r"(?![A-Za-z0-9_+/-])"
+_REPEATED = re.compile(r"\{\d+,\d+\}")
 LINE = r"(?:[\r\n]|\\{1,7}[rn])"
 # Text before the lines of a key if a tool, a diff, a quote or a comment shows it: marks, and a line
 # number followed by an arrow, a bar or a tab. As bytes and as JSON escapes.
 SIGN = r"(?:[ \t>#|*;%:.+/-]|\\{1,7}t|\xe2\x86\x92|\xe2\x94\x82|\\{1,7}u(?:2192|2502|003[Ee]))"
 _MARGIN = rf"{SIGN}{{0,24}}+(?:\d{{1,7}}{SIGN}{{1,8}}+)?+"
 
+LEAD = 60
+KEY_LEAD = "-----BEGIN"
+
 
 class Rule(msgspec.Struct, frozen=True):
     """A rule. The first group of ``pattern`` is the secret, or else the whole match.
 
-    With ``any_case`` the lower-case ``words`` match in any case. A secret may start up to ``back``
-    characters before its word. ``floor`` is the least entropy. ``checksum`` tests whether a secret
-    is genuine; others are masked too. ``in_run``: the words occur in, or just before, a long run
-    of letters and digits.
+    With ``any_case`` the lower-case ``words`` match in any case. ``back`` lists how many
+    characters before its word a match may start. With ``lead`` it starts where that text is, up to
+    `LEAD` characters before the word. ``floor`` is the least entropy. ``checksum`` tests whether
+    a secret is genuine; others are masked too. ``in_run``: the words occur in, or just before, a
+    long run of letters and digits.
     """
 
     kind: str
@@ -41,7 +46,8 @@ class Rule(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str]
     floor: float = 3.0
     any_case: bool = False
-    back: int = 0
+    back: tuple[int, ...] = (0,)
+    lead: str | None = None
     checksum: Callable[[str], bool] | None = None
     in_run: bool = False
 
@@ -52,12 +58,14 @@ def _token(
     shape: str,
     floor: float = 3.0,
     *,
-    back: int = 0,
+    back: tuple[int, ...] = (0,),
     checksum: Callable[[str], bool] | None = None,
     end: str = _END,
     in_run: bool = True,
 ) -> Rule:
     """A secret that is recognized by its prefix, anywhere in a text."""
+    # Nothing after a repetition could match what it took, so it never gives anything back.
+    shape = _REPEATED.sub(r"\g<0>+", shape)
     pattern = re.compile(f"{_FREE}{shape}{end}", re.ASCII)
     words_of = tuple(words.split())
     return Rule(kind, words_of, pattern, floor, back=back, checksum=checksum, in_run=in_run)
@@ -87,7 +95,7 @@ RULES: tuple[Rule, ...] = (
             rf"(?:{LINE}{{1,4}}+{_MARGIN}[A-Za-z0-9+/=]{{1,76}}+(?! ?[a-z]))?)",
             re.ASCII,
         ),
-        back=60,
+        lead=KEY_LEAD,
     ),
     Rule(
         "putty-private-key",
@@ -105,7 +113,7 @@ RULES: tuple[Rule, ...] = (
     _token("google-api-key", "AIza", r"AIza[\w-]{35}", 3.5),
     _token("google-oauth-token", "ya29.", r"ya29\.[\w-]{20,1000}", 3.5, end=""),
     _token("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}"),
-    _token("azure-client-secret", "Q~", r"[\w~.]{3}\dQ~[\w~.-]{31,34}", back=4, in_run=False),
+    _token("azure-client-secret", "Q~", r"[\w~.]{3}\dQ~[\w~.-]{31,34}", back=(4,), in_run=False),
     Rule(
         "azure-storage-key",
         ("AccountKey=",),
@@ -118,7 +126,7 @@ RULES: tuple[Rule, ...] = (
         re.compile(r"(?<=[?&6])sig=([A-Za-z0-9%+/]{43,90}(?:=|%3[Dd])?)", re.ASCII),
         3.5,
     ),
-    _token("digitalocean-token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}", back=3),
+    _token("digitalocean-token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}", back=(3,)),
     _token("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
     _token(
         "fly-token",
@@ -128,7 +136,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _token("heroku-key", "HRKU-AA", r"HRKU-AA[\w-]{58}"),
     _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
-    _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}", back=14),
+    _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}", back=(14,)),
     _token("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{24,300}"),
     _token(
         "doppler-token",
@@ -154,6 +162,7 @@ RULES: tuple[Rule, ...] = (
         "gitlab-token",
         "glpat- glrt- gldt- glptt- glcbt- glft- glsoat- gloas- glagent-",
         r"gl(?:pat|rt|dt|ptt|cbt|ft|soat|oas|agent)-[\w.-]{20,300}",
+        end="",
     ),
     _token("gitlab-runner-token", "GR1348941", r"GR1348941[\w-]{20}"),
     _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}", checksum=ends_in_checksum),
@@ -196,7 +205,12 @@ RULES: tuple[Rule, ...] = (
         r"(?:xoxe\.xox[bp]-\d-[A-Za-z0-9]{140,200}|xapp-\d-[A-Z0-9]{8,20}-\d{8,20}-[A-Za-z0-9]{20,80})",
         2.5,
     ),
-    _token("telegram-bot-token", ":AA", r"(?:bot)?\d{8,10}:AA[\w-]{32,33}", back=13),
+    _token(
+        "telegram-bot-token",
+        ":AA",
+        r"(?:bot)?\d{8,10}:AA[\w-]{32,33}",
+        back=(13, 12, 11, 10, 9, 8),
+    ),
     _token(
         "stripe-key",
         "sk_live_ rk_live_ sk_test_ rk_test_",
@@ -208,7 +222,7 @@ RULES: tuple[Rule, ...] = (
     _token("twilio-key", "SK", r"SK[0-9a-f]{32}"),
     _token("sendgrid-key", "SG.", r"SG\.[\w-]{16,32}\.[\w-]{38,50}"),
     _token("mailgun-key", "key-", r"key-[0-9a-f]{32}"),
-    _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", back=32),
+    _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", back=(32,)),
     _token("brevo-key", "xkeysib-", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
     _token("easypost-key", "EZAK EZTK", r"EZ[AT]K[A-Za-z0-9]{54}"),
     # Monitoring
@@ -266,7 +280,7 @@ RULES: tuple[Rule, ...] = (
         "session-cookie",
         ("cookie",),
         r"cookie\\{0,7}[\"'`]?[ \t]{0,2}[:=][ \t]{0,2}\\{0,7}[\"'`]?"
-        r"(?:[\w.-]{1,40}=[^;\s\"'\\]{0,200};[ \t]?){0,8}"
+        r"(?:[\w.-]{1,40}+=[^;\s\"'\\]{0,200}+;[ \t]?){0,8}"
         r"[\w.-]{0,30}(?:sess|sid|auth|token)[\w.-]{0,20}=([\w%.~+/=:-]{16,4000})",
         3.0,
     ),

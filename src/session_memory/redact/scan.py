@@ -4,6 +4,7 @@ The words are searched one after the other, most of them only in long runs where
 With the extra ``scan`` installed, hyperscan searches all of them at once and finds the same places.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -15,6 +16,8 @@ WordPlace = tuple[int, int]
 """The place of a word and its number."""
 
 Scan = Callable[[str, str], Iterable[WordPlace]]
+FindMarks = Callable[[str], list[int]]
+"""The places in a text, in any order, where a pattern ends."""
 
 
 # The shortest token with a prefix is an AWS key id, with RUN characters. A part of a token that is
@@ -101,11 +104,48 @@ def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     return scan
 
 
+def mark_finder(patterns: tuple[str, ...]) -> FindMarks:
+    """A function that finds where a text matches one of the patterns."""
+    if find_spec("hyperscan") is not None:
+        return marks_at_once(patterns)
+    return marks_one_by_one(patterns)
+
+
+def marks_one_by_one(patterns: tuple[str, ...]) -> FindMarks:
+    # One pattern after the other: each begins with letters that are found much faster than an
+    # alternative of all patterns.
+    compiled = [re.compile(pattern, re.ASCII) for pattern in patterns]
+    return lambda text: [match.end() for pattern in compiled for match in pattern.finditer(text)]
+
+
+def marks_at_once(patterns: tuple[str, ...]) -> FindMarks:
+    own = local()
+
+    def find(text: str) -> list[int]:
+        if not hasattr(own, "database"):
+            own.database = _database([one.encode() for one in patterns], [0] * len(patterns))
+        ends: list[int] = []
+
+        def note(_number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
+            ends.append(end)
+
+        own.database.scan(text.encode("latin-1"), match_event_handler=note)
+        return ends
+
+    return find
+
+
 def _compiled(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Any:
     import hyperscan  # noqa: PLC0415
 
     expressions = [_quoted(word) for word in (*exact, *any_case)]
     flags = [0] * len(exact) + [hyperscan.HS_FLAG_CASELESS] * len(any_case)
+    return _database(expressions, flags)
+
+
+def _database(expressions: list[bytes], flags: list[int]) -> Any:
+    import hyperscan  # noqa: PLC0415
+
     database = hyperscan.Database()
     database.compile(expressions=expressions, ids=list(range(len(flags))), flags=flags)
     return database

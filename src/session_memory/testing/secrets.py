@@ -63,9 +63,9 @@ class _Maker:
 
 
 def planted_secrets(seed: int = 0) -> list[Planted]:
-    """A secret of nearly every kind, each in a text of its own."""
+    """A secret of every kind, each in a text of its own."""
     make = _Maker(seed)
-    return [*_tokens(make), *_named(make)]
+    return [*_tokens(make), *_named(make), *_rare_tokens(make), *_rare_named(make)]
 
 
 def _tokens(make: _Maker) -> list[Planted]:
@@ -162,6 +162,68 @@ def _named(make: _Maker) -> list[Planted]:
         ("secret", some(32), "client_secret: {}".format),
         ("api-key", some(32), "'apiKey': '{}'".format),
         ("token", some(32), '"access_token": "{}"'.format),
+    )
+    return [Planted(kind, secret, text(secret)) for kind, secret, text in named]
+
+
+def _rare_tokens(make: _Maker) -> list[Planted]:
+    """Secrets of less common issuers, recognized by their own form."""
+    some = make.some
+    upper = string.ascii_uppercase + string.digits
+    tokens: tuple[tuple[str, str], ...] = (
+        ("aws-bedrock-key", "AB" + "SK" + some(110, _MIXED)),
+        ("google-oauth-token", "ya" + "29." + some(80, _URL)),
+        ("fly-token", "fm" + "2_" + some(120, _MIXED)),
+        ("heroku-key", "HRKU" + "-AA" + some(58, _URL)),
+        ("doppler-token", "dp" + ".pt." + some(43)),
+        ("planetscale-token", "pscale" + "_tkn_" + some(43, _URL)),
+        ("supabase-key", "sb" + "p_" + some(40, _HEX)),
+        ("cloudflare-origin-key", "v1" + ".0-" + some(24, _HEX) + "-" + some(146, _HEX)),
+        ("gitlab-runner-token", "GR" + "1348941" + some(20, _URL)),
+        ("artifactory-token", "AK" + "Cp" + some(69)),
+        ("atlassian-token", "ATA" + "TT3" + some(186, _URL)),
+        ("figma-token", "fig" + "d_" + some(40, _URL)),
+        ("notion-token", "nt" + "n_" + some(11, string.digits) + some(35)),
+        ("perplexity-key", "pp" + "lx-" + some(48)),
+        ("xai-key", "xa" + "i-" + some(80)),
+        ("nvidia-key", "nv" + "api-" + some(64, _URL)),
+        ("square-token", "sq" + "0csp-" + some(43, _URL)),
+        ("mailgun-key", "ke" + "y-" + some(32, _HEX)),
+        ("brevo-key", "xkey" + "sib-" + some(64, _HEX) + "-" + some(16)),
+        ("easypost-key", "EZ" + "AK" + some(54)),
+        ("dynatrace-token", "dt0" + "c01." + some(24, upper) + "." + some(64, upper)),
+        ("1password-token", "ops" + "_eyJ" + some(300)),
+    )
+    return [Planted(kind, token, f"it printed {token} and went on") for kind, token in tokens]
+
+
+def _rare_named(make: _Maker) -> list[Planted]:
+    """Secrets of less common issuers, recognized by the name or the text before them."""
+    some = make.some
+    putty = "\n".join(some(64, _BASE64) for _ in range(4))
+    named: tuple[tuple[str, str, Callable[[str], str]], ...] = (
+        ("putty-private-key", putty, "Private-Lines: 4\n{}".format),
+        (
+            "azure-sas-signature",
+            some(43, _MIXED) + "%3D",
+            "https://x.blob.local/c?sv=2022&sig={}".format,
+        ),
+        (
+            "teams-webhook",
+            f"webhookb2/{uuid.UUID(some(32, _HEX))}@{uuid.UUID(some(32, _HEX))}/{some(32, _HEX)}",
+            "https://shop.webhook.office.com/{}".format,
+        ),
+        ("session-cookie", some(32), "Cookie: theme=dark; session={}; lang=en".format),
+        ("gcp-private-key-id", some(40, _HEX), '"private_key_id": "{}"'.format),
+        ("cloudflare-key", some(40), "CLOUDFLARE_API_TOKEN={}".format),
+        ("discord-token", f"{some(24)}.{some(6)}.{some(27)}", "DISCORD_TOKEN={}".format),
+        ("twilio-auth-token", some(32, _HEX), "TWILIO_AUTH_TOKEN={}".format),
+        ("okta-token", "00" + some(40), "OKTA_API_TOKEN={}".format),
+        ("sonar-token", "squ_" + some(40, _HEX), "SONAR_TOKEN={}".format),
+        ("algolia-key", some(32, _HEX), "ALGOLIA_API_KEY={}".format),
+        ("cohere-key", some(40), "COHERE_API_KEY={}".format),
+        ("mistral-key", some(32), "MISTRAL_API_KEY={}".format),
+        ("snyk-token", str(uuid.UUID(some(32, _HEX))), "SNYK_TOKEN={}".format),
     )
     return [Planted(kind, secret, text(secret)) for kind, secret, text in named]
 

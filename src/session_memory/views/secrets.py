@@ -21,7 +21,7 @@ from session_memory.derive.bodies import Bodies
 from session_memory.derive.live_sources import is_table
 from session_memory.derive.raw_records import place_of
 from session_memory.derive.raw_source import RawSource
-from session_memory.redact import Secret, mask, secrets
+from session_memory.redact import Secret, mask, plain_form, secrets
 from session_memory.store import Store
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.sources import SourceRow
@@ -159,9 +159,9 @@ class _SecretSearch:
                 lines += data.count(b"\n", 0, end) if places else 0
 
     def _number(self, secret: bytes) -> int:
-        # A key with several lines may be escaped differently in JSON, so escapes are removed.
-        plain = secret.replace(b"\\", b"").replace(b"\n", b"n")
-        digest = blake2b(plain, digest_size=16, key=self._key).digest()
+        # The same secret may be escaped, coloured or wrapped differently.
+        plain = plain_form(secret.decode("latin-1"))
+        digest = blake2b(plain.encode("latin-1"), digest_size=16, key=self._key).digest()
         known = self._numbers.get(digest)
         if known is None:
             self.distinct += 1

@@ -1,0 +1,150 @@
+"""Find the secrets of a text, also where colours, escapes or line breaks hide them from the rules.
+
+The rules search the text itself first. Around every place where a view of the text differs from it,
+they search the views as well. What they find there is translated to positions of the text.
+"""
+
+import re
+import string
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from session_memory.redact.decoding import View, views
+from session_memory.redact.detection import MASK, NAMED, TOKEN_WORDS, RuleMatch, Secret, hits, marks
+from session_memory.redact.wrapping import Break, is_sure, joins
+
+# A view covers so many characters before and after a mark, and the whole runs of characters that
+# may be a token. If it shows a private key, it is made again with more text.
+AROUND = 512
+_BESIDE = 64
+_LONGEST_RUN = 16 * 1024
+_AROUND_KEYS = 32 * 1024
+# A longer view is made in parts, which overlap by the longest key.
+_LONGEST_VIEW = 512 * 1024
+_RUN_SIGNS = string.ascii_letters + string.digits + "_+/=.~%-"
+_RUN = re.compile(rf"[\w+/=.~%-]{{0,{_LONGEST_RUN}}}+", re.ASCII)
+_KEY_WORD = "PRIVATE KEY"
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """The secrets of a text whose characters are bytes, in order, without overlaps."""
+    starts: list[int] = []
+    own = hits(text, starts)
+    found = [*own, *_hidden(text), *_wrapped(text, starts, own)]
+    if not found:
+        return []
+    found.sort(key=lambda hit: (hit.start, -hit.end))
+    merged: list[RuleMatch] = []
+    for hit in found:
+        if merged and hit.start < merged[-1].end:
+            merged[-1] = _union(merged[-1], hit)
+        else:
+            merged.append(hit)
+    return [Secret(hit.start, hit.end, hit.kind, hit.genuine) for hit in merged]
+
+
+def _union(one: RuleMatch, other: RuleMatch) -> RuleMatch:
+    """The union of both ranges, with the kind of the better rule."""
+    better = min(one, other, key=lambda hit: hit.rank)
+    start, end = min(one.start, other.start), max(one.end, other.end)
+    return RuleMatch(start, end, better.rank, better.kind, better.genuine)
+
+
+def _hidden(text: str) -> Iterator[RuleMatch]:
+    """The hits in the views of the text."""
+    for start, end in ranges_around(text, sorted(marks(text)), _LONGEST_VIEW):
+        yield from _in_views(text, start, end, wide=False)
+
+
+def _in_views(text: str, start: int, end: int, *, wide: bool) -> Iterator[RuleMatch]:
+    for view in views(text[start:end], start):
+        if not wide and _KEY_WORD in view.text:
+            start, end = max(start - _AROUND_KEYS, 0), min(end + _AROUND_KEYS, len(text))
+            yield from _in_views(text, start, end, wide=True)
+            return
+        for hit in hits(view.text):
+            # A hit at the edge of a view may be a part of something longer.
+            if (hit.start or not start) and (hit.end < len(view.text) or end == len(text)):
+                yield from _translated(text, view, hit)
+
+
+def _translated(text: str, view: View, hit: RuleMatch) -> Iterator[RuleMatch]:
+    start, end = view.original(hit.start, hit.end)
+    before = text[max(start - 64, 0) : start]
+    ahead = before.rstrip("\\")
+    # After ESC itself, which JSON does not contain, a backslash is the end of a sequence.
+    if (len(before) - len(ahead)) % 2 and not ahead.endswith("\x1b"):
+        if text[start] != "\\":
+            return
+        # The mask must not begin in the middle of an escape.
+        start -= 1
+    if MASK not in text[start:end]:
+        yield RuleMatch(start, end, hit.rank, hit.kind, hit.genuine)
+
+
+def _wrapped(text: str, starts: list[int], own: list[RuleMatch]) -> Iterator[RuleMatch]:
+    """The hits that continue on the next line, where a terminal or an editor broke a long line."""
+    breaks = joins(text, starts, TOKEN_WORDS)
+    if not breaks:
+        return
+    complete = {(hit.start, hit.end) for hit in own}
+    for start, end in ranges_around(text, [one.start for one in breaks]):
+        inside = breaks[bisect_left(breaks, (start,)) : bisect_left(breaks, (end,))]
+        view = View(text[start:end], start).without(
+            [(one.start - start, one.end - start) for one in inside]
+        )
+        for hit in hits(view.text):
+            first, last = view.original(hit.start, hit.end)
+            crossed = inside[bisect_left(inside, (first + 1,)) : bisect_left(inside, (last,))]
+            if not crossed or (hit.rank == NAMED and not _is_no_word(text, first, crossed, last)):
+                continue
+            # What is complete before a break ends there, unless the line surely continues.
+            ends = (one for one in crossed if (first, one.start) in complete)
+            if all(is_sure(text, one) for one in ends):
+                yield from _translated(text, view, hit)
+
+
+def _is_no_word(text: str, start: int, crossed: list[Break], end: int) -> bool:
+    """Whether a value continues after a break, and is not a word at the end of a line."""
+    parts = text[start : crossed[0].start], text[crossed[-1].end : end]
+    return not any(part.islower() and part.isalpha() or "/" in part[1:] for part in parts)
+
+
+def ranges_around(
+    text: str, places: list[int], longest: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Ranges of a text that contain all places, `AROUND` characters more, and whole tokens.
+
+    They do not overlap, except for the parts of a range that is longer than ``longest``.
+    """
+    start = end = -1
+    for place in places:
+        first = max(place - AROUND, 0)
+        if end < 0:
+            start = _run_start(text, first)
+        elif first > end:
+            end = _run_end(text, end)
+            first = _run_start(text, first)
+            if first > end:
+                yield from _parts(start, end, longest)
+                start = first
+        end = max(end, min(place + AROUND, len(text)))
+    if end >= 0:
+        yield from _parts(start, _run_end(text, end), longest)
+
+
+def _run_start(text: str, place: int) -> int:
+    before = text[max(place - _LONGEST_RUN, 0) : place]
+    return max(place - len(before) + len(before.rstrip(_RUN_SIGNS)) - _BESIDE, 0)
+
+
+def _run_end(text: str, place: int) -> int:
+    run = _RUN.match(text, place)
+    return min(run.end() + _BESIDE if run is not None else place, len(text))
+
+
+def _parts(start: int, end: int, longest: int | None) -> Iterator[tuple[int, int]]:
+    while longest is not None and end - start > longest:
+        yield start, start + longest
+        start += longest - _AROUND_KEYS
+    yield start, end

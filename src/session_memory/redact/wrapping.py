@@ -1,0 +1,131 @@
+"""Line breaks inside of a secret: a terminal, an editor or a mail program broke a long line.
+
+Only breaks that a secret may cross are found: no blank or quote is between the start of the secret
+and the break, and the next line starts with a letter or a digit.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from session_memory.redact.assignments import is_random_run
+from session_memory.redact.decoding import visible_size
+from session_memory.redact.scan import FindMarks, mark_finder
+
+_WIDTHS = frozenset((64, 72, 76, 78, 79, 80, 100, 120, 132, 160))
+_NARROWEST, _LONGEST_LINE = min(_WIDTHS), 400
+_MOST_LINES = 200
+_SHORTEST = 8
+# A break in a text, in JSON, or in JSON in JSON. A backslash before it continues a shell command.
+_BREAK = r"(?:(?:\\{1,7}r)?\\{1,8}n|\\?\r?\n)(?=[\w+/=.~%-])"
+_STRETCH = re.compile(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?", re.ASCII)
+_LINE = re.compile(rf"(?P<run>[\w+/=.~%-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
+_TOKEN_START = 16
+_BEFORE_TOKENS = tuple(rf"{line}[\w.+-]{{{_TOKEN_START}}}" for line in (r"\\n", r"\n"))
+_QUOTES = (re.compile('"'), re.compile(r'(?<!\\)"'))
+
+
+class Break(NamedTuple):
+    """The range of a line break."""
+
+    start: int
+    end: int
+
+
+def joins(text: str, places: Iterable[int], words: tuple[str, ...]) -> list[Break]:
+    """The breaks that a secret may cross. A secret may start at each of ``places``, or at a break
+    inside of one of ``words``."""
+    found: set[Break] = set()
+    searched = 0
+    for place in sorted(places):
+        if place < searched:
+            continue
+        stretch = _STRETCH.match(text, place)
+        if stretch is not None:
+            searched = stretch.end()
+            if stretch["line"]:
+                line = Break(*stretch.span("line"))
+                _add_chain(text, line, line.start - place, found)
+    for one in _inside_words(text, words):
+        _add_chain(text, one, 0, found)
+    return sorted(found)
+
+
+def _add_chain(text: str, line: Break, size: int, found: set[Break]) -> None:
+    """Add a break, and those after it while each line is one long run.
+
+    ``size`` is the length of the part before the break.
+    """
+    for _ in range(_MOST_LINES):
+        following = _LINE.match(text, line.end)
+        if following is None or line in found:
+            return
+        size += following.end("run") - line.end
+        if size < _SHORTEST:
+            return
+        found.add(line)
+        if not following["line"]:
+            return
+        line = Break(*following.span("line"))
+
+
+def is_sure(text: str, line: Break) -> bool:
+    """Whether a line very likely continues after the break: it has a usual width, or the next one
+    starts with random characters."""
+    after = _LINE.match(text, line.end)
+    if after is not None and is_random_run(after["run"]):
+        return True
+    before = text[max(line.start - _LONGEST_LINE, 0) : line.start]
+    return not _WIDTHS.isdisjoint(_widths(before, line.start))
+
+
+def _widths(before: str, end: int) -> Iterator[int]:
+    """The possible widths of a line: it starts after a break, or after the quote of a string."""
+    broken = max(before.rfind("\n") + 1, before.rfind("\\n") + 2)
+    line = before[broken:] if broken > 1 else before
+    if broken > 1 or len(before) == end:
+        yield visible_size(line)
+    for quote in _QUOTES:
+        parts = quote.split(line)
+        if len(parts) > 1 and len(parts[-1]) >= _NARROWEST:
+            yield visible_size(parts[-1])
+
+
+def _inside_words(text: str, words: tuple[str, ...]) -> Iterator[Break]:
+    """The breaks inside of a word of a rule, before the rest of a token."""
+    rests = _rests(words)
+    for found in _long_runs()(text):
+        end = found - _TOKEN_START
+        start = break_start(text, end)
+        before, after = text[max(start - 16, 0) : start], text[end:found]
+        beginnings = rests.get(before[-1:])
+        if beginnings is not None and any(
+            after.startswith(beginnings.get(before[-size:], ())) for size in range(1, 16)
+        ):
+            yield Break(start, end)
+
+
+@cache
+def _long_runs() -> FindMarks:
+    return mark_finder(_BEFORE_TOKENS)
+
+
+def break_start(text: str, end: int) -> int:
+    """Where the break that ends at ``end`` starts: before its backslashes and its ``\\r``."""
+    near = text[max(end - 16, 0) : end]
+    before = near[:-1].rstrip("\\\r")
+    if before.endswith("\\r"):
+        before = before[:-2].rstrip("\\")
+    return end - len(near) + len(before)
+
+
+@cache
+def _rests(words: tuple[str, ...]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The last letter of a beginning of a word → the beginning → what may follow it."""
+    rests: dict[str, dict[str, tuple[str, ...]]] = {}
+    for word in words:
+        for size in range(1, len(word)):
+            beginnings = rests.setdefault(word[size - 1], {})
+            beginnings[word[:size]] = (*beginnings.get(word[:size], ()), word[size:])
+    return rests
