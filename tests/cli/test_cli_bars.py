@@ -19,7 +19,7 @@ from session_memory.cli.lines.bars import (
     signs,
     spark,
 )
-from session_memory.cli.lines.charts import chart, tail
+from session_memory.cli.lines.charts import chart
 from session_memory.render.text import width
 
 amounts = st.integers(min_value=0, max_value=10**15)
@@ -104,9 +104,3 @@ def test_a_table_that_is_too_wide_loses_its_right_side_and_keeps_its_left() -> N
         "short" + " " * 24 + "2",
     ]
     assert click.unstyle(list(chart(columns, rows, 30, ASCII))[1]) == f"{'x' * 24}~    1"
-
-
-def test_the_end_of_a_path_is_kept() -> None:
-    assert tail("/home/mira/code/app/tokens.py", 12) == "…p/tokens.py"
-    assert tail("a.py", 12) == tail("a.py", None) == "a.py"
-    assert tail("/a/\x1b[2J.py", None) == "/a/\\x1b[2J.py"

@@ -180,7 +180,7 @@ def test_a_torn_line_in_the_middle_costs_itself_alone(claude: ClaudeHome) -> Non
         }
         [problem] = store.problems.every()
         assert log.data[problem.place :].startswith(torn[:60].encode())
-        assert problem.length == 61
+        assert problem.length == 60
 
 
 def test_the_parents_message_in_a_subagents_file_counts_for_the_parent(claude: ClaudeHome) -> None:

@@ -127,7 +127,7 @@ class LiveModel(RuleBasedStateMachine):
     def spawn(self, parent: str, lifecycle: SubagentLifecycle) -> str:
         above = self.known[parent]
         if above.status == "closed" or above.depth == 3:
-            with pytest.raises(ValueError, match=r"unknown session|exceeds 3"):
+            with pytest.raises(ValueError, match=r"unknown session|the limit is 3"):
                 self.store.create_session(parent_session_id=parent, lifecycle=lifecycle)
             return parent
         session = self.store.create_session(parent_session_id=parent, lifecycle=lifecycle)
