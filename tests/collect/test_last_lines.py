@@ -4,6 +4,8 @@ A third of the published logs end without a newline. What a sync reads of such a
 sync of the grown log reads, wherever the file ended in between.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ from session_memory.testing.collecting import (
 )
 from session_memory.views.sources import account
 
+Collected = Callable[[bytes], Store]
+
 
 @pytest.fixture
 def log(claude: ClaudeHome) -> Path:
@@ -34,11 +38,19 @@ def log(claude: ClaudeHome) -> Path:
     return claude.write() / log.place
 
 
-def collected(log: Path, data: bytes) -> Store:
-    log.write_bytes(data)
-    store = new_store()
-    collect(store, log.parents[2])
-    return store
+@pytest.fixture
+def collected(log: Path) -> Iterator[Callable[[bytes], Store]]:
+    """Call it for a store after a sync of the log with these bytes."""
+    with ExitStack() as stores:
+
+        def synced(data: bytes) -> Store:
+            log.write_bytes(data)
+            stores.close()
+            store = stores.enter_context(new_store())
+            collect(store, log.parents[2])
+            return store
+
+        yield synced
 
 
 def texts(store: Store) -> list[str]:
@@ -46,9 +58,8 @@ def texts(store: Store) -> list[str]:
     return [event.summary for event in events_of(store, uid)]
 
 
-def test_a_whole_last_line_is_read_without_its_newline(log: Path) -> None:
-    data = log.read_bytes()
-    store = collected(log, data.rstrip())
+def test_a_whole_last_line_is_read_without_its_newline(log: Path, collected: Collected) -> None:
+    store = collected(log.read_bytes().rstrip())
     assert "Found two files." in texts(store)[-1]
     assert account(store).totals.lines == 5
     check_sound(store)
@@ -57,12 +68,15 @@ def test_a_whole_last_line_is_read_without_its_newline(log: Path) -> None:
     check_restores(store, log.parents[2], log.parents[3] / "again")
 
 
-def test_wherever_the_file_ended_the_grown_file_gives_the_same(log: Path, stride: int) -> None:
+def test_wherever_the_file_ended_the_grown_file_gives_the_same(
+    log: Path, collected: Collected, stride: int
+) -> None:
     data = log.read_bytes()
-    last_lines = data.rstrip().rfind(b"\n", 0, data.rstrip().rfind(b"\n"))
-    expected = contents(collected(log, data))
-    for cut in range(last_lines, len(data), stride):
-        store = collected(log, data[:cut])
+    expected = contents(collected(data))
+    ends = [place for place, byte in enumerate(data) if byte == ord("\n")][-2:]
+    cuts = {end + step for end in ends for step in range(-4, 3)} | set(range(1, len(data), 97))
+    for cut in sorted(cuts)[::stride]:
+        store = collected(data[:cut])
         check_sound(store)
         log.write_bytes(data)
         collect(store, log.parents[2])
@@ -71,21 +85,21 @@ def test_wherever_the_file_ended_the_grown_file_gives_the_same(log: Path, stride
 
 @pytest.mark.parametrize("between", [b"", b" ", b"\r", b"rubbish", b"\0\0", b"\n", b" \n\n"])
 def test_what_follows_on_the_same_line_does_not_change_what_was_read(
-    log: Path, between: bytes
+    log: Path, collected: Collected, between: bytes
 ) -> None:
     lines = log.read_bytes().splitlines()
     first, rest = b"\n".join(lines[:3]), b"\n".join(lines[3:]) + b"\n"
     data = first + between + rest
-    whole = collected(log, data)
+    whole = collected(data)
     check_sound(whole)
     expected = contents(whole)
     check_same(contents(rebuilt(whole)), expected)
+    reasons = [problem.reason for problem in whole.problems.every()]
     for cut in {len(first), len(first) + len(between), len(first) + len(between) + 1}:
-        store = collected(log, data[:cut])
+        store = collected(data[:cut])
         log.write_bytes(data)
         collect(store, log.parents[2])
         check_same(contents(store), expected)
-    reasons = [problem.reason for problem in whole.problems.every()]
     if b"\n" in between:
         assert reasons == []
     else:
@@ -93,20 +107,19 @@ def test_what_follows_on_the_same_line_does_not_change_what_was_read(
         assert reasons == [reason]
 
 
-def test_a_last_line_that_is_replaced_counts_once(log: Path) -> None:
+def test_a_last_line_that_is_replaced_counts_once(log: Path, collected: Collected) -> None:
     data = log.read_bytes()
-    longer = data.replace(b"Found two files.", b"Found two files, and one more.")
-    store = collected(log, data.rstrip())
-    log.write_bytes(longer)
+    store = collected(data.rstrip())
+    log.write_bytes(data.replace(b"Found two files.", b"Found two files, and one more."))
     collect(store, log.parents[2])
     check_sound(store)
     (uid,) = store.sessions.uids()
     assert sum(used.cost.output_tokens for used in usage_of(store, uid)) == 30
 
 
-def test_a_torn_last_line_is_in_the_account(log: Path) -> None:
+def test_a_torn_last_line_is_in_the_account(log: Path, collected: Collected) -> None:
     data = log.read_bytes()
-    store = collected(log, data[:-10])
+    store = collected(data[:-10])
     totals = account(store).totals
     assert (totals.lines, totals.unfinished, totals.unaccounted) == (4, 1, 0)
     log.write_bytes(data)
@@ -115,8 +128,8 @@ def test_a_torn_last_line_is_in_the_account(log: Path) -> None:
     assert (totals.lines, totals.unfinished, totals.unaccounted) == (5, 0, 0)
 
 
-def test_a_changed_ctime_alone_reads_nothing(log: Path) -> None:
-    store = collected(log, log.read_bytes())
+def test_a_changed_ctime_alone_reads_nothing(log: Path, collected: Collected) -> None:
+    store = collected(log.read_bytes())
     before = log.stat()
     log.chmod(0o640)
     log.chmod(before.st_mode & 0o777)
