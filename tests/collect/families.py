@@ -258,6 +258,28 @@ def trees(draw: st.DrawFn) -> list[File]:
     return [file for file in files if file.lines]
 
 
+@st.composite
+def thefts(draw: st.DrawFn) -> list[File]:
+    """Sessions that repeat each other's ids, and their own, often with another content."""
+    family = draw(st.one_of(forks(), families(most_files=3)))
+    for file in family:
+        lines = list(file.lines)
+        if lines and draw(st.booleans()):
+            lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(lines)))
+        file.lines = [_stolen(draw, line) for line in lines]
+    return family
+
+
+def _stolen(draw: st.DrawFn, line: Line) -> Line:
+    if line.record is None or "uuid" not in line.record or draw(st.integers(0, 2)):
+        return line
+    words = draw(st.sampled_from(("stolen", "stolen again", "stolen")))
+    record = {**line.record, "type": "user", "message": {"role": "user", "content": words}}
+    if draw(st.booleans()):
+        record["timestamp"] = "1999-01-01T00:00:00Z"
+    return Line(record, line.session)
+
+
 def _meta(draw: st.DrawFn, place: Path) -> File:
     meta = {"toolUseId": "call1", "spawnDepth": draw(st.integers(1, 2)), "description": "look"}
     if draw(st.booleans()):

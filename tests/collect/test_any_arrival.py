@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from effort import IS_REPEATABLE, times
-from families import File, Step, arrivals, families, forks, trees
+from families import File, Step, arrivals, families, forks, thefts, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -118,3 +118,9 @@ def test_a_session_rewound_again_and_again_gives_one_store_however_it_grows(
     database: str,
 ) -> None:
     check_many(trees(), database)
+
+
+def test_records_with_the_same_id_and_other_content_give_one_store_however_they_arrive(
+    database: str,
+) -> None:
+    check_many(thefts(), database)

@@ -284,15 +284,16 @@ def test_of_equally_full_accounts_the_same_one_always_wins(claude: ClaudeHome) -
     assert answers[used.ts] == "claude:mu"
 
 
-def test_another_answer_under_the_id_of_a_record_is_a_copy_of_it_and_no_crash(
+def test_another_answer_under_the_id_of_a_record_is_a_record_of_its_own(
     claude: ClaudeHome,
 ) -> None:
     origin = talk(claude.session("zeta"), "one")
     origin.answer("edited by hand", id="msg_other", uuid=origin.head)
     talk(claude.fork(origin, "alpha"), "two")
     with in_every_order(claude) as store:
-        assert said(store, "claude:zeta") == ["one", "one!"]
-        assert {used.usage_id for used in every_usage(store)} == {"msg_one", "msg_two"}
+        assert said(store, "claude:zeta") == ["one", "one!", "edited by hand"]
+        assert said(store, "claude:alpha") == ["two", "two!"]
+        assert {used.usage_id for used in every_usage(store)} == {"msg_one", "msg_other", "msg_two"}
 
 
 def test_a_fork_knows_its_past(claude: ClaudeHome) -> None:

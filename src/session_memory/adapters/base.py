@@ -195,7 +195,8 @@ class Record(msgspec.Struct, gc=False):
     - ``session``: the native id of the session. Where the session's own id cannot be used, this is
       a substitute, and ``unfit_name`` is the session's own id.
     - ``native_id``: the same for every copy of the record, and for no other record of any session
-      or agent. ``check`` distinguishes records without one. ``derive`` sets ``key``.
+      or agent. A record with the same id and other content is no copy. ``check`` distinguishes
+      records without an id. ``derive`` sets ``key``.
     - ``parent_session``: the session that this one came from, as a subagent unless ``relation``
       says otherwise. The first record that names one counts.
     - ``follows``: for a log without links between its records. The record comes after the one

@@ -16,7 +16,6 @@ from session_memory.adapters.checked_reading import records_of
 from session_memory.adapters.event_text import event_text
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.schema import SessionEvent
-from session_memory.derive.identity import key_in, stem_of
 from session_memory.derive.raw_records import RawRecords, RecordPlace, place_of
 from session_memory.derive.raw_source import RawSource, stored_records
 from session_memory.derive.readers import note_substitute, reader_of
@@ -34,10 +33,10 @@ class Body(msgspec.Struct, frozen=True):
 NOTHING = Body()
 
 
-def bodies_in(store: Store, source: SourceRow, native: str) -> Iterator[tuple[bytes, int, Body]]:
-    """``(record, block, body)`` of a session's events in one source. Chunks of a message are
+def bodies_in(store: Store, source: SourceRow, native: str) -> Iterator[tuple[int, int, Body]]:
+    """``(place, block, body)`` of a session's events in one source. Chunks of a message are
     joined."""
-    stem, waiting = stem_of(source), _OpenRecord()
+    waiting = _OpenRecord()
     for record in stored_records(store, source):
         if record.session != native or record.problem is not None:
             continue
@@ -45,22 +44,24 @@ def bodies_in(store: Store, source: SourceRow, native: str) -> Iterator[tuple[by
             waiting.texts.append(record.text)
         elif record.events:
             yield from waiting.bodies()
-            waiting = _OpenRecord(record, key_in(stem, record))
+            waiting = _OpenRecord(record)
     yield from waiting.bodies()
 
 
 class _OpenRecord:
     """A record whose last event may continue in the next records."""
 
-    def __init__(self, record: Record | None = None, key: bytes = b"") -> None:
-        self.record, self.key = record, key
+    def __init__(self, record: Record | None = None) -> None:
+        self.record = record
         self.texts: list[str] = []
 
-    def bodies(self) -> Iterator[tuple[bytes, int, Body]]:
-        events = self.record.events if self.record is not None else []
+    def bodies(self) -> Iterator[tuple[int, int, Body]]:
+        if self.record is None:
+            return
+        events = self.record.events
         for block, event in enumerate(events):
             more = self.texts if block == len(events) - 1 else []
-            yield self.key, block, _body(event, more)
+            yield self.record.offset, block, _body(event, more)
 
 
 def _body(event: NativeEvent, more: list[str]) -> Body:
@@ -87,12 +88,16 @@ class Bodies:
             self._place = where
         return self._bodies[block] if block < len(self._bodies) else NOTHING
 
-    def _read(self, place: RecordPlace) -> list[Body]:
+    def events_at(self, place: RecordPlace) -> list[NativeEvent]:
+        """The events of the record at a place, as its adapter reads this record alone."""
+        return next((record.events for record in self._read_at(place) if record.events), [])
+
+    def _read_at(self, place: RecordPlace) -> list[Record]:
         row = self._records.source(place.source)
-        if row is None:
-            return []
-        data = self._records.at(place)
-        records = self._translated(row, data)
+        return [] if row is None else self._translated(row, self._records.at(place))
+
+    def _read(self, place: RecordPlace) -> list[Body]:
+        records = self._read_at(place)
         events = next((record.events for record in records if record.events), [])
         more = [record.text for record in records if record.continues]
         last = len(events) - 1

@@ -15,15 +15,15 @@ from session_memory.derive.cluster_records import HELD_IN_MEMORY, ClusterRecords
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.facts import origin_is_logged
 from session_memory.derive.ingest import DomainOf, Ingest
-from session_memory.derive.owners import NEVER, Owners, is_single, positions
+from session_memory.derive.owners import Owners, is_single, positions
 from session_memory.derive.placement import infer_parent
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
+from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
 from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
 from session_memory.derive.usage_writing import usage_in, usage_key
-from session_memory.derive.writing import SessionWriting
-from session_memory.store.record_keys import record_key
+from session_memory.derive.writing import SessionWriting, decode_state
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -87,7 +87,7 @@ def _append_new(store: Store, session_id: int, now: int, domain_of: DomainOf) ->
 class Derivation:
     """One cluster of sessions. Sets of sessions are bit masks over their positions in it.
 
-    ``_holders`` and ``_used_by`` map each record and each response to the sessions that hold it.
+    ``_same_ids`` and ``_used_by`` know which sessions hold each record and each response.
     """
 
     def __init__(self, store: Store, cluster: list[int], now: int, domain_of: DomainOf) -> None:
@@ -100,8 +100,9 @@ class Derivation:
         self._evicted_usage = store.usage.counted_for(sorted(self._evicted))
         self._records = ClusterRecords(store, self._rows)
         self._ingest = Ingest(store, now, domain_of)
-        self._holders: dict[bytes, int] = {}
-        self._first_seen: dict[bytes, int] = {}
+        self._now = now
+        self._same_ids = SameIds()
+        self._holders = self._same_ids.holders
         self._used_by: dict[str, int] = {}
         self._has_turns = False
 
@@ -118,7 +119,8 @@ class Derivation:
 
     def run(self) -> None:
         """Derive the cluster: drop what was derived, and write all its sessions again."""
-        owners = Owners(self._rows, self._holders, self._first_seen)
+        owners = Owners(self._rows, self._holders, self._same_ids.first_seen())
+        self._note_other_contents(self._other_contents(owners))
         shared_with_evicted = self._sharing_with_evicted()
         for row in self._rows:
             self._store.events.drop(row.id)
@@ -136,12 +138,30 @@ class Derivation:
         for index in range(len(self._rows)):
             mask = 1 << index
             for _, record in self._records.of(index):
-                if record.native_id and record.events:
-                    key = record_key(record.native_id)
-                    self._holders[key] = self._holders.get(key, 0) | mask
-                    self._first_seen.setdefault(key, NEVER if record.ts is None else record.ts)
+                if record.events:
+                    self._same_ids.add(record, mask)
                 for used in usage_in(record):
                     self._used_by[used.usage_id] = self._used_by.get(used.usage_id, 0) | mask
+
+    def _other_contents(self, owners: Owners) -> list[OtherContent]:
+        """Give records with the same id and other content keys of their own."""
+        places = Places(self._same_ids)
+        for index, row in enumerate(self._rows if self._same_ids.contents else ()):
+            places.add(index, row, self._records.of(index))
+        return list(self._same_ids.choose_keys(owners, places))
+
+    def _note_other_contents(self, found: list[OtherContent]) -> None:
+        """Store a problem for each of these records, and remove those of an earlier derivation."""
+        problems: dict[int, dict[int, str]] = {}
+        for row in self._rows:
+            if decode_state(row.state).has_variants:
+                for source_id in self._store.sessions.source_ids(row.id):
+                    problems[source_id] = {}
+        for one in found:
+            problems.setdefault(one.place.source.id, {})[one.place.offset] = one.detail
+        uids = {row.uid for row in self._rows}
+        for source_id, details in problems.items():
+            self._store.problems.replace(source_id, OTHER_CONTENT, uids, details, self._now)
 
     def _write(self, index: int, owners: Owners) -> int | None:
         """Settle and store one session. Returns the owner of its last inherited record."""
@@ -166,7 +186,7 @@ class Derivation:
             if writing is None:
                 writing = SessionWriting(self._store, row, source)
             writing.read_from(source)
-            writing.identify(batch)
+            writing.identify(batch, self._same_ids)
             writing.settle(batch, owned)
             writing.usage.find_stored(self._evicted_usage)
             writing.usage.count()
@@ -223,7 +243,7 @@ class Derivation:
     def _save_sharing(self, shared_with_evicted: set[tuple[int, int]]) -> None:
         """Store which sessions share records, and that none of the cluster is stale."""
         pairs = set(shared_with_evicted)
-        for mask in {*self._holders.values(), *self._used_by.values()}:
+        for mask in {*self._same_ids.sharing(), *self._used_by.values()}:
             # Pairs with the first holder connect all holders. All pairs would be too many.
             first, *others = (self._rows[index].id for index in positions(mask))
             pairs.update((first, other) for other in others)

@@ -13,7 +13,10 @@ NEVER = 1 << 62
 
 
 class Owners:
-    """Chooses owners. ``holders`` maps each record to its sessions, ``first_seen`` to its time."""
+    """Chooses owners. ``holders`` maps each record to its sessions.
+
+    ``first_seen`` has the time of the first record that the same sessions hold.
+    """
 
     def __init__(
         self, rows: list[CollectedSession], holders: dict[bytes, int], first_seen: dict[bytes, int]
@@ -30,7 +33,8 @@ class Owners:
         # record has an earlier time.
         first_own: dict[int, int] = {}
         for key, mask in holders.items():
-            first_own.setdefault(mask, first_seen[key])
+            if mask not in first_own:
+                first_own[mask] = first_seen[key]
         self._first_own = [first_own.get(1 << index, NEVER) for index in range(len(rows))]
         self._chosen: dict[int, int] = {}
 

@@ -7,6 +7,7 @@ here by the rules of `session_memory.derive.owners`, for one further holder, fro
 
 from session_memory.adapters.base import Record
 from session_memory.derive.append_checks import NeedsDerivation
+from session_memory.derive.content_checks import are_copies
 from session_memory.derive.facts import logged_parent
 from session_memory.derive.owners import NEVER
 from session_memory.derive.writing import SessionWriting
@@ -35,13 +36,18 @@ def plain_origin(
         return None
     if _is_named_otherwise(store, row, origin):
         return None
+    copies = [record for record in records if not writing.is_own(record.key)]
     if _holds_all_of(store, origin, writing):
+        if not are_copies(store, origin, copies):
+            return None
         origin.own_records = 0
         return origin
     if not origin.has_shared or not _are_shared(store, origin, writing):
         return None
     stays = _stays_shared if not origin.own_records else _stays_first
-    return origin if stays(store, row, origin, writing, records) else None
+    if not stays(store, row, origin, writing, records):
+        return None
+    return origin if are_copies(store, origin, copies) else None
 
 
 def _is_named_otherwise(store: Store, row: CollectedSession, origin: CollectedSession) -> bool:

@@ -135,14 +135,14 @@ class _IndexBuilding:
 
 def docs_of(store: Store, session_id: int, uid: str) -> Iterator[tuple[int, str]]:
     """The numbers of a session's events in the index, each with its text from the stored logs."""
-    waiting = store.events.docs_by_record(session_id)
+    waiting = store.events.docs_by_place(session_id)
     native = uid.partition(":")[2]
     for source in store.sources.read_by(session_id):
         if source.role not in LOGS:
             continue
         try:
-            for record, block, body in bodies_in(store, source, native):
-                doc = waiting.pop((record, block), None)
+            for place, block, body in bodies_in(store, source, native):
+                doc = waiting.pop((source.id, place, block), None)
                 if doc is not None:
                     yield doc, body.text
         except AdapterError as error:

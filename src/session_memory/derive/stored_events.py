@@ -14,14 +14,24 @@ class StoredEvents:
     would keep every row in memory.
     """
 
-    def __init__(self, store: Store, row: CollectedSession) -> None:
+    def __init__(self, store: Store, row: CollectedSession, *, has_variants: bool = False) -> None:
         self._store = store
         self._row = row
+        self._has_variants = has_variants
+        self._variants: dict[bytes, int] | None = None
         self._call_ids: set[str] = set()
         self._results: dict[str, StoredResult] | None = {}
 
     def last_seq(self, native_id: str) -> int | None:
-        return self._store.events.seq_of(self._row.id, record_key(native_id))
+        key = record_key(native_id)
+        seq = self._store.events.seq_of(self._row.id, key)
+        if not self._has_variants:
+            return seq
+        if self._variants is None:
+            self._variants = self._store.events.variants_of(self._row.id)
+        # Of several records with the same id, the first one has the children.
+        found = [one for one in (seq, self._variants.get(key)) if one is not None]
+        return min(found, default=None)
 
     def is_abandoned(self, seq: int) -> bool:
         return self._store.events.branch_of(self._row.id, seq) is not None

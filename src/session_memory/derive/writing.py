@@ -1,6 +1,6 @@
 """Writing one session: its records are settled and stored, and their usage is counted."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
@@ -9,7 +9,9 @@ from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.roles import TIMELINE
 from session_memory.derive.append_checks import NeedsDerivation
 from session_memory.derive.bodies import Bodies
+from session_memory.derive.content_checks import have_same_contents, repeats_stored
 from session_memory.derive.identity import key_in, stem_of
+from session_memory.derive.same_ids import SameIds
 from session_memory.derive.settle import (
     SettleState,
     Settling,
@@ -20,6 +22,7 @@ from session_memory.derive.stored_events import StoredEvents
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.usage_writing import UsageWriting, usage_in
 from session_memory.store.event_rows import CopyRow, EventRow
+from session_memory.store.record_keys import is_variant
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -48,11 +51,12 @@ class SessionWriting:
         self.usage = UsageWriting(store, row, source.flavor)
         self._store = store
         self._row = row
-        self._stored_events = StoredEvents(store, row)
+        state = decode_state(row.state)
+        self._stored_events = StoredEvents(store, row, has_variants=state.has_variants)
         self._stored_records: set[bytes] = set()
         self._copies: list[CopyRow] = []
         self.settling = Settling(
-            decode_state(row.state),
+            state,
             self._stored_events,
             agent_or_substitute(source.flavor),
             is_subagent=row.relation == "subagent",
@@ -64,10 +68,16 @@ class SessionWriting:
         self._source, self._stem = source, stem_of(source)
         self.settling.read_timeline(source.role == TIMELINE)
 
-    def identify(self, records: Iterable[Record]) -> None:
-        """Give each record its key."""
+    def identify(self, records: list[Record], same_ids: SameIds | None = None) -> None:
+        """Give each record its key. ``same_ids`` knows the ids that have several contents."""
         for record in records:
             record.key = key_in(self._stem, record)
+        if same_ids is None or not same_ids.contents:
+            return
+        for record in records:
+            if record.native_id and record.events:
+                record.key = same_ids.key_of(record.key, record)
+                self.settling.state.has_variants |= is_variant(record.key)
 
     # ------------------------------------------------------------ can the records be appended?
 
@@ -75,6 +85,8 @@ class SessionWriting:
         """Raise `NeedsDerivation` unless no other session holds any of the records."""
         self.identify(records)
         keys = [record.key for record in records if record.native_id and record.events]
+        if len(set(keys)) < len(keys) and not have_same_contents(records):
+            raise NeedsDerivation(set())
         if keys and self._row.has_shared and not self._row.own_records:
             # All its records so far are shared. A first record of its own may change who owns them.
             raise NeedsDerivation(set())
@@ -88,6 +100,8 @@ class SessionWriting:
         holders = self._other_holders(keys)
         counters, is_larger = self.usage.other_counters(records, usage_ids, holders)
         others = holders | counters
+        if not repeats_stored(self._store, self._row.id, records, self._stored_records):
+            raise NeedsDerivation(others)
         if others:
             self.has_own_records = len(set(keys)) > len(self.shared_records)
             # The session with the larger output has the complete response, and may own it.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from session_memory.core.text import escaped
 from session_memory.store.database import Database
 from session_memory.store.name_table import NameTable
-from session_memory.store.record_keys import event_uid, is_place
+from session_memory.store.record_keys import event_uid, is_place, is_variant, without_variant
 
 _BY_RECORD = "select distinct record, session_id from events where record in ({keys})"
 _RECORDS_OF = "select distinct record from events where session_id = :session"
@@ -37,6 +37,18 @@ _SEQ_OF = """
         union all
         select seq from copies where record = :record and session_id = :session
     ) held
+"""
+_HELD_RECORDS = """
+    select record, max(seq) from (
+        select record, seq from events where session_id = :session
+        union all
+        select record, seq from copies where session_id = :session and seq is not null
+    ) held
+    where length(record) > 16 group by record order by max(seq) desc
+"""
+_PLACES = """
+    select e.record, o.uid, e.place, e.length from events e join sources o on o.id = e.source_id
+    where e.session_id = {session} and e.block = 0 and e.record in ({{keys}})
 """
 _LAST_SEQ = """
     select max(seq) from (
@@ -97,6 +109,16 @@ class EventLookups:
         """The seq of the last event of a record that the session owns or inherits."""
         seq = self._db.value(_SEQ_OF, {"session": session_id, "record": record})
         return None if seq is None else int(seq)
+
+    def variants_of(self, session_id: int) -> dict[bytes, int]:
+        """For each native id with a variant in the session: the last seq of its first variant."""
+        rows = self._db.all(_HELD_RECORDS, {"session": session_id})
+        return {without_variant(key): seq for key, seq in rows if is_variant(key)}
+
+    def places(self, session_id: int, records: list[bytes]) -> list[tuple[bytes, str, int, int]]:
+        """``(record, source uid, place, length)`` of records that the session owns."""
+        sql = _PLACES.format(session=int(session_id))
+        return [(row[0], row[1], row[2], row[3]) for row in self._db.matching(sql, records)]
 
     def last_seq(self, session_id: int) -> int:
         """The highest seq of an event that the session owns or inherits; -1 without events."""

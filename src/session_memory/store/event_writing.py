@@ -19,8 +19,8 @@ _UNDO = """
 _SET_BRANCH = "update events set branch = :branch where session_id = :session and seq = :seq"
 _COUNT_OF = "select count(*) from events where session_id = :session"
 _DOCS = "select id, kind, role, call_id from events where session_id = :session"
-_DOCS_BY_RECORD = """
-    select id, kind, role, call_id, record, block from events where session_id = :session
+_DOCS_BY_PLACE = """
+    select id, kind, role, call_id, source_id, place, block from events where session_id = :session
 """
 _DROP = "delete from events where session_id = :session"
 
@@ -144,10 +144,10 @@ class EventWriting:
         rows = self._db.all(_DOCS, {"session": session_id})
         return [self._doc(*row) for row in rows]
 
-    def docs_by_record(self, session_id: int) -> dict[tuple[bytes, int], int]:
-        """``(record, block)`` to the number of the event in the search index."""
-        rows = self._db.all(_DOCS_BY_RECORD, {"session": session_id})
-        return {(bytes(record), block): self._doc(*row) for *row, record, block in rows}
+    def docs_by_place(self, session_id: int) -> dict[tuple[int, int, int], int]:
+        """``(source_id, place, block)`` to the number of the event in the search index."""
+        rows = self._db.all(_DOCS_BY_PLACE, {"session": session_id})
+        return {(source, place, block): self._doc(*row) for *row, source, place, block in rows}
 
     def reword(self, session_id: int, seq: int, text: str) -> None:
         """Index an event again whose text has grown."""

@@ -42,6 +42,8 @@ _DROP_AT = """
     delete from problems where source_id = :source and place = :place
     and not (reason in ('unreadable', 'evicted') and length = 0)
 """
+_OF_REASON = "select place, detail from problems where source_id = :source and reason = :reason"
+_REMOVE = "delete from problems where source_id = :source and reason = :reason and place = :place"
 _COUNT = "select count(*) from problems"
 _LIST = """
     select s.host, s.path, p.place, p.length, p.reason, p.detail, p.noticed_at
@@ -104,6 +106,20 @@ class Problems:
         flavors, params = named_list(keep)
         sql = _CLEAR_RECORDS.format(keep=flavors)
         self._db.execute(sql, {**params, "unreadable": UNREADABLE})
+
+    def replace(
+        self, source_id: int, reason: str, sessions: set[str], details: dict[int, str], now: int
+    ) -> None:
+        """Store the problems of one reason that some sessions have in a source, by their places.
+
+        The details begin with the uid of a session. Other problems of these sessions with this
+        reason are removed.
+        """
+        where = {"source": source_id, "reason": reason}
+        for place, detail in self._db.all(_OF_REASON, where):
+            if detail.partition(": ")[0] in sessions and details.get(place) != detail:
+                self._db.execute(_REMOVE, {**where, "place": place})
+        self.add(source_id, [(place, 0, reason, detail) for place, detail in details.items()], now)
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))

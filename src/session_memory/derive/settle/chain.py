@@ -43,7 +43,9 @@ class ParentChain:
     def append(self, record: Record, last: int) -> None:
         """Note the record's last event: it may be the parent of later records."""
         if record.native_id:
-            self._recent[record.native_id] = last
+            # A second record with the same id and other content does not get the children of the
+            # first one.
+            self._recent.setdefault(record.native_id, last)
             if not record.is_sidechain:
                 self._state.head = last
 

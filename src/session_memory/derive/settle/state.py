@@ -72,6 +72,7 @@ class SettleState(msgspec.Struct, array_like=True):
     - ``answers``: seqs of answers whose usage is not known yet
     - ``outcomes``: outcomes whose result was not read yet, by call id
     - ``prompts_forgotten``: how many earlier prompts on the path are no longer in ``prompts``
+    - ``has_variants``: some records have the native id of another record, but other content
     """
 
     next_seq: int = 0
@@ -109,6 +110,7 @@ class SettleState(msgspec.Struct, array_like=True):
     outcomes: dict[str, CallOutcome] = {}
     message: OpenMessage | None = None
     head_is_logged: bool = False
+    has_variants: bool = False
 
     def title(self, from_documents: str | None) -> str | None:
         """The title a person gave, else the agent's, else the first prompt."""
