@@ -6,11 +6,10 @@ again. If it is killed later, the store remembers that its free pages must still
 tombstone keeps a forgotten session from being collected again.
 """
 
-from pathlib import Path
-
 import msgspec
 
 from session_memory.config import Config
+from session_memory.core.errors import StoreError
 from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
@@ -22,7 +21,7 @@ from session_memory.retain.archive_edit import Tainted
 from session_memory.retain.forget_plan import ForgetPlan, Selection, describe, select
 from session_memory.retain.forget_traces import traces
 from session_memory.retain.proof import Proof, prove
-from session_memory.store.address import is_postgres
+from session_memory.store.database import Unswept
 from session_memory.store.retention import SESSION, SOURCE, session_key, source_key
 from session_memory.store.retention_archive import Archive
 from session_memory.store.retention_forget import (
@@ -34,6 +33,7 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 UNSWEPT = "unswept"
+COMPACT = "session-memory store compact"
 
 
 class ForgetResult(msgspec.Struct, kw_only=True):
@@ -58,29 +58,44 @@ def _forget(store: Store, config: Config, uids: list[str], now: int) -> ForgetRe
     lake.forget(lake.place(store, config), uids)
     with store.transaction():
         _delete_from_store(store, config, selection, is_tainted, now)
-    sweep(store)
+    unswept = sweep(store, now) or []
     proof = prove(store, archive, lake.place(store, config), samples)
+    proof.unswept += unswept
     return ForgetResult(plan=plan, proof=proof)
 
 
-def sweep(store: Store) -> bool:
-    """Clear free pages and the WAL, which still hold deleted data. False if nothing was to do."""
-    if not store.retention.tombstones().get(UNSWEPT):
-        return False
+def sweep(store: Store, now: int = 0, *, everything: bool = False) -> list[str] | None:
+    """Clear free pages and the WAL, which still hold deleted data. None if nothing was to do.
+
+    Returns what could not be cleared. That is tried again by the next `forget`, or by
+    `session-memory store compact`, which clears ``everything``.
+    """
+    marks = store.retention.tombstones().get(UNSWEPT, set())
+    if not (marks or everything):
+        return None
     with store.db.operation_lock(shared=False):
+        try:
+            if marks:
+                with store.transaction():
+                    store.index.purge()
+            unswept = store.db.vacuum(None if everything or UNSWEPT in marks else marks)
+        except StoreError as error:
+            if everything:
+                raise
+            unswept = [Unswept((store.db.name,), str(error), f"Run: {COMPACT}")]
         with store.transaction():
-            store.index.purge()
-        store.db.vacuum()
-        if not _has_wal(store):
-            with store.transaction():
-                store.retention.remove_tombstones(UNSWEPT)
-    return True
+            store.retention.remove_tombstones(UNSWEPT)
+            if marks:
+                for mark in {mark for one in unswept for mark in one.marks or (UNSWEPT,)}:
+                    store.retention.add_tombstone(UNSWEPT, mark, now, UNSWEPT)
+    return [str(one) for one in unswept]
 
 
-def _has_wal(store: Store) -> bool:
-    """Whether SQLite's WAL file is not empty. A reader can prevent SQLite from clearing it."""
-    wal = Path(f"{store.db.name}-wal")
-    return not is_postgres(store.db.name) and wal.exists() and wal.stat().st_size > 0
+def compact(store: Store, now: int) -> tuple[int, int, list[str]]:
+    """Give free pages back to the disk: the sizes before and after, and what was not cleared."""
+    before = store.db.bytes_on_disk()
+    unswept = sweep(store, now, everything=True) or []
+    return before, store.db.bytes_on_disk(), unswept
 
 
 def allow_again(store: Store, uid: str) -> bool:

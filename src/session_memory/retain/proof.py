@@ -29,7 +29,8 @@ class Proof(msgspec.Struct, kw_only=True):
     """The result of searching for forgotten texts. ``found`` lists the files and tables that still
     contain a sample; it should be empty.
 
-    ``held_by_others`` counts samples that kept sessions also contain.
+    ``held_by_others`` counts samples that kept sessions also contain. ``unswept`` says which files
+    and tables may still hold deleted data that a search cannot see, and what to do about it.
     """
 
     samples: int = 0
@@ -37,6 +38,7 @@ class Proof(msgspec.Struct, kw_only=True):
     files: int = 0
     packs: int = 0
     found: list[str] = []
+    unswept: list[str] = []
 
 
 class Samples:

@@ -5,11 +5,11 @@ parameters. What differs is in `session_memory.store.sqlite` and `session_memory
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from session_memory.core.choices import one_of
 from session_memory.core.errors import StoreError
@@ -38,6 +38,23 @@ os.register_at_fork(after_in_child=_count_fork)
 def forks() -> int:
     """How often this process was forked. A connection made before a fork belongs to the parent."""
     return _forks
+
+
+class Unswept(NamedTuple):
+    """Tables or files that may still hold deleted data: why, and what to do about it.
+
+    ``marks`` identify the files of tables. A file that another program has replaced is clean.
+    """
+
+    places: tuple[str, ...]
+    reason: str
+    remedy: str
+    marks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.places[:3])
+        more = f" and {len(self.places) - 3} more" if len(self.places) > 3 else ""
+        return f"{shown}{more}: {self.reason}. {self.remedy}"
 
 
 class Database(Protocol):
@@ -140,7 +157,17 @@ class Database(Protocol):
     def backup_before(self, step: int, now: int) -> None:
         """Copy the database before a migration, unless the server can undo a migration itself."""
 
-    def vacuum(self) -> None: ...
+    def vacuum(self, marks: Collection[str] | None = None) -> list[Unswept]:
+        """Rewrite the database without deleted data. Returns where some of it may be left.
+
+        With the ``marks`` of an earlier result, only what was left then has to be rewritten.
+        """
+
+    def withhold_statistics(self) -> None:
+        """Keep texts out of the planner's statistics, after tables were created."""
+
+    def statistics(self) -> Iterator[tuple[str, str]]:
+        """``(name, values)`` of the planner's statistics that hold values of rows."""
 
     def bytes_on_disk(self) -> int: ...
 

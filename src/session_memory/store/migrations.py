@@ -54,4 +54,5 @@ def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]
                     db.execute(statement.format(**db.types))
             db.execute(_RECORD, {"step": step, "now": now})
             applied.append(step)
+        db.withhold_statistics()
     return applied

@@ -6,7 +6,7 @@ happen outside of transactions. A shared transaction takes no advisory lock; it 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, lru_cache
 from itertools import count
@@ -18,9 +18,16 @@ import psycopg
 from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
 from session_memory.store.copy_batches import CopyBatch
-from session_memory.store.database import Key, Params, Row
+from session_memory.store.database import Key, Params, Row, Unswept
 from session_memory.store.migrations import TABLES
 from session_memory.store.operation_lock import OperationLock, wait_for
+from session_memory.store.postgres_sweep import (
+    dead_rows,
+    statistics,
+    still_marked,
+    sweep_tables,
+    withhold_statistics,
+)
 from session_memory.store.postgres_word_index import CREATE, PostgresWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
@@ -366,9 +373,36 @@ alter table dictionaries alter column body set storage external;
     def backup_before(self, step: int, now: int) -> None:
         """Nothing to do: the server rolls back a failed migration."""
 
-    def vacuum(self) -> None:
-        words = [table for table in (TABLE, TITLES) if self.has_table(table)]
-        self.execute(f"vacuum (full, analyze) {', '.join((*TABLES, *words))}")
+    def vacuum(self, marks: Collection[str] | None = None) -> list[Unswept]:
+        tables = self._all_tables() if marks is None else still_marked(self, marks)
+        return sweep_tables(self, tables)
+
+    def vacuum_table(self, table: str) -> int:
+        """Rewrite a table, and return the number of deleted rows that had to be kept."""
+        kept = [0]
+
+        def note(notice: psycopg.errors.Diagnostic) -> None:
+            kept.append(dead_rows(notice))
+
+        connection = self._connections.channel().connection
+        connection.add_notice_handler(note)
+        try:
+            self.execute(f"vacuum (full, analyze, verbose) {table}")
+        finally:
+            connection.remove_notice_handler(note)
+        return max(kept)
+
+    def withhold_statistics(self) -> None:
+        for table in self._all_tables():
+            withhold_statistics(self, table)
+
+    def statistics(self) -> Iterator[tuple[str, str]]:
+        return statistics(self)
+
+    def _all_tables(self) -> list[str]:
+        """Our tables and those of the word index, the unfinished one of a `reindex` included."""
+        words = (TABLE, TITLES, f"{TABLE}_next")
+        return [*TABLES, *(table for table in words if self.has_table(table))]
 
     def bytes_on_disk(self) -> int:
         return int(self.value(_SIZE, {"tables": list(TABLES)}))

@@ -18,6 +18,7 @@ PART_BYTES = 500_000
 
 CREATE = """
 create table {table} (doc bigint not null, lexemes tsvector not null);
+alter table {table} alter column lexemes set statistics 0;
 create index {table}_by_doc on {table} (doc);
 create index {table}_by_word on {table} using gin (lexemes) with (fastupdate = on)
 """

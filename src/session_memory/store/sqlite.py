@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import apsw
 
 from session_memory.core.errors import NotAStore, StoreClosed, StoreNotFound
-from session_memory.store.database import BUSY_S, Key, Params, Row, forks
+from session_memory.store.database import BUSY_S, Key, Params, Row, Unswept, forks
 from session_memory.store.filesystems import refuse_network
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
@@ -323,13 +323,24 @@ class Sqlite:
             with suppress(apsw.Error):
                 _use_wal(connection)
 
-    def vacuum(self) -> None:
+    def vacuum(self, marks: Collection[str] | None = None) -> list[Unswept]:
         self.execute("vacuum")
-        self.checkpoint()
+        if self.checkpoint():
+            return []
+        reason = "another program reads the store"
+        remedy = "When it has ended, run: session-memory store compact"
+        return [Unswept((self.name, f"{self.name}-wal"), reason, remedy)]
 
-    def checkpoint(self) -> None:
-        """Move the content of the WAL file into the database. A reader may delay that."""
-        self.execute("pragma wal_checkpoint(truncate)")
+    def checkpoint(self) -> bool:
+        """Move the content of the WAL file into the database. False if a reader prevented it."""
+        row = self.one("pragma wal_checkpoint(truncate)")
+        return row is None or not row[0]
+
+    def withhold_statistics(self) -> None:
+        """Nothing to do: we never run ``analyze``, so there are no statistics."""
+
+    def statistics(self) -> Iterator[tuple[str, str]]:
+        return iter(())
 
     def others_wrote(self) -> bool:
         version = self.value("pragma data_version")

@@ -35,7 +35,7 @@ SHOWN = 10
     ),
     json_shape='{"dry_run", "forgotten": [UID, …], "sources": [PATH, …], "shared": [PATH, …],'
     ' "keep": [UID, …], "archives": [FILE, …], "unreachable": [TEXT, …], "proof": {"samples",'
-    ' "held_by_others", "files", "packs", "found": [PLACE, …]} or null}',
+    ' "held_by_others", "files", "packs", "found": [PLACE, …], "unswept": [TEXT, …]} or null}',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option(
@@ -76,11 +76,11 @@ def command(
             _lift(settings, store, lift)
             return
         # A run that was killed may have left text in free pages; its sessions are unknown by now.
-        swept = not dry_run and sweep(store)
+        left = None if dry_run else sweep(store, now_ms())
         named = _named(store, sessions, repo, before)
-        if not named and swept:
-            click.echo("Finished an earlier, interrupted forget: the free pages are clean.")
-            return
+        if not named and left is not None:
+            _show_swept(settings, left)
+            ctx.exit(FAILED if left else 0)
         uids = with_relatives(store, named, subagents=not without_subagents, forks=with_forks)
         if not uids:
             raise click.UsageError("no session matches; list them with: session-memory sessions")
@@ -103,8 +103,25 @@ def command(
             done = forget(store, config, uids, now_ms())
         done.plan.unreachable[:0] = map(_with_lesson, held)
     _show(settings, done.plan, done)
-    if done.proof.found:
+    if done.proof.found or done.proof.unswept:
         ctx.exit(FAILED)
+
+
+def _show_swept(settings: Settings, left: list[str]) -> None:
+    """The result of finishing earlier runs, without a session to forget."""
+    if settings.as_json:
+        print_json({"dry_run": False, "forgotten": [], "unswept": left})
+    elif not settings.quiet:
+        _print_unswept(left)
+        if not left:
+            click.echo("Finished an earlier, interrupted forget: the free pages are clean.")
+
+
+def _print_unswept(left: list[str]) -> None:
+    if left:
+        click.secho("Deleted, but not yet cleared from the disk:", fg="red")
+    for line in left:
+        click.secho(safe(f"  {line}"), fg="red")
 
 
 def _with_lesson(path: str) -> str:
@@ -170,10 +187,7 @@ def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -
             click.echo(f"{proof.held_by_others:,} of the samples are in other sessions too.")
         for place in proof.found:
             click.secho(f"  still in {safe(place)}", fg="red")
-        if any(place.endswith("-wal") for place in proof.found):
-            click.echo(
-                "Another program reads the store. When it has ended, run: session-memory forget"
-            )
+        _print_unswept(proof.unswept)
 
 
 def _print_plan(plan: "ForgetPlan", done: str) -> None:

@@ -1,0 +1,202 @@
+"""Clear the traces of deleted rows on PostgreSQL: rewrite the tables, and keep statistics without
+texts.
+
+The server skips a table that the role may not vacuum, with no more than a warning. It also copies
+deleted rows that an older transaction can still see. Both are noticed here and returned.
+
+The planner's statistics hold common values of every column, and an empty table keeps those it had.
+So no statistics are made of columns with texts. Where there are some, they are removed.
+"""
+
+import re
+import time
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from session_memory.core.errors import StoreError
+from session_memory.store.database import Unswept
+
+if TYPE_CHECKING:
+    from session_memory.store.postgres import Postgres
+
+COMPACT = "session-memory store compact"
+PATIENCE_S = 5
+RETRY_S = 0.1
+STATISTICS = "pg_statistic"
+_FILE = "select pg_relation_filenode(to_regclass(:table))"
+_IS_OWNER = """
+    select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass(:table)
+"""
+# Packs and other compressed values are bytes. Hashes are bytes, too, and their statistics help.
+_TEXT_COLUMNS = """
+    select a.attname::text, format_type(a.atttypid, a.atttypmod),
+        (select quote_ident(c.collname) from pg_collation c where c.oid = a.attcollation),
+        exists (
+            select 1 from pg_stats s where s.schemaname = current_schema()
+            and s.tablename = :table and s.attname = a.attname
+        )
+    from pg_attribute a
+    where a.attrelid = to_regclass(:table) and a.attnum > 0 and not a.attisdropped
+        and coalesce(a.attstattarget, -1) <> 0
+        and (a.atttypid in ('text'::regtype, 'tsvector'::regtype)
+            or a.atttypid = 'bytea'::regtype and a.attname in ('body', 'state'))
+"""
+_TEXT_INDEXES = """
+    select c.relname::text, a.attnum from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    join pg_attribute a on a.attrelid = i.indexrelid and a.attnum > 0
+    where i.indrelid = to_regclass(:table) and i.indkey[a.attnum - 1] = 0
+        and a.atttypid = 'text'::regtype and coalesce(a.attstattarget, -1) <> 0
+"""
+_VIEWS = """
+    select distinct v.relname::text, pg_get_viewdef(v.oid)
+    from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class
+    where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass
+        and d.refobjid = to_regclass(:table) and v.relkind = 'v'
+        and v.relnamespace = current_schema()::regnamespace
+"""
+_GRANTS = """
+    select quote_ident(g.rolname), x.privilege_type from pg_class v, aclexplode(v.relacl) x
+    join pg_roles g on g.oid = x.grantee
+    where v.oid = to_regclass(:view) and x.grantee <> v.relowner
+"""
+_SAMPLES = """
+    select tablename::text, concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems)
+    from pg_stats where schemaname = current_schema()
+"""
+
+
+def sweep_tables(db: "Postgres", tables: Sequence[str]) -> list[Unswept]:
+    """Rewrite the tables without their deleted rows. Returns what could not be cleared."""
+    unswept = _Problems(db)
+    had_statistics = False
+    for table in tables:
+        try:
+            had_statistics |= withhold_statistics(db, table)
+        except StoreError as error:
+            unswept.add(f"{STATISTICS} of {table}", str(error), _owner(db, table), table)
+    for table in dict.fromkeys([*tables, *([STATISTICS] if had_statistics else [])]):
+        reason, command = _vacuum(db, table)
+        if reason:
+            unswept.add(table, reason, command, table)
+    return unswept.all()
+
+
+def _vacuum(db: "Postgres", table: str) -> tuple[str, str]:
+    """Rewrite one table. Returns why that was not possible and what to do, or empty texts."""
+    before = db.value(_FILE, {"table": table})
+    until = time.monotonic() + PATIENCE_S
+    try:
+        while (kept := db.vacuum_table(table)) and time.monotonic() < until:
+            # Most transactions are short. Rows that none of them sees any more can be removed.
+            time.sleep(RETRY_S)
+    except StoreError as error:
+        return str(error), f"Run: {COMPACT}"
+    if db.value(_FILE, {"table": table}) == before:
+        if table == STATISTICS:
+            owner = "the owner of the database, or an administrator"
+            return "your role may not vacuum it", f"Let {owner} run: vacuum full {STATISTICS}"
+        return "your role may not vacuum it", _owner(db, table)
+    if kept:
+        reason = "another transaction still sees the deleted rows"
+        return reason, f"When it has ended, run: {COMPACT}"
+    return "", ""
+
+
+def _owner(db: "Postgres", table: str) -> str:
+    owner = db.value(
+        "select pg_get_userbyid(relowner)::text from pg_class where oid = to_regclass(:table)",
+        {"table": table},
+    )
+    return f"Let {owner}, who owns it, run: {COMPACT}"
+
+
+def dead_rows(notice: psycopg.errors.Diagnostic) -> int:
+    """The number of deleted rows that a verbose ``vacuum full`` had to keep, from its notices."""
+    found = re.match(r"\s*(\d+)", notice.message_detail or "")
+    return int(found[1]) if found else 0
+
+
+class _Problems:
+    """What could not be cleared, grouped by the reason and the remedy."""
+
+    def __init__(self, db: "Postgres") -> None:
+        self._db = db
+        self._places: dict[tuple[str, str], dict[str, str]] = {}
+
+    def add(self, place: str, reason: str, remedy: str, table: str) -> None:
+        self._places.setdefault((reason, remedy), {})[place] = mark_of(self._db, table)
+
+    def all(self) -> list[Unswept]:
+        return [
+            Unswept(tuple(sorted(places)), *why, tuple(places.values()))
+            for why, places in self._places.items()
+        ]
+
+
+def mark_of(db: "Postgres", table: str) -> str:
+    """The table with the number of its file, which changes when the table is rewritten."""
+    return f"{table} {db.value(_FILE, {'table': table})}"
+
+
+def still_marked(db: "Postgres", marks: Collection[str]) -> list[str]:
+    """The tables of marks whose files have not been replaced since."""
+    return [
+        table
+        for table, _, _ in (mark.partition(" ") for mark in sorted(marks))
+        if mark_of(db, table) in marks
+    ]
+
+
+# ---------------------------------------------------------------- statistics
+
+
+def withhold_statistics(db: "Postgres", table: str) -> bool:
+    """Let the server make no statistics of the texts in a table. True if it had made some."""
+    columns = db.all(_TEXT_COLUMNS, {"table": table})
+    indexes = db.all(_TEXT_INDEXES, {"table": table})
+    if not (columns or indexes):
+        return False
+    if not db.value(_IS_OWNER, {"table": table}):
+        if any(has_some for *_, has_some in columns):
+            raise StoreError("it holds common texts of the table")
+        return False
+    filled = [column for column in columns if column[3]]
+    with db.transaction():
+        if filled:
+            _drop_statistics(db, table, filled)
+        if columns:
+            changes = (f"alter column {name} set statistics 0" for name, *_ in columns)
+            db.execute(f"alter table {table} {', '.join(changes)}")
+        # Changing a column has made the indexes again, so they are looked up again.
+        for index, number in db.all(_TEXT_INDEXES, {"table": table}):
+            db.execute(f"alter index {index} alter column {number} set statistics 0")
+    return bool(filled)
+
+
+def _drop_statistics(db: "Postgres", table: str, columns: Sequence[tuple[object, ...]]) -> None:
+    """Remove the statistics of columns: a column that is given a type, even its own, loses them.
+
+    Views of a column would not allow that, so they are made again, with their rights.
+    """
+    views = db.all(_VIEWS, {"table": table})
+    rights = {view: db.all(_GRANTS, {"view": view}) for view, _ in views}
+    for view, _ in views:
+        db.execute(f"drop view {view}")
+    changes = (
+        f"alter column {name} type {kind}" + (f" collate {collation}" if collation else "")
+        for name, kind, collation, _ in columns
+    )
+    db.execute(f"alter table {table} {', '.join(changes)}")
+    for view, definition in views:
+        db.execute(f"create view {view} as {definition}")
+        for role, right in rights[view]:
+            db.execute(f"grant {right} on {view} to {role}")
+
+
+def statistics(db: "Postgres") -> Iterator[tuple[str, str]]:
+    """``(table, values)`` for all statistics of the schema that hold values of rows."""
+    for table, values in db.all(_SAMPLES):
+        yield f"{STATISTICS} of {table}", values or ""
