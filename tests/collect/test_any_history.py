@@ -21,7 +21,8 @@ from hypothesis.stateful import (
 )
 
 from session_memory.config import Config
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.testing.claude import line_of
 from session_memory.testing.collecting import (
     check_same,

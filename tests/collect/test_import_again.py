@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from session_memory.config import Config
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.testing.collecting import collect, new_store
 
 LINE = (

@@ -13,7 +13,8 @@ from session_memory.core.errors import UnsafePath
 from session_memory.core.roles import SPILL
 from session_memory.redact import hide
 from session_memory.retain.native_files import restore_native
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.store.migrations import TABLES
 from session_memory.store.store import Store
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage

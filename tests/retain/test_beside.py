@@ -25,7 +25,8 @@ from session_memory.live import SessionStore
 from session_memory.retain import lake
 from session_memory.retain.forget import forget
 from session_memory.retain.lake import export as export_lake
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.retain.proof import Samples, prove
 from session_memory.retain.restore import restore
 from session_memory.retain.retention_run import retain

@@ -18,7 +18,8 @@ from session_memory.live import SessionStore
 from session_memory.retain.forget import ForgetResult, allow_again, forget, sweep
 from session_memory.retain.forget_plan import plan_of, with_relatives
 from session_memory.retain.lake import export as export_lake
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.migrations import TABLES

@@ -11,7 +11,8 @@ from session_memory.retain import evict
 from session_memory.retain.forget import allow_again, forget
 from session_memory.retain.forget_plan import plan_of, with_relatives
 from session_memory.retain.passes import HARD_CAP, SOFT_CAP, plan
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.retain.units import units
 from session_memory.store.retention_archive import Archive
 from session_memory.testing.claude import ClaudeHome, line_of

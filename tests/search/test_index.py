@@ -24,7 +24,8 @@ from session_memory.derive import reindex as reindexing
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.rebuilding import rebuild
 from session_memory.derive.reindex import docs_of, ensure_index, reindex
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.store.copying import copy_everything

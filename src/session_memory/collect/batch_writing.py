@@ -58,13 +58,11 @@ class BatchWriting:
         It may not when, since the source was looked at, another sync has read it, or the source
         was evicted, brought back or forgotten. The rest of the source is not written either.
         """
-        row = chunk.task.row
-        if row.superseded:
-            return False
-        if self._was_read_elsewhere(row) or self._was_retained_elsewhere(chunk):
-            row.superseded = 1
-            return False
-        return True
+        task = chunk.task
+        if not task.is_taken:
+            is_read = self._was_read_elsewhere(task.row)
+            task.is_taken = is_read or self._was_retained_elsewhere(chunk)
+        return not task.is_taken
 
     def _was_read_elsewhere(self, row: SourceRow) -> bool:
         sources = self._run.store.sources
@@ -141,7 +139,7 @@ class BatchWriting:
             if row is None:
                 source = SourceRef(Path(ref.path)) if isinstance(ref, Unlisted) else ref
                 fresh = run.new_row(failure.flavor, source, 0)
-                uid = source_uid(fresh.host, fresh.path, 0)
+                uid = source_uid(fresh.host, fresh.path, fresh.generation)
                 row = run.store.sources.by_uid(uid) or fresh
             if not row.id:
                 run.store.sources.save(row)

@@ -31,6 +31,7 @@ class ReadTask(msgspec.Struct):
     - ``counted``: it counts in the report; companions of a source do not
     - ``replaces``: the row of the generation before, when the file was rewritten
     - ``left_out``: the configuration excludes its repository
+    - ``is_taken``: another process has read it meanwhile, so nothing more of it is written
     - ``is_evicted``: its old part is evicted, so only the bytes of the new part are stored
     """
 
@@ -42,6 +43,7 @@ class ReadTask(msgspec.Struct):
     counted: bool = True
     replaces: SourceRow | None = None
     left_out: bool = False
+    is_taken: bool = False
     is_evicted: bool = False
 
 

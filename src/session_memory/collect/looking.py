@@ -17,6 +17,7 @@ from session_memory.collect.run_context import RunContext
 from session_memory.core.roles import LOG, TIMELINE
 from session_memory.core.text import escaped
 from session_memory.derive.readers import reader_of
+from session_memory.store.sources import SourceRow
 
 
 class Looking:
@@ -33,7 +34,7 @@ class Looking:
             self._look_at(found)
         prefixes = tuple(f"{escaped(str(root.path))}{os.sep}" for root in where if root.exists)
         for path, row in run.known.items():
-            expected = path.startswith(prefixes) and not row.vanished
+            expected = path.startswith(prefixes) and not (row.vanished or row.is_imported)
             # A file that is excluded now, or in a directory we may not enter, has not vanished.
             if expected and path not in self._seen and _is_gone(path):
                 run.vanished.append(row)
@@ -46,7 +47,8 @@ class Looking:
         timelines = {name for name, row in run.known.items() if row.role == TIMELINE}
         for name, path in sorted(named.items(), key=lambda item: item[0] not in timelines):
             row = run.known.get(name)
-            if row is None or row.ingested_at is None or _is_gone(str(path)):
+            is_unread = row is None or row.ingested_at is None or row.is_imported
+            if row is None or is_unread or _is_gone(str(path)):
                 unexplained.append(path)
             elif row.flavor in flavors and is_wanted(run.config, row.flavor, str(path)):
                 ref = SourceRef(path, row.role, row.home_path, row.session, row.agent)
@@ -88,8 +90,9 @@ class Looking:
         row = run.known.get(path)
         if run.forgotten and run.is_forgotten(flavor, ref, path, row):
             return None
-        if row is None:
-            return ReadTask(flavor, ref, run.new_row(flavor, ref, 0), stat, is_new=True)
+        if row is None or (row.is_imported and not _describes(row, flavor, ref)):
+            fresh = run.new_row(flavor, ref, 0 if row is None else row.generation + 1)
+            return ReadTask(flavor, ref, fresh, stat, is_new=True, replaces=row)
         if row.ingested_at is None:
             # It could not be read until now, so its stored row may lack its role and session.
             fresh = run.new_row(flavor, ref, row.generation)
@@ -100,6 +103,13 @@ class Looking:
             # An older adapter cannot continue from the cursor of a newer one.
             raise OSError(problem)
         return ReadTask(flavor, ref, row, stat, is_new=False)
+
+
+def _describes(row: SourceRow, flavor: str, ref: SourceRef) -> bool:
+    """Whether an imported row says the same about a file as this machine."""
+    names = (escaped(ref.home_path), escaped(ref.session), escaped(ref.agent))
+    stated = (row.flavor, row.role, row.home_path, row.session, row.agent)
+    return stated == (flavor, ref.role, *names)
 
 
 def _is_gone(path: str) -> bool:

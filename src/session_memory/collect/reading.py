@@ -4,7 +4,7 @@ Nothing is written here, so the database is not locked while a source is read.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 import msgspec
@@ -38,6 +38,10 @@ from session_memory.core.roles import LOGS, SPILL
 from session_memory.derive.forgotten import blanked
 from session_memory.derive.repositories import repo_of
 from session_memory.store.raw import Packer
+from session_memory.store.sources import SourceRow
+
+BeginsMasking = Callable[[SourceRow, bool, int], bool]
+"""Says whether to mask what is read of a source; `begin_masking` or a substitute."""
 
 # How much of a new log is read to find out which repository it is about.
 HEAD = 256 * 1024
@@ -46,9 +50,15 @@ HEAD = 256 * 1024
 class SourceReading:
     """Reads the sources of one sync."""
 
-    def __init__(self, run: RunContext, evicted: EvictedSources) -> None:
+    def __init__(
+        self,
+        run: RunContext,
+        evicted: EvictedSources,
+        begins_masking: BeginsMasking = begin_masking,
+    ) -> None:
         self._run = run
         self._evicted = evicted
+        self._begins_masking = begins_masking
         self._packers: dict[str, Packer] = {}
 
     def chunks(self, task: ReadTask) -> Iterator[Chunk]:
@@ -84,10 +94,14 @@ class SourceReading:
                 self._begin_generation(task)
             else:
                 self._evicted.bring_back(task)
+        yield from self.new_chunks(task, file, size)
+
+    def new_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
+        """What follows the cursor of a source, from an open file."""
         if task.ref.role in LOGS:
             yield from self._log_chunks(task, file, size)
         elif task.ref.role == SPILL:
-            yield from self._spill_chunks(task, file, task.row.kept, size)
+            yield from self.plain_chunks(task, file, task.row.kept, size)
         else:
             yield from self._document_chunks(task, file, size)
 
@@ -117,7 +131,7 @@ class SourceReading:
     def _log_chunks(self, task: ReadTask, file: BinaryIO, size: int) -> Iterator[Chunk]:
         run, row, packer = self._run, task.row, self._packer(task.flavor)
         cursor, kept = Cursor(row.read_to, row.cursor_state), row.kept
-        masking = begin_masking(row, run.config.redact, cursor.offset)
+        masking = self._begins_masking(row, run.config.redact, cursor.offset)
         evicted_to = run.store.retention.evicted_up_to(row.id, kept) if task.is_evicted else 0
         for found in pieces(file, cursor.offset, size):
             piece = masked_piece(found) if masking else found
@@ -188,25 +202,29 @@ class SourceReading:
         body = file.read(min(size, SEGMENT))
         yield self._document_chunk(task, body, is_last=len(body) >= size)
         if len(body) < size:
-            yield from self._spill_chunks(task, file, len(body), size)
+            yield from self.plain_chunks(task, file, len(body), size)
 
     def _document_chunk(self, task: ReadTask, body: bytes, *, is_last: bool) -> Chunk:
         # A document that only grew was read while it was being written. It is read again whole.
         task.row.lines = task.row.lenient = 0
         tail = tail_hash(body)
-        if begin_masking(task.row, self._run.config.redact, 0):
+        if self._begins_masking(task.row, self._run.config.redact, 0):
             body = mask_bytes(body)
         records, cursor = self._translate(task, FilePiece(0, body, len(body)), Cursor())
         packs = self._packer(task.flavor).packs(body, 0)
         self._run.progress.advance(len(body))
         return Chunk(task, 0, packs, records, cursor, len(body), tail, is_last=is_last)
 
-    def _spill_chunks(
-        self, task: ReadTask, file: BinaryIO, start: int, size: int
+    def plain_chunks(
+        self, task: ReadTask, file: BinaryIO, start: int, size: int, cursor: Cursor | None = None
     ) -> Iterator[Chunk]:
-        """A spilled body of any size, piece by piece; it gives no records."""
+        """A source of any size, piece by piece, without records: a spilled body, for example.
+
+        ``cursor`` says how far records were read before.
+        """
+        cursor = cursor or Cursor()
         placed = bytes_between(file, start, size)
-        if begin_masking(task.row, self._run.config.redact, 0):
+        if self._begins_masking(task.row, self._run.config.redact, 0):
             # A spill that grew is masked again from its beginning: a secret may start in the
             # part that was read before.
             start = 0 if task.ref.role == SPILL else start
@@ -217,9 +235,9 @@ class SourceReading:
             packs = self._packer(task.flavor).packs(data, place)
             self._run.progress.advance(len(data))
             tail = _tail(file, end)
-            yield Chunk(task, place, packs, [], Cursor(), end, tail, is_last=end >= size)
+            yield Chunk(task, place, packs, [], cursor, end, tail, is_last=end >= size)
         if start == end:
-            yield Chunk(task, end, [], [], Cursor(), end, _tail(file, end), is_last=True)
+            yield Chunk(task, end, [], [], cursor, end, _tail(file, end), is_last=True)
 
     def _packer(self, flavor: str) -> Packer:
         if flavor not in self._packers:

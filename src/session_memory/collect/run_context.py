@@ -47,6 +47,7 @@ class RunContext:
         self.failures: list[FailedSource] = []
         self.vanished: list[SourceRow] = []
         self.forgotten = Forgotten(store)
+        self.is_first_load = store.sources.is_empty()
 
     def fail(
         self, flavor: str, ref: SourceRef | Unlisted, reason: str, *, counted: bool = True
@@ -56,12 +57,15 @@ class RunContext:
         self.failures.append(FailedSource(flavor, ref, reason))
 
     def new_row(self, flavor: str, ref: SourceRef, generation: int) -> SourceRow:
-        """The row of a source that is not stored yet."""
+        """The row of a source that is not stored yet: this generation, or the next free one."""
+        path = escaped(str(ref.path))
+        if not self.is_first_load:
+            generation = self.store.sources.free_generation(self.host, path, generation)
         return SourceRow(
             host=self.host,
             flavor=flavor,
             role=ref.role,
-            path=escaped(str(ref.path)),
+            path=path,
             home_path=escaped(ref.home_path),
             session=escaped(ref.session),
             agent=escaped(ref.agent),

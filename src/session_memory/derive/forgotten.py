@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 
 from session_memory.adapters.base import Record
-from session_memory.core.ids import make_uid
+from session_memory.core.ids import fit_native_id, make_uid
 from session_memory.core.roles import LOGS
 from session_memory.derive.line_counts import LineCounts
 from session_memory.derive.live_sources import is_table
@@ -52,7 +52,8 @@ class Forgotten:
     def holds_session(self, flavor: str, native: str) -> bool:
         if not (self._sessions and native):
             return False
-        return session_key(make_uid(flavor, native)) in self._sessions
+        # A session whose name is not a valid id has a substitute for it.
+        return session_key(make_uid(flavor, fit_native_id(native)[0])) in self._sessions
 
     def masks(self, flavor: str, records: Iterable[Record]) -> list[Mask]:
         """The records of forgotten sessions and of their new subagents."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.ids import split_uid
+from session_memory.core.roles import LOGS
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.ingest import DomainOf, Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
@@ -75,6 +76,9 @@ def read_again(store: Store, ingest: Ingest, source: SourceRow, now: int) -> Non
     records = stored_records(store, source)
     for batch in iter(lambda: list(islice(records, BATCH)), []):
         counts.add(batch)
+        if source.starts_at is None and source.role in LOGS:
+            # It was imported without its adapter.
+            source.starts_at = next((r.ts for r in batch if r.ts is not None), None)
         store.problems.add(source.id, problems_in(batch), now)
         ingest.add(source, batch)
     source.lines = source.lenient = 0

@@ -3,7 +3,8 @@
 - keep it small: `units`, `passes`, `evict`, `retention_run`, `restore`, `archive_check`
 - forget sessions: `forget_plan`, `forget_traces`, `forget`, `archive_edit`, `proof`
 - the Parquet lake: `lake_files`, `lake`, `lake_query`
-- check it: `verification`; move it: `portable_file`; write logs back: `native_files`
+- check it: `verification`; move it: `portable_file`, `portable_reading`,
+  `portable_import`; write logs back: `native_files`
 
 A session is evicted only after it was analyzed and its logs are in a verified archive. The only
 exception is the hard cap, and then the run reports data loss.

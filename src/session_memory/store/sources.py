@@ -44,10 +44,18 @@ class SourceRow(msgspec.Struct, kw_only=True):
     ingested_at: int | None = None
     redacted_from: int | None = None
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether nobody compared it with the file on its machine yet."""
+        return self.inode == NO_INODE
 
+
+# The inode of a source that came from a portable file. No file has it, so the next sync of its
+# machine compares the file with all that is stored.
+NO_INODE = -1
 COLUMNS = SourceRow.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sources"
-_KNOWN = f"{_SELECT} where host = :host and superseded = 0"
+_KNOWN = f"{_SELECT} where host = :host and superseded = 0 order by generation"
 _BY_ID = f"{_SELECT} where id = :id"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_UIDS = f"{_SELECT} where uid in ({{keys}})"
@@ -126,6 +134,7 @@ class Sources:
             generations = range(first, first + count)
             uids = [source_uid(host, path, number) for path in paths for number in generations]
             rows = [_row(values) for values in self._db.matching(_BY_UIDS, uids)]
+            rows.sort(key=lambda row: row.generation)
             newest.update((row.path, row) for row in rows if not row.superseded)
             paths = {row.path for row in rows if row.generation == generations[-1]} - newest.keys()
             first, count = first + count, count * 2
@@ -137,6 +146,17 @@ class Sources:
     def exists(self, host: str, path: str, generation: int) -> bool:
         uid = source_uid(host, path, generation)
         return self._db.one(_EXISTS, {"uid": uid}) is not None
+
+    def free_generation(self, host: str, path: str, first: int) -> int:
+        """The first generation from ``first`` on that an import or a rewritten file did not take.
+
+        One that is stored and current is returned: another process is reading the file.
+        """
+        while True:
+            row = self.by_uid(source_uid(host, path, first))
+            if row is None or not (row.is_imported or row.superseded):
+                return first
+            first += 1
 
     def every(self) -> list[SourceRow]:
         return self._rows(_EVERY, {})

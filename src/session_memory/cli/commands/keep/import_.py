@@ -1,17 +1,25 @@
 """Import sessions from a portable file.
 
 Sessions that the store already has are not added twice. Each source keeps the name of the machine
-it came from.
+it came from. What this machine reads itself is never changed by an import.
+
+A file from somebody else is checked before anything is stored. A source with an impossible host,
+path or agent is refused and listed; the others are imported.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural, size
+
+if TYPE_CHECKING:
+    from session_memory.retain.portable_import import StoreImport
 
 
 @make_command(
@@ -20,24 +28,43 @@ from session_memory.views.figures import plural, size
         ("import laptop.smx", "sessions that another machine exported"),
         ("import laptop.smx --store team.db", "into another store"),
     ),
-    json_shape='{"sources", "known", "bytes", "sessions"}: the sources in the file, how many of'
-    " them the store already had, the bytes imported, and the number of new sessions.",
+    json_shape='{"sources", "known", "refused", "bytes", "sessions", "problems"}: the sources in'
+    " the file, how many of them the store already had and how many were refused, the bytes"
+    " imported, the number of new sessions, and the first reasons for refusals.",
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@click.pass_obj
-def command(settings: Settings, file: str) -> None:
+@click.option(
+    "--no-limits",
+    is_flag=True,
+    help="Import also a file that unpacks to far more than a real export of its size.",
+)
+@click.pass_context
+def command(ctx: click.Context, file: str, no_limits: bool) -> None:
     import msgspec
 
-    from session_memory.retain.portable_file import import_store
+    from session_memory.cli.kit.progress import progress
+    from session_memory.retain.portable_import import import_store
 
+    settings: Settings = ctx.obj
     config = settings.configuration()
-    with settings.opened(config, create=True) as store:
-        done = import_store(store, Path(file).expanduser(), config)
+    with settings.opened(config, create=True) as store, progress(settings, "Importing") as bar:
+        path = Path(file).expanduser()
+        done = import_store(store, path, config, is_limited=not no_limits, progress=bar)
     if settings.as_json:
         print_json(msgspec.to_builtins(done))
     elif not settings.quiet:
-        new = f"{done.sources - done.known:,} imported ({size(done.bytes)})"
-        click.echo(
-            f"Found {plural(done.sources, 'source')}: {new}, {done.known:,} already in the store."
-            f" {plural(done.sessions, 'new session')}."
-        )
+        click.echo(_summary(done))
+    for problem in done.problems:
+        remark(settings, f"Refused: {problem}")
+    if done.refused:
+        ctx.exit(PROBLEMS)
+
+
+def _summary(done: "StoreImport") -> str:
+    new = done.sources - done.known - done.refused
+    refused = f", {done.refused:,} refused" if done.refused else ""
+    return (
+        f"Found {plural(done.sources, 'source')}: {new:,} imported ({size(done.bytes)}),"
+        f" {done.known:,} already in the store{refused}."
+        f" {plural(done.sessions, 'new session')}."
+    )
