@@ -6,19 +6,16 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.base import SourceRef, Unlisted
-from session_memory.core.roles import DOCUMENT, LOG, SPILL, TIMELINE
+from session_memory.core.roles import FILE_ROLES
 from session_memory.core.text import escaped, short_repr
-
-# A table is made from our own database, so no adapter finds one.
-ROLES = (LOG, TIMELINE, DOCUMENT, SPILL)
 
 
 def checked_reference(ref: Any) -> SourceRef:
     """The same source with paths as ``Path``. Raises TypeError or ValueError for a wrong one."""
     if not isinstance(ref, SourceRef):
         raise TypeError(f"{short_repr(ref)} is not a SourceRef")
-    if ref.role not in ROLES:
-        raise ValueError(f"role is {short_repr(ref.role)}, not one of {', '.join(ROLES)}")
+    if ref.role not in FILE_ROLES:
+        raise ValueError(f"role is {short_repr(ref.role)}, not one of {', '.join(FILE_ROLES)}")
     for name in ("home_path", "session", "agent"):
         value = getattr(ref, name)
         if not isinstance(value, str):

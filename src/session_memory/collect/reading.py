@@ -216,13 +216,13 @@ class SourceReading:
         return Chunk(task, 0, packs, records, cursor, len(body), tail, is_last=is_last)
 
     def plain_chunks(
-        self, task: ReadTask, file: BinaryIO, start: int, size: int, cursor: Cursor | None = None
+        self, task: ReadTask, file: BinaryIO, start: int, size: int, after: Chunk | None = None
     ) -> Iterator[Chunk]:
         """A source of any size, piece by piece, without records: a spilled body, for example.
 
-        ``cursor`` says how far records were read before.
+        ``after`` is the last chunk with records, if there is one.
         """
-        cursor = cursor or Cursor()
+        cursor = Cursor() if after is None else after.cursor
         placed = bytes_between(file, start, size)
         if self._begins_masking(task.row, self._run.config.redact, 0):
             # A spill that grew is masked again from its beginning: a secret may start in the

@@ -12,3 +12,5 @@ TABLE = "table"
 """Rows of our own store, read as lines. They are their own raw."""
 LOGS = frozenset({LOG, TIMELINE, TABLE})
 """The roles that are read line by line."""
+FILE_ROLES = (LOG, TIMELINE, DOCUMENT, SPILL)
+"""The roles of files. A table is made from our own database."""

@@ -15,8 +15,6 @@ from typing import IO, BinaryIO
 
 import msgspec
 
-from session_memory.adapters.base import Cursor
-from session_memory.adapters.registry import agent_or_substitute
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.batches import Batches, Chunk, ReadTask
 from session_memory.collect.evicted_sources import EvictedSources
@@ -68,10 +66,10 @@ def import_store(
     """
     file = PortableFile(source, is_limited=is_limited)
     with store.db.operation_lock(shared=True):
-        return _Import(store, config, progress or ReadProgress()).run(file)
+        return _ImportRun(store, config, progress or ReadProgress()).run(file)
 
 
-class _Import:
+class _ImportRun:
     """One import. ``_newest`` has the newest stored generation of every file."""
 
     def __init__(self, store: Store, config: Config, progress: ReadProgress) -> None:
@@ -143,14 +141,14 @@ class _Import:
             else:
                 self._refuse(row, f"this machine reads the file itself. {ELSEWHERE}")
             return None
-        problem = reader_of(known or msgspec.structs.replace(row, adapter_version=0)).problem
-        if problem and (known is not None or run.forgotten):
+        reader = reader_of(known or msgspec.structs.replace(row, adapter_version=0))
+        if reader.problem and (known is not None or run.forgotten):
             # Without the adapter, the records to mask or to continue cannot be found.
-            note_substitute(self._store, row.flavor, problem)
+            note_substitute(self._store, row.flavor, reader.problem)
             return None
         stat = Stat(0, row.mtime_ns if 0 < row.mtime_ns < run.now * 1_000_000 else 0, 0, NO_INODE)
         if known is None:
-            return self._new_task(run, row, stat)
+            return self._new_task(run, row, stat, reader.version)
         if reason := self._cannot_continue(known, row, file):
             self._refuse(row, reason)
             return None
@@ -164,7 +162,7 @@ class _Import:
         is_read = row.host == self._here and (row.host, row.path) in self._read_by_host
         return is_read and os.path.lexists(row.path)
 
-    def _new_task(self, run: RunContext, row: SourceRow, stat: Stat) -> ReadTask:
+    def _new_task(self, run: RunContext, row: SourceRow, stat: Stat, version: int) -> ReadTask:
         fresh = SourceRow(
             host=row.host,
             flavor=row.flavor,
@@ -174,7 +172,7 @@ class _Import:
             session=row.session,
             agent=row.agent,
             generation=row.generation,
-            adapter_version=agent_or_substitute(row.flavor).version,
+            adapter_version=version,
             inode=NO_INODE,
             discovered_at=run.now,
             redacted_from=row.redacted_from,
@@ -222,12 +220,12 @@ class _Import:
         """A source as chunks. Without a working adapter only its bytes are stored: version 0 makes
         ``doctor`` ask for a rebuild once there is one."""
         size, row = file.seek(0, os.SEEK_END), task.row
-        kept, cursor = row.kept, Cursor(row.read_to, row.cursor_state)
+        kept, last = row.kept, None
         problem = reader_of(row).problem
         if not problem:
             try:
                 for chunk in reading.new_chunks(task, file, size):
-                    kept, cursor = chunk.kept, chunk.cursor
+                    kept, last = chunk.kept, chunk
                     yield chunk
             except AdapterFailed as failure:
                 problem = str(failure)
@@ -235,7 +233,7 @@ class _Import:
             note_substitute(self._store, row.flavor, problem)
             row.adapter_version = 0
         if kept < size or (problem and not kept):
-            yield from reading.plain_chunks(task, file, kept, size, cursor)
+            yield from reading.plain_chunks(task, file, kept, size, last)
 
 
 def _copy(body: IO[bytes], file: BinaryIO) -> None:

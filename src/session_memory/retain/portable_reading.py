@@ -13,10 +13,10 @@ from typing import IO
 
 import msgspec
 
-from session_memory.adapters.references import ROLES
 from session_memory.core.errors import SessionMemoryError
 from session_memory.core.ids import FLAVOR
 from session_memory.core.installation import upgrade_hint
+from session_memory.core.roles import FILE_ROLES
 from session_memory.core.text import short_repr
 from session_memory.derive.live_sources import LIVE
 from session_memory.retain.portable_file import FORMAT, FORMAT_VERSION, ExportManifest
@@ -44,11 +44,11 @@ class ImportLimits(msgspec.Struct, frozen=True):
     def of(cls, size: int) -> "ImportLimits":
         """The limits for a file of ``size`` bytes.
 
-        Real logs compress by 5 to 50. A line has an id and a time, and a source a path and an id,
-        which compress to 20 bytes or more.
+        Real logs compress by 5 to 50. A line has an id and a time, which compress to 20 bytes or
+        more; a source has a path, two hashes and times.
         """
         return cls(
-            bytes=16 * 1024**2 + 200 * size, lines=10_000 + size // 8, sources=500 + size // 20
+            bytes=16 * 1024**2 + 200 * size, lines=10_000 + size // 8, sources=200 + size // 60
         )
 
 
@@ -194,8 +194,8 @@ def refusal_of(row: SourceRow) -> str:
         )
     if len(row.flavor) > LONGEST_FLAVOR or not FLAVOR.fullmatch(row.flavor):
         return f"its flavor {short_repr(row.flavor)} is not a name of an agent"
-    if row.role not in ROLES:
-        return f"its role {short_repr(row.role)} is not one of {', '.join(ROLES)}"
+    if row.role not in FILE_ROLES:
+        return f"its role {short_repr(row.role)} is not one of {', '.join(FILE_ROLES)}"
     if not _ABSOLUTE.match(row.path):
         return "its path is not absolute"
     if not 0 <= row.generation <= MOST_GENERATIONS:
