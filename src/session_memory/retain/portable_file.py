@@ -8,7 +8,6 @@ an import derives events, usage and the rest again (`session_memory.retain.porta
 import tarfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
