@@ -196,6 +196,8 @@ def test_a_summary_names_the_session_and_its_place() -> None:
         "generated_title": "Fix the build",
         "head_branch": "main",
         "current_model_id": "grok-4.6",
+        "git_root_dir": "/home/mira/code/",
+        "git_remotes": {"origin": "https://mira:s3cr3t@example.com/acme/shop.git"},
     }
     assert document(content).facts == {
         "title": "Fix the build",
@@ -203,6 +205,8 @@ def test_a_summary_names_the_session_and_its_place() -> None:
         "cwd": "/home/mira/code/app",
         "git_branch": "main",
         "model": "grok-4.6",
+        "repository": "shop",
+        "repository_root": "/home/mira/code/",
     }
     assert (document({**content, "title_is_manual": True}).facts or {})[
         "custom_title"

@@ -2,8 +2,9 @@
 
 import pytest
 
-from session_memory.testing.claude import ClaudeHome, ClaudeLog
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
 from session_memory.testing.collecting import collect, collected
+from session_memory.views.session_titles import best_title
 
 
 @pytest.fixture
@@ -94,3 +95,48 @@ def test_a_long_title_is_cut_to_one_line(claude: ClaudeHome) -> None:
     found = title(claude)
     assert found is not None
     assert found.startswith("one two three xxx") and found.endswith("…") and len(found) == 80
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "You've hit your limit · resets 3pm (Europe/Paris)",
+        "Claude AI usage limit reached|1753900000",
+        "API Error: 529 overloaded",
+        "Credit balance is too low",
+        "Invalid API key · Please run /login",
+    ],
+)
+def test_a_notice_about_a_limit_is_no_title(
+    claude: ClaudeHome, log: ClaudeLog, notice: str
+) -> None:
+    log.summary(notice)
+    log.ai_title(notice)
+    assert title(claude) == "please make the tests pass"
+
+
+@pytest.mark.parametrize("weak", ["/init", "exit", "continue", "Hi!", "/"])
+def test_a_bare_command_gives_way_to_the_first_words(claude: ClaudeHome, weak: str) -> None:
+    log = claude.session()
+    log.prompt(weak)
+    with collected(claude.write()) as store:
+        assert best_title(store, "claude:alpha") == weak
+    log.answer("hello", call("Edit", file_path="/home/mira/code/app/door.py"))
+    log.result("done")
+    with collected(claude.write()) as store:
+        assert best_title(store, "claude:alpha") == "changed door.py"
+    log.prompt("please make the tests pass")
+    assert title(claude) == "please make the tests pass"
+
+
+def test_a_session_without_words_is_named_after_its_branch(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("continue", gitBranch="fix/red-door")
+    log.answer("You've hit your limit", gitBranch="fix/red-door")
+    with collected(claude.write()) as store:
+        assert best_title(store, "claude:alpha") == "on fix/red-door"
+
+
+def test_a_markdown_document_is_called_by_its_heading(claude: ClaudeHome) -> None:
+    claude.session().prompt("# A red door\n\n## Why\n\nIt is grey.")
+    assert title(claude) == "A red door"

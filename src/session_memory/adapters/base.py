@@ -73,8 +73,10 @@ class NativeEvent(msgspec.Struct, gc=False):
     """One block of a native record, before its session is known.
 
     ``text``, ``arguments``, ``is_shell``, ``ends_turn``, ``is_prompt``, ``is_interrupt``,
-    ``has_words`` and ``mode`` are for ``derive.settle`` and are not stored. ``body`` is the whole
-    text of the block, where ``text`` and ``arguments`` are not.
+    ``has_words``, ``mode`` and ``queued`` are for ``derive.settle`` and are not stored. ``body`` is
+    the whole text of the block, where ``text`` and ``arguments`` are not. ``queued`` is ``typed``
+    for a prompt that waits until the agent has time, ``taken_back`` when all that wait are taken
+    back, and ``repeated`` for a text that is no prompt although it may have waited.
     """
 
     kind: str
@@ -99,6 +101,7 @@ class NativeEvent(msgspec.Struct, gc=False):
     has_words: bool = False
     mode: str | None = None
     body: str = ""
+    queued: str = ""
 
 
 class NativeUsage(msgspec.Struct, gc=False):

@@ -14,6 +14,7 @@ from session_memory.core.text import escaped
 from session_memory.derive.forgotten import Forgotten
 from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
+from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.store.problems import UNREADABLE
 from session_memory.store.sources import SourceRow, source_uid
@@ -26,12 +27,13 @@ class BatchWriting:
         self._run = run
         self._stored_keys: StoredKeys | None = None
         self._has_written = False
+        self._repositories = RepositoryNames(run.store, run.config.domain_of)
 
     def write(self, chunks: list[Chunk]) -> None:
         """Write one batch, inside the caller's transaction."""
         run = self._run
         self._notice_other_writers()
-        ingest = Ingest(run.store, run.now, run.config.domain_of, self._stored_keys)
+        ingest = Ingest(run.store, run.now, self._repositories, self._stored_keys)
         for chunk in chunks:
             if self._claim(chunk):
                 self._write_chunk(ingest, chunk)
@@ -46,6 +48,7 @@ class BatchWriting:
             # Another process may have forgotten a session, and with it names that it alone used.
             run.store.names.forget()
             run.forgotten = Forgotten(run.store)
+            self._repositories = RepositoryNames(run.store, run.config.domain_of)
         if not self._has_written and run.store.sources.is_empty():
             self._stored_keys = StoredKeys()
         elif others_wrote or (self._stored_keys is not None and self._stored_keys.is_full):

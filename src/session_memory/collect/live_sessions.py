@@ -14,9 +14,10 @@ from session_memory.adapters.registry import agent
 from session_memory.core.ids import make_uid
 from session_memory.core.roles import DOCUMENT
 from session_memory.derive.facts import base_of
-from session_memory.derive.ingest import DomainOf, Ingest
+from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.live_sources import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
+from session_memory.derive.repository_names import DomainOf
 from session_memory.store.live_order import LiveItem, digest_of
 from session_memory.store.live_rows import LiveHead, LiveRows
 from session_memory.store.sources import SourceRow

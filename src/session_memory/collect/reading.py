@@ -36,7 +36,7 @@ from session_memory.collect.run_context import RunContext
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.roles import LOGS, SPILL
 from session_memory.derive.forgotten import blanked
-from session_memory.derive.repositories import repo_of
+from session_memory.derive.repositories import names_in
 from session_memory.store.raw import Packer
 from session_memory.store.sources import SourceRow
 
@@ -117,8 +117,7 @@ class SourceReading:
         piece = FilePiece(0, head, head.rfind(b"\n") + 1)
         source = MemorySource(task.ref, piece)
         records = records_of(agent(task.flavor), source, Cursor(), piece.whole)
-        cwd = next((record.cwd for _, record in records if record.cwd), None)
-        return config.excludes_repo(repo_of(cwd))
+        return any(config.excludes_repo(name) for name in names_in(record for _, record in records))
 
     def _begin_generation(self, task: ReadTask) -> None:
         """Read a rewritten file from its beginning. What was kept of the old one stays."""

@@ -14,11 +14,12 @@ from session_memory.core.roles import LOGS
 from session_memory.derive.cluster_records import HELD_IN_MEMORY, ClusterRecords, PlacedRecord
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.facts import origin_is_logged
-from session_memory.derive.ingest import DomainOf, Ingest
+from session_memory.derive.ingest import Ingest
 from session_memory.derive.owners import Owners, is_single, positions
 from session_memory.derive.placement import infer_parent
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
+from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
 from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
@@ -39,18 +40,19 @@ def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
     them.
     """
     derived, left = 0, set[int]()
+    repositories = RepositoryNames(store, domain_of)
     while stale := [session_id for session_id in store.sessions.stale() if session_id not in left]:
         with store.transaction():
             if _append_new(store, stale[0], now, domain_of):
                 derived += 1
                 continue
             cluster = connected_sessions(store, stale[0])
-            derivation = Derivation(store, cluster, now, domain_of)
+            derivation = Derivation(store, cluster, now, repositories)
             try:
                 while outsiders := derivation.outside_holders():
                     store.sessions.set_sharing({(cluster[0], other) for other in outsiders})
                     cluster = connected_sessions(store, cluster[0])
-                    derivation = Derivation(store, cluster, now, domain_of)
+                    derivation = Derivation(store, cluster, now, repositories)
             except (AdapterUnusable, AdapterFailed) as failure:
                 # All records are read before anything is dropped, so nothing is lost here.
                 note_substitute(store, failure.flavor, str(failure))
@@ -90,7 +92,9 @@ class Derivation:
     ``_same_ids`` and ``_used_by`` know which sessions hold each record and each response.
     """
 
-    def __init__(self, store: Store, cluster: list[int], now: int, domain_of: DomainOf) -> None:
+    def __init__(
+        self, store: Store, cluster: list[int], now: int, repositories: RepositoryNames
+    ) -> None:
         self._store = store
         rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
         # The logs of an evicted session are not in the store. The session stays as it is, and the
@@ -99,7 +103,7 @@ class Derivation:
         self._evicted = frozenset(row.id for row in rows if row.evicted_at is not None)
         self._evicted_usage = store.usage.counted_for(sorted(self._evicted))
         self._records = ClusterRecords(store, self._rows)
-        self._ingest = Ingest(store, now, domain_of)
+        self._ingest = Ingest(store, now, repositories)
         self._now = now
         self._same_ids = SameIds()
         self._holders = self._same_ids.holders
@@ -251,6 +255,8 @@ class Derivation:
         sharing = {session for pair in pairs for session in pair}
         for row in self._rows:
             row.has_shared = int(row.id in sharing)
+            # A session that was written later may have named the repository.
+            self._ingest.repositories.refresh(row)
             row.stale = 0
             if row.relation == "subagent":
                 self._ingest.placement.place_again(row)

@@ -13,6 +13,9 @@ from session_memory.store.sessions import CollectedSession
 
 # The name under which the facts of a session's own logs are stored.
 LOG_WRITER = "a log"
+# The repository that a log names, kept apart from the facts about its origin.
+REPOSITORY_WRITER = "a log's repository"
+REPOSITORY, REPOSITORY_ROOT = "repository", "repository_root"
 
 
 def facts_of(row: CollectedSession) -> dict[str, Any]:
@@ -34,6 +37,12 @@ def set_facts(row: CollectedSession, writer: str, facts: dict[str, Any]) -> None
     if stored.get(writer, {}).get("generation", 0) <= facts.get("generation", 0):
         stored[writer] = facts
         row.facts = json.dumps(stored, sort_keys=True)
+
+
+def set_repository(row: CollectedSession, name: str | None, root: str | None) -> None:
+    """Keep the repository's name and its main checkout, as the log names them."""
+    facts = {REPOSITORY: name, REPOSITORY_ROOT: root}
+    set_facts(row, REPOSITORY_WRITER, {key: value for key, value in facts.items() if value})
 
 
 def document_facts(record: Record) -> dict[str, Any]:

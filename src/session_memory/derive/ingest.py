@@ -5,7 +5,7 @@ Where that could be wrong, the session is marked stale and derived again from th
 (`session_memory.derive.derivation`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from session_memory.adapters.base import Record
 from session_memory.core.ids import make_uid
@@ -19,10 +19,11 @@ from session_memory.derive.facts import (
     origin_facts,
     origin_record,
     set_facts,
+    set_repository,
 )
 from session_memory.derive.placement import Placement, infer_parent
 from session_memory.derive.plain_forks import plain_origin
-from session_memory.derive.repositories import repo_of
+from session_memory.derive.repository_names import DomainOf, RepositoryNames, place_of
 from session_memory.derive.settle import SettleState
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.turns_with_subagents import set_sums, subtract_subagents
@@ -30,9 +31,6 @@ from session_memory.derive.writing import SessionWriting, decode_state, encode_s
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.store import Store
-
-DomainOf = Callable[[str | None, str | None], str | None]
-"""Gives the domain of a repository and a working directory."""
 
 UNUSABLE_ID = "unusable session id"
 
@@ -44,13 +42,19 @@ class Ingest:
     """
 
     def __init__(
-        self, store: Store, now: int, domain_of: DomainOf, stored_keys: StoredKeys | None = None
+        self,
+        store: Store,
+        now: int,
+        repositories: RepositoryNames | DomainOf,
+        stored_keys: StoredKeys | None = None,
     ) -> None:
         self.placement = Placement(store)
         self.counts: dict[str, int] = {}
+        if not isinstance(repositories, RepositoryNames):
+            repositories = RepositoryNames(store, repositories)
+        self.repositories = repositories
         self._store = store
         self._now = now
-        self._domain_of = domain_of
         self._stored_keys = stored_keys
         self._renamed: set[str] = set()
 
@@ -188,13 +192,15 @@ class Ingest:
 
     def _apply_facts(self, row: CollectedSession, state: SettleState) -> None:
         """Set the columns that show facts; the records of the log win over documents."""
+        before = place_of(row.cwd, row.git_branch, row.facts)
+        if state.repository or state.repository_root:
+            set_repository(row, state.repository, state.repository_root)
         facts = facts_of(row)
         row.cwd = state.cwd or facts.get("cwd")
         row.git_branch = state.git_branch or facts.get("git_branch")
         row.model = state.model or facts.get("model")
         row.agent_version = state.agent_version or facts.get("agent_version")
-        row.repo = repo_of(row.cwd)
-        row.domain = self._domain_of(row.repo, row.cwd)
+        self.repositories.set_repo(row, before)
         title = facts.get("custom_title") or state.title(
             facts.get("agent_name") or facts.get("title")
         )

@@ -9,11 +9,12 @@ from session_memory.core.errors import AdapterFailed
 from session_memory.core.ids import split_uid
 from session_memory.core.roles import LOGS
 from session_memory.derive.derivation import derive_stale
-from session_memory.derive.ingest import DomainOf, Ingest
+from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.derive.reindex import docs_of
+from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -63,6 +64,7 @@ def _rebuild(
                 read_again(store, ingest, source, now)
     derive_stale(store, now, domain_of)
     store.sessions.drop_orphans()
+    RepositoryNames(store, domain_of).rename_all()
     if skipped:
         for session_id, (uid, _) in store.sessions.revisions().items():
             if split_uid(uid)[0] in skipped:

@@ -153,8 +153,11 @@ class SessionWriting:
         """Store what was settled and counted since the last flush."""
         store, row, settled = self._store, self._row, self.settling.settled
         store.events.add(row.id, list(settled.rows.values()))
+        # The number of a text in the search index contains its class.
+        store.events.unindex(row.id, settled.reclassed)
         store.events.amend(row.id, settled.amended)
-        self._index_again(settled.extended)
+        self._index_again(settled.extended, store.events.reword)
+        self._index_again(settled.reclassed, store.events.index)
         if self._copies:
             store.events.add_copies(row.id, self._copies)
         self.usage.flush()
@@ -164,13 +167,13 @@ class SessionWriting:
         settled.clear()
         self._copies = []
 
-    def _index_again(self, seqs: set[int]) -> None:
-        """Index stored messages that got more text."""
+    def _index_again(self, seqs: set[int], index: Callable[[int, int, str], None]) -> None:
+        """Index stored events that got more text, or another class of texts."""
         bodies = Bodies(self._store) if seqs else None
         for seq in seqs:
             event = self._store.events.at(self._row.id, self._row.uid, seq)
             if event is not None and bodies is not None:
-                self._store.events.reword(self._row.id, seq, bodies.of(event).text)
+                index(self._row.id, seq, bodies.of(event).text)
 
     def mark_branches(self) -> None:
         """Find the abandoned branches of the whole session again, and store what changed."""

@@ -11,7 +11,7 @@ import msgspec
 from session_memory.core.errors import ArchiveError
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.derivation import derive_stale
-from session_memory.derive.ingest import DomainOf
+from session_memory.derive.repository_names import DomainOf
 from session_memory.retain.passes import DATA_LOSS, PlannedEviction
 from session_memory.retain.units import Unit, is_analyzed
 from session_memory.store.retention import EvictedSource

@@ -15,6 +15,7 @@ from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, refs_of
+from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.turns_with_subagents import subtract_subagents
 from session_memory.retain import archive_edit, lake
 from session_memory.retain.archive_edit import Tainted
@@ -156,6 +157,8 @@ def _delete_from_store(
     for other in keep:
         store.sessions.mark_stale(other)
     derive_stale(store, now, config.domain_of)
+    # A forgotten session may be the one that named a repository.
+    RepositoryNames(store, config.domain_of).rename_all()
     subtract_subagents(store, containing - set(selection.sessions))
     _add_tombstones(store, selection, now)
 

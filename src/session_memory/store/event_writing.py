@@ -1,5 +1,7 @@
 """Writing events: adding, changing and dropping them, and the search index with them."""
 
+from collections.abc import Iterable
+
 from session_memory.core.text import escaped
 from session_memory.store.database import Database
 from session_memory.store.event_rows import COPY_COLUMNS, EVENT_COLUMNS, CopyRow, EventRow
@@ -154,6 +156,18 @@ class EventWriting:
         where = {"session": session_id, "seq": seq}
         for row in self._db.all(f"{_DOCS} and seq = :seq", where):
             self._index.replace(self._doc(*row), text)
+
+    def unindex(self, session_id: int, seqs: Iterable[int]) -> None:
+        """Remove events from the index."""
+        for seq in sorted(seqs):
+            rows = self._db.all(f"{_DOCS} and seq = :seq", {"session": session_id, "seq": seq})
+            self._index.drop([self._doc(*row) for row in rows])
+
+    def index(self, session_id: int, seq: int, text: str) -> None:
+        """Index an event that is not in the index."""
+        where = {"session": session_id, "seq": seq}
+        rows = self._db.all(f"{_DOCS} and seq = :seq", where)
+        self._index.add([(self._doc(*row), text) for row in rows])
 
     def _doc(self, event_id: int, kind: int, role: int, call_id: str | None) -> int:
         word = self._names.word

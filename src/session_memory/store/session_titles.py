@@ -10,7 +10,7 @@ from session_memory.store.database import Database
 
 # A session may begin with notices of its agent.
 MOST_BEGINNINGS = 20
-_COLUMNS = "select id, uid, title, relation, cwd from sessions"
+_COLUMNS = "select id, uid, title, relation, cwd, git_branch from sessions"
 _NUMBER = "(select id from names where name = '{name}')"
 # The events with a certain property, in their order: the first, the second, …
 _NTH = """
@@ -35,6 +35,7 @@ class TitleRow(NamedTuple):
     title: str | None
     relation: str | None
     cwd: str | None
+    git_branch: str | None
 
 
 class Beginning(NamedTuple):

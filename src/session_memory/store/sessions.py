@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -68,6 +68,16 @@ class CollectedSession(msgspec.Struct, kw_only=True):
         return self.revision == 0
 
 
+class PlacedSession(NamedTuple):
+    """The columns of a session that say where it worked."""
+
+    id: int
+    cwd: str | None
+    git_branch: str | None
+    facts: str
+    repo: str | None
+
+
 COLUMNS = CollectedSession.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
@@ -79,6 +89,14 @@ _SAVE = f"""
     update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id
 """
 _MARK_STALE = "update sessions set stale = 1 where id = :id and evicted_at is null"
+_PLACES = f"select {', '.join(PlacedSession._fields)} from sessions where cwd is not null"
+_PLACES_IN = f"{_PLACES} and cwd = :cwd"
+# A digest holds the name of the repository, so it must be made again.
+_SET_REPO = """
+    update sessions set repo = :repo, domain = :domain,
+        revision = case when evicted_at is null then revision + 1 else revision end
+    where id = :id
+"""
 _LINK_SOURCE = """
     insert into session_sources (session_id, source_id) values (:session, :source)
     on conflict do nothing
@@ -244,6 +262,15 @@ class Sessions:
     def grew_while_evicted(self) -> list[int]:
         """Evicted sessions of which new records were read."""
         return [row[0] for row in self._db.all(_GREW_AWAY)]
+
+    def places(self, cwd: str | None = None) -> list[PlacedSession]:
+        """The sessions that have a working directory; with ``cwd`` only those in this one."""
+        found = self._db.all(_PLACES) if cwd is None else self._db.all(_PLACES_IN, {"cwd": cwd})
+        return [PlacedSession(*row) for row in found]
+
+    def set_repo(self, session_id: int, repo: str | None, domain: str | None) -> None:
+        values = {"id": session_id, "repo": repo, "domain": domain}
+        self._db.execute(_SET_REPO, values)
 
     def sharing_with(self, session_id: int) -> list[int]:
         return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]

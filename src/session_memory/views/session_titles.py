@@ -1,7 +1,8 @@
 """What to call a session in a list: its title, else the best name there is.
 
-The best name is the first prompt, else a slash command, else the first file that was changed, else
-the first words of the agent. A subagent that has only a nickname is called by its task, too.
+The best name is the first prompt, else the first file that was changed, else the branch, else the
+first words of the agent, else a bare command. Injected texts and notices about limits and errors
+are no names. A subagent that has only a nickname is called by its task, too.
 Of a Markdown document, such as a plan, only the first heading is the name.
 """
 
@@ -9,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from session_memory.derive.agents import Agent, about
+from session_memory.derive.settle.title_texts import is_notice, is_weak
 from session_memory.store import Store
 from session_memory.store.session_titles import MOST_BEGINNINGS, SessionTitles, TitleRow
 from session_memory.views.matching import holds
@@ -16,6 +18,14 @@ from session_memory.views.noise import is_hidden_kind
 from session_memory.views.paths import path_from
 
 NO_TITLE = "(no title)"
+_USUAL_BRANCHES = frozenset({"main", "master", "trunk", "develop", "HEAD"})
+# Texts in the name of the user that no person and no other session wrote.
+_INJECTED = frozenset(
+    {
+        *("bash_output", "caveat", "compact_summary", "context", "hook", "interrupt"),
+        *("local_command", "meta", "skill", "system", "task_notification", "turn_aborted"),
+    }
+)
 _HEADING = re.compile(r"#{1,6} +(?P<text>.*?)(?: #{1,6} .*| -{3,}.*)?", re.DOTALL)
 
 
@@ -78,20 +88,31 @@ def _names(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
     names = {row.id: _own_title(row) for row in rows}
     words = _first_words(titles, [row for row in rows if _needs_name(row)])
     for row in rows:
-        if task := words.get(row.id):
+        task = words.get(row.id)
+        if task and not is_weak(task):
             names[row.id] = f"{row.title}: {task}" if row.title else task
     nameless = [row for row in rows if not names[row.id]]
     edits = titles.first_edits(row.id for row in nameless)
     for row in nameless:
         if path := edits.get(row.id):
             names[row.id] = f"changed {path_from(path, row.cwd)}"
+        elif row.git_branch and row.git_branch not in _USUAL_BRANCHES:
+            names[row.id] = f"on {row.git_branch}"
     silent = [key for key, name in names.items() if not name]
-    names |= titles.first_answers(silent)
-    return {key: name or NO_TITLE for key, name in names.items()}
+    answers = titles.first_answers(silent)
+    names |= {key: said for key, said in answers.items() if not is_notice(said)}
+    return {key: name or words.get(key) or NO_TITLE for key, name in names.items()}
+
+
+def _is_injected(native_kind: str) -> bool:
+    return native_kind.partition("/")[2] in _INJECTED
 
 
 def _first_words(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
-    """The first text of a person, or of the session that started this one, by session id."""
+    """The first text of a person, or of the session that started this one, by session id.
+
+    A text that says nothing is the answer only if no better one is near.
+    """
     found: dict[int, str] = {}
     agents = {row.id: _agent(row) for row in rows}
     waiting = list(agents)
@@ -101,9 +122,11 @@ def _first_words(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
         beginnings = titles.beginnings(waiting, place)
         for one in beginnings:
             agent = agents[one.session_id]
-            if not is_hidden_kind(agent, one.native_kind):
-                words = _named(agent, agent.readable(one.summary).strip())
-                if words and not words.startswith("<"):
-                    found[one.session_id] = words
-        waiting = [one.session_id for one in beginnings if one.session_id not in found]
+            if is_hidden_kind(agent, one.native_kind) or _is_injected(one.native_kind):
+                continue
+            words = _named(agent, agent.readable(one.summary).strip())
+            is_better = is_weak(found.get(one.session_id, "/"))
+            if words and not words.startswith("<") and is_better:
+                found[one.session_id] = words
+        waiting = [one.session_id for one in beginnings if is_weak(found.get(one.session_id, "/"))]
     return found

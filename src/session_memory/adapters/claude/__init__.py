@@ -4,10 +4,9 @@ Evidence: docs/formats/claude.md. Lines are translated one by one. What needs th
 them is decided later, in `session_memory.derive.settle`.
 """
 
-import re
-
 from session_memory.adapters.agent import Agent, lazy
 from session_memory.adapters.claude.kinds import BOOKKEEPING, HIDDEN
+from session_memory.adapters.claude.prompts import PLAN
 
 _HERE = __name__
 
@@ -35,6 +34,5 @@ AGENT = Agent(
     plan_tools=frozenset({"ExitPlanMode"}),
     hidden_kinds=HIDDEN,
     readable=lazy(f"{_HERE}.readable:readable"),
-    # An accepted plan becomes the first prompt of a new session.
-    preamble=re.compile(r"Implement the following plan:\s*"),
+    preamble=PLAN,
 )

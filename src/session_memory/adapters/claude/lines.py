@@ -110,6 +110,10 @@ class Progress(msgspec.Struct, gc=False):
     agentId: str | None = None
 
 
+class WorktreeSession(msgspec.Struct, gc=False):
+    originalCwd: str | None = None
+
+
 class ClaudeLine(msgspec.Struct, gc=False):
     type: str = ""
     subtype: str | None = None
@@ -152,6 +156,8 @@ class ClaudeLine(msgspec.Struct, gc=False):
     mode: str | None = None
     operation: str | None = None
     prUrl: str | None = None
+    worktreeSession: WorktreeSession | None = None
+    planContent: str | None = None
 
 
 _strict = msgspec.json.Decoder(ClaudeLine).decode

@@ -4,7 +4,7 @@ from session_memory.adapters.base import ChildLink, NativeEvent, Record
 from session_memory.adapters.claude.blocks import milliseconds, result_text
 from session_memory.adapters.claude.ids import agent_session
 from session_memory.adapters.claude.lines import Attachment, ClaudeLine
-from session_memory.adapters.claude.prompts import persons_words
+from session_memory.adapters.claude.prompts import persons_words, typed
 from session_memory.adapters.event_text import strings_in
 from session_memory.core.text import one_line
 
@@ -58,6 +58,8 @@ def attachment_line(native: ClaudeLine, record: Record) -> None:
         summary = one_line(content) if isinstance(content, str) else ""
         event = NativeEvent("lifecycle", "system", summary, native_kind)
         event.body = _attached(attachment)
+        if attachment.type == "queued_command":
+            event.queued, event.text = "repeated", result_text(attachment.prompt)
     record.events.append(event)
 
 
@@ -115,7 +117,20 @@ def bookkeeping_line(native: ClaudeLine, record: Record) -> None:
 def queue_line(native: ClaudeLine, record: Record) -> None:
     said = native.content if isinstance(native.content, str) else ""
     summary = one_line(f"{native.operation}: {one_line(said)}".rstrip(": "))
-    record.events.append(NativeEvent("lifecycle", "system", summary, native.type, body=said))
+    event = NativeEvent("lifecycle", "system", summary, native.type, body=said)
+    if native.operation == "popAll":
+        event.queued = "taken_back"
+    elif native.operation == "enqueue" and not native.isSidechain and (words := typed(said)):
+        event.role, event.summary, event.text = "user", one_line(words), words
+        event.queued = "typed"
+    record.events.append(event)
+
+
+def worktree_line(native: ClaudeLine, record: Record) -> None:
+    """The session moved to a git worktree: its repository is where it was before."""
+    if native.worktreeSession is not None:
+        record.facts = {"repository_root": native.worktreeSession.originalCwd}
+    unknown_line(native, record)
 
 
 def unknown_line(native: ClaudeLine, record: Record) -> None:

@@ -25,8 +25,24 @@ _INJECTED = {
     "Base directory for this skill:": "skill",
     "Stop hook feedback:": "hook",
     "This session is being continued from a previous conversation": "compact_summary",
+    "Unknown slash command: ": "command",
+    "Unknown skill: ": "command",
 }
 _INJECTED_START = re.compile("|".join(map(re.escape, _INJECTED)))
+# Messages of other agents, of hooks and of the program, each in a tag of its own.
+_TAGGED = re.compile(r"<((?:[a-z]+-)+(?:message|reminder|notification|hook|boilerplate))[\s>]")
+_HOOK = re.compile(
+    r"(?:SessionStart|SessionEnd|UserPromptSubmit|PreToolUse|PostToolUse|PostToolUseFailure|Stop|"
+    r"SubagentStart|SubagentStop|PreCompact|PostCompact|Notification|TeammateIdle|TaskCompleted|"
+    r"PermissionRequest)(?::\S+)? (?:hook\b[^\n:]{0,40}|operation (?:blocked|stopped) by hook):"
+)
+# An accepted plan becomes the first prompt of a new session.
+PLAN = re.compile(r"Implement the following plan:\s*")
+_PLAN_BEGINS = "Implement the following plan:\n\n"
+# A command to the program, not a path.
+_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
+# Versions before 2.1.50 queued reports of tasks in this form.
+_TASK = '{"task_id":'
 # Context that the agent adds in front of or behind the typed text.
 _GLUED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics)>.*?(?:</\1>|\Z)\s*",
@@ -47,9 +63,23 @@ def persons_words(text: str) -> tuple[str | None, str]:
             return slash_command(text), ""
         if shell := _SHELL.match(text):
             return f"! {shell[1]}", ""
+        if tagged := _TAGGED.match(text):
+            return None, tagged[1].replace("-", "_")
+    if text.startswith(_PLAN_BEGINS):
+        return None, "plan"
+    if _HOOK.match(text):
+        return None, "hook"
     if start := _INJECTED_START.match(text):
         return None, _INJECTED[start[0]]
     return text, ""
+
+
+def typed(text: str) -> str | None:
+    """The words of a person in a queue entry; None for a command, a report or an empty entry."""
+    words = persons_words(text)[0]
+    if not words or words.startswith(_TASK) or _COMMAND.match(words):
+        return None
+    return words
 
 
 def slash_command(text: str) -> str:

@@ -17,6 +17,7 @@ from session_memory.adapters.claude.other_lines import (
     system_line,
     title_line,
     unknown_line,
+    worktree_line,
 )
 from session_memory.adapters.claude.user import user_line
 from session_memory.adapters.documents import object_in
@@ -96,6 +97,7 @@ _TRANSLATE = {
     "attachment": attachment_line,
     "progress": progress_line,
     "queue-operation": queue_line,
+    "worktree-state": worktree_line,
     "permission-mode": mode_line,
     "mode": mode_line,
     **dict.fromkeys(("custom-title", "ai-title", "agent-name", "summary"), title_line),

@@ -9,8 +9,10 @@ from session_memory.adapters.claude.lines import Block, ClaudeLine, ClaudeMessag
 from session_memory.adapters.claude.prompts import (
     INTERRUPTED,
     PERSONS_WORDS,
+    PLAN,
     is_rejection,
     persons_words,
+    slash_command,
 )
 from session_memory.adapters.tool_results import result_event
 from session_memory.core.text import one_line
@@ -64,7 +66,14 @@ def _user_text(native: ClaudeLine, text: str, has_words: bool) -> NativeEvent:
         words, instead = persons_words(text)
     if words is None or has_words:
         kind = f"user/{instead or 'text'}"
-        return NativeEvent("lifecycle", "user", one_line(text), kind, body=text)
+        event = NativeEvent("lifecycle", "user", one_line(text), kind, body=text)
+        event.queued, event.text = "repeated", text
+        if instead == "command":
+            event.summary = one_line(slash_command(text))
+        elif instead == "plan" and not has_words:
+            # The person accepted the plan and did not type it. The agent's turn begins here.
+            event.is_prompt, event.text = True, PLAN.sub("", text.lstrip(), count=1)
+        return event
     event = NativeEvent("user_msg", "user", one_line(words), "user/text", is_prompt=True)
     event.text, event.body = words, text
     return event
@@ -77,6 +86,8 @@ def _injected_by(native: ClaudeLine) -> str:
         return "meta"
     if native.isSidechain:
         return "subagent_prompt"
+    if native.planContent:
+        return "plan"
     if native.origin is not None and native.origin.kind not in (None, "human"):
         return (native.origin.kind or "").replace("-", "_")
     return "system" if native.promptSource == "system" else ""

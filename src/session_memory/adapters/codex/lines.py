@@ -61,6 +61,7 @@ Content = str | list[ContentPart] | None
 
 class Git(msgspec.Struct, gc=False):
     branch: str | None = None
+    repository_url: Any = None
 
 
 class HistoryBase(msgspec.Struct, gc=False):

@@ -7,7 +7,12 @@ two gives an event and the second is bookkeeping. Where one of them is missing, 
 from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.codex.kinds import TWIN
 from session_memory.adapters.codex.lines import CodexMessage, Completed, EventText, Reasoning
-from session_memory.adapters.codex.prompts import injected_as, is_injected_kind, persons_words
+from session_memory.adapters.codex.prompts import (
+    accepted_plan,
+    injected_as,
+    is_injected_kind,
+    persons_words,
+)
 from session_memory.adapters.codex.reading import (
     ANSWER,
     PROMPT,
@@ -17,7 +22,9 @@ from session_memory.adapters.codex.reading import (
     texts,
 )
 from session_memory.adapters.codex.state import EVENT, ITEM
-from session_memory.core.text import one_line
+from session_memory.core.text import between, one_line
+
+LONGEST_CONTEXT = 20_000
 
 
 def message(reading: LogReading, native: CodexMessage, record: Record) -> None:
@@ -64,6 +71,9 @@ def _injected(native: CodexMessage, parts: list[str]) -> str:
 def _inject(reading: LogReading, record: Record, text: str, instead: str) -> None:
     event = NativeEvent("lifecycle", "user", one_line(text), f"user/{one_line(instead)}", body=text)
     record.events.append(event)
+    if not reading.state.origin and instead.endswith("environment_context"):
+        # The first versions name the working directory nowhere else.
+        record.cwd = between(text[:LONGEST_CONTEXT], "<cwd>", "</cwd>") or None
     reading.named(record, PROMPT, text)
     reading.state.see_user(text)
 
@@ -98,6 +108,8 @@ def _prompt(reading: LogReading, record: Record, text: str) -> None:
     if not state.is_person:
         event.kind, event.is_prompt = "lifecycle", False
         event.native_kind = "user/subagent_prompt"
+    elif (plan := accepted_plan(text)) is not None:
+        event.kind, event.native_kind, event.text = "lifecycle", "user/plan", plan
     elif state.in_turn and state.answered_in_turn:
         event.kind, event.marks = "human_intervention", ("user_msg",)
     reading.named(record, PROMPT, text)

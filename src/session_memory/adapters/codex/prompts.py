@@ -27,6 +27,19 @@ _REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
 _INJECTED_KINDS = ("user_instructions", "environment_context")
 
 
+# An accepted plan is sent in the person's name: as a reminder, or whole to a fresh context.
+_PLAN_BEGINS = "PLEASE IMPLEMENT THIS PLAN:"
+_PLAN_ACCEPTED = "Implement the plan."
+
+
+def accepted_plan(text: str) -> str | None:
+    """The plan in a message that Codex sent when a person accepted it; None for any other text."""
+    text = text.strip()
+    if text.startswith(_PLAN_BEGINS):
+        return text.removeprefix(_PLAN_BEGINS).strip()
+    return "" if text == _PLAN_ACCEPTED else None
+
+
 def injected_as(text: str) -> str:
     """The kind of an injected text; empty when a person may have written it."""
     text = text.strip()

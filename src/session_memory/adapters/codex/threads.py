@@ -4,6 +4,7 @@ from session_memory.adapters.base import Base, NativeEvent, Record, SourceRef
 from session_memory.adapters.codex.lines import HistoryBase, SessionMeta
 from session_memory.adapters.codex.reading import LogReading, fit
 from session_memory.adapters.codex.state import short, time_of
+from session_memory.core.remotes import remote_name
 from session_memory.core.text import one_line
 from session_memory.core.time import time_or_none
 
@@ -39,7 +40,10 @@ def place(reading: LogReading, meta: SessionMeta, record: Record, has_ordinals: 
     elif state.origin:
         state.end_copy()
     record.cwd, record.agent_version = meta.cwd, meta.cli_version
-    record.git_branch = meta.git.branch if meta.git else None
+    if meta.git:
+        record.git_branch = meta.git.branch
+        if name := remote_name(meta.git.repository_url):
+            record.facts = {**(record.facts or {}), "repository": name}
 
 
 def _place_own(reading: LogReading, meta: SessionMeta, record: Record) -> None:

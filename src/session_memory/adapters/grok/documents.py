@@ -6,6 +6,7 @@ from typing import Any
 from session_memory.adapters.base import Record, SourceRef
 from session_memory.adapters.documents import object_in
 from session_memory.adapters.grok.names import fit
+from session_memory.core.remotes import remote_name
 from session_memory.core.text import escaped
 
 SUBAGENT = "subagent"
@@ -41,6 +42,9 @@ def _of_a_session(document: dict[str, Any], record: Record) -> None:
         "custom_title": title if is_manual else None,
         "cwd": _text(info, "cwd") if isinstance(info, dict) else None,
         "git_branch": _text(document, "head_branch"),
+        "repository": _remote(document.get("git_remotes")),
+        "repository_root": _text(document, "source_workspace_dir")
+        or _text(document, "git_root_dir"),
         "model": _text(document, "current_model_id"),
     }
     kind, parent = _text(document, "session_kind") or "", _text(document, "parent_session_id")
@@ -52,6 +56,20 @@ def _of_a_session(document: dict[str, Any], record: Record) -> None:
         record.facts["relation"] = "fork"
     if parent and fit(parent) != record.session:
         record.facts["parent"] = fit(parent)
+
+
+def _remote(remotes: Any) -> str | None:
+    """The name of the repository: of its remote ``origin``, else of its first one."""
+    match remotes:
+        case {"origin": url} | [{"name": "origin", "url": url}, *_]:
+            return remote_name(url)
+        case dict():
+            urls = list(remotes.values())
+        case list():
+            urls = [one.get("url") if isinstance(one, dict) else one for one in remotes]
+        case _:
+            return None
+    return next(filter(None, map(remote_name, urls)), None)
 
 
 def _text(document: dict[str, Any], name: str) -> str | None:

@@ -4,6 +4,7 @@ from session_memory.adapters.base import Record
 from session_memory.core.text import one_line
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.state import SettleState
+from session_memory.derive.settle.title_texts import is_notice
 
 PENDING_SUMMARIES = 32
 # A longer break between two records is not counted as work.
@@ -24,17 +25,19 @@ def note_session(state: SettleState, record: Record) -> None:
                 state.summary = summary
 
 
-def note_titles(state: SettleState, record: Record, chain: ParentChain) -> None:
-    """Titles, and a summary when it is of this session.
+def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
+    """The repository, titles, and a summary when it is of this session.
 
     Claude Code writes summaries of other sessions into a log. A summary counts when its ``leaf``
     is a record of this session; one whose leaf is not read yet waits.
     """
     facts = record.facts or {}
+    state.repository = state.repository or facts.get("repository")
+    state.repository_root = state.repository_root or facts.get("repository_root")
     for name in ("custom_title", "ai_title", "agent_name"):
-        if facts.get(name):
+        if facts.get(name) and (name == "custom_title" or not is_notice(facts[name])):
             setattr(state, name, one_line(facts[name]))
-    if facts.get("summary") and facts.get("leaf"):
+    if facts.get("summary") and facts.get("leaf") and not is_notice(facts["summary"]):
         leaf, summary = facts["leaf"], one_line(facts["summary"])
         if chain.knows(leaf):
             state.summary = summary

@@ -9,6 +9,7 @@ class SettledRows:
     - ``amended``: seq to the columns that get another value
     - ``undone``: ``(first seq, last seq, branch)`` of stretches that a person took back
     - ``extended``: seqs of stored messages that got more text
+    - ``reclassed``: seqs of stored events whose text belongs to another class of texts now
     - ``branches_changed``: the abandoned branches of the session must be found again
     - ``needs_derivation``: what came late changes how earlier events are settled, so the session
       must be derived again from the stored logs
@@ -24,6 +25,7 @@ class SettledRows:
         self.amended: dict[int, dict[str, object]] = {}
         self.undone: list[tuple[int, int, str]] = []
         self.extended: set[int] = set()
+        self.reclassed: set[int] = set()
         self.branches_changed = False
 
     def amend(self, seq: int, column: str, value: object) -> None:

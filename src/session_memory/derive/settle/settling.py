@@ -7,7 +7,7 @@ from session_memory.derive.settle.calls import CallSettling
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.earlier import EarlierEvents
 from session_memory.derive.settle.rewinds import Rewinds
-from session_memory.derive.settle.session_facts import note_session, note_time, note_titles
+from session_memory.derive.settle.session_facts import note_facts, note_session, note_time
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import SettleState
 from session_memory.derive.settle.turns import TurnSettling
@@ -58,7 +58,7 @@ class Settling:
         parent = state.head if record.follows else self._chain.parent_of(record)
         note_session(state, record)
         if record.facts:
-            note_titles(state, record, self._chain)
+            note_facts(state, record, self._chain)
         for outcome in record.outcomes:
             self._calls.settle_outcome(outcome)
         if record.usage is not None:
@@ -118,6 +118,8 @@ class Settling:
             self._settle_prompt(record, event, parent, owned)
         elif event.mode is not None:
             _settle_mode(state, event, event.mode)
+        elif event.queued:
+            self._turns.settle_queued(event, owned)
         elif event.kind == "completion" and owned:
             state.turn_ms += event.duration_ms or 0
         elif "retry" in event.marks and owned:

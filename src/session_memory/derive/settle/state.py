@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from session_memory.adapters.base import CallOutcome
+from session_memory.derive.settle.title_texts import is_weak
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -59,6 +60,14 @@ class Completion(msgspec.Struct, array_like=True, gc=False):
     marks: str
 
 
+class QueuedPrompt(msgspec.Struct, array_like=True, gc=False):
+    """A prompt that was typed while the agent worked. ``key`` is a hash of its words."""
+
+    seq: int
+    key: str
+    owned: bool
+
+
 class SettleState(msgspec.Struct, array_like=True):
     """All that the next record of a session needs to know about the records before it.
 
@@ -71,6 +80,7 @@ class SettleState(msgspec.Struct, array_like=True):
     - ``summaries``: summaries whose leaf was not read yet
     - ``answers``: seqs of answers whose usage is not known yet
     - ``outcomes``: outcomes whose result was not read yet, by call id
+    - ``queued``: prompts that may be logged a second time, when the agent gets them
     - ``prompts_forgotten``: how many earlier prompts on the path are no longer in ``prompts``
     - ``has_variants``: some records have the native id of another record, but other content
     """
@@ -111,16 +121,23 @@ class SettleState(msgspec.Struct, array_like=True):
     message: OpenMessage | None = None
     head_is_logged: bool = False
     has_variants: bool = False
+    repository: str | None = None
+    repository_root: str | None = None
+    queued: list[QueuedPrompt] = []
 
     def title(self, from_documents: str | None) -> str | None:
-        """The title a person gave, else the agent's, else the first prompt."""
+        """The title a person gave, else the agent's, else the first prompt.
+
+        A bare command is no title: views find a better name, or show the command.
+        """
+        prompt = self.first_prompt
         return (
             self.custom_title
             or self.ai_title
             or self.agent_name
             or from_documents
             or self.summary
-            or self.first_prompt
+            or (prompt if prompt is not None and not is_weak(prompt) else None)
         )
 
     @property

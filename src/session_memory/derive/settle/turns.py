@@ -1,18 +1,33 @@
 """Prompts, answers, and where a turn ends."""
 
+from hashlib import blake2b
+
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
 from session_memory.core.text import SUMMARY, one_line
 from session_memory.derive.settle.settled_rows import SettledRows
-from session_memory.derive.settle.state import Completion, OpenMessage, Response, SettleState
+from session_memory.derive.settle.state import (
+    Completion,
+    OpenMessage,
+    QueuedPrompt,
+    Response,
+    SettleState,
+)
+from session_memory.derive.settle.title_texts import is_weak, title_of
 from session_memory.store.event_rows import EventRow
 
 RECENT_RESPONSES = 3
 PARALLEL_RESPONSES = 8
 ANSWERS = 64
-TITLE = 80
+QUEUED = 64
 # The longest gap between two records that follow each other in a log: the end of a line. No record
 # fits into it.
 LINE_END = 2
+
+
+def key_of(words: str) -> str:
+    """A hash of the words of a prompt. White space may differ between two records of it."""
+    data = "".join(words.split()).encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=8).hexdigest()
 
 
 class TurnSettling:
@@ -29,11 +44,15 @@ class TurnSettling:
         self._is_subagent = is_subagent
 
     def settle_prompt(self, event: NativeEvent, owned: bool) -> None:
-        """Begin a turn. A prompt while the agent works, or after an interrupt, intervenes."""
+        """Begin a turn. A prompt while the agent works, or after an interrupt, intervenes.
+
+        A plan that a person accepted begins a turn too, but is no prompt of a person.
+        """
         state = self._state
         state.answers = []
-        if state.first_prompt is None and event.text:
-            state.first_prompt = one_line(event.text, TITLE)
+        if state.queued:
+            self._drop_queued(key_of(event.text))
+        self._note_words(event.text)
         if self._is_subagent:
             event.kind, event.marks, event.is_prompt = "lifecycle", (), False
             return
@@ -42,8 +61,51 @@ class TurnSettling:
             event.kind, event.marks = "human_intervention", ("user_msg", *event.marks)
         state.after_interrupt = False
         state.last_prompt = state.next_seq
-        if owned:
+        if owned and event.kind != "lifecycle":
             state.turns += 1
+
+    def _note_words(self, words: str) -> None:
+        """Keep the first words that say what the session is about: they may be its title."""
+        first = self._state.first_prompt
+        if words and (first is None or (is_weak(first) and not is_weak(words))):
+            self._state.first_prompt = title_of(words)
+
+    # ------------------------------------------------------------ prompts that wait
+
+    def settle_queued(self, event: NativeEvent, owned: bool) -> None:
+        """A prompt that was typed while the agent worked, or what became of such prompts.
+
+        Some are never logged again, so it counts now. If it is, the later record says whether it
+        is a prompt, and this one becomes a mere note.
+        """
+        state = self._state
+        if event.queued == "repeated":
+            if state.queued:
+                self._drop_queued(key_of(event.text))
+        elif event.queued == "taken_back":
+            while state.queued:
+                self._drop_queued(state.queued[0].key)
+        elif not self._is_subagent:
+            event.kind, event.marks = "human_intervention", ("user_msg",)
+            self._note_words(event.text)
+            queued = QueuedPrompt(state.next_seq - 1, key_of(event.text), owned)
+            state.queued = [*state.queued, queued][-QUEUED:]
+            if owned:
+                state.turns += 1
+
+    def _drop_queued(self, key: str) -> None:
+        state, settled = self._state, self._settled
+        queued = next((one for one in state.queued if one.key == key), None)
+        if queued is None:
+            return
+        state.queued = [one for one in state.queued if one is not queued]
+        if not queued.owned:
+            return
+        state.turns -= 1
+        if queued.seq not in settled.rows:
+            settled.reclassed.add(queued.seq)
+        settled.amend(queued.seq, "kind", "lifecycle")
+        settled.amend(queued.seq, "marks", "")
 
     # ------------------------------------------------------------ tokens
 

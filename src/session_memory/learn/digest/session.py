@@ -107,7 +107,7 @@ class DigestBuilder:
         kind = event.native_kind or ""
         if kind in _COMPACTED:
             self._compactions += 1
-        elif event.role == "user" and kind.endswith(("subagent_prompt", "/prompt")):
+        elif event.role == "user" and kind.endswith(("subagent_prompt", "/prompt", "/plan")):
             self.people.asked(event, self._texts)
             self.ending.asked(event)
 

@@ -240,7 +240,7 @@ class Conversation:
             if self._tools and event.call_id in self._called:
                 text = self._clean(event, LONGEST_OUTPUT)
                 self._say("tool", text, name=self._called[event.call_id])
-        elif event.role == "user" and event.is_a("user_msg"):
+        elif event.role == "user" and (event.is_a("user_msg") or _is_plan(event)):
             self._say("user", self._clean(event))
         elif event.is_a("assistant_msg") and self._messages:
             self._answer(self._clean(event))
@@ -276,3 +276,8 @@ class Conversation:
         self._called[event.call_id or ""] = name
         function = {"name": name, "arguments": gate.clean(arguments, self._names)}
         self._messages[-1]["tool_calls"].append({"type": "function", "function": function})
+
+
+def _is_plan(event: SessionEvent) -> bool:
+    """Whether the agent was given a plan that a person accepted."""
+    return (event.native_kind or "").endswith("/plan")

@@ -1,0 +1,44 @@
+"""Which texts say what a session is about, and how such a text becomes a title."""
+
+import re
+
+from session_memory.core.text import one_line
+
+TITLE = 80
+# How much of a text is looked at: a prompt may be a pasted log of megabytes.
+_START = 400
+# What programs say instead of a title when they could not reach a model.
+_NOTICE = re.compile(
+    r"you.ve (?:hit|reached) your \S*\s?(?:usage |session |weekly )*limit|"
+    r"(?:claude(?: ai)? )?usage limit reached|(?:5-hour|weekly|session) limit reached|"
+    r"(?:api|request|connection|stream|internal server) error\b|"
+    r"credit balance (?:is )?too low|"
+    r"invalid api key|missing api key|please run /login|oauth token (?:has )?(?:expired|revoked)|"
+    r"failed to authenticate|prompt is too long|rate limit(?:ed| reached| exceeded)|"
+    r"no response requested|\[?request interrupted",
+    re.IGNORECASE,
+)
+# What starts no work and says nothing about it.
+_WEAK = re.compile(
+    r"/(?:[a-z][\w:.-]*)?|(?::q!?|exit|quit|clear|bye|hi|hello|hey|test|ping|ok(?:ay)?|yes|y|no|"
+    r"continue|go on|go ahead|resume|thanks|thank you)[.!?]?",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
+
+
+def is_notice(text: str) -> bool:
+    """Whether a title is in truth a message about a limit or an error."""
+    return _NOTICE.match(text.lstrip(" ·⎿*#")[:_START]) is not None
+
+
+def is_weak(text: str) -> bool:
+    """Whether a prompt says nothing about the work: a bare command, a greeting, a mere yes."""
+    return _WEAK.fullmatch(text[:_START].strip()) is not None
+
+
+def title_of(text: str) -> str:
+    """A prompt on one line. Of a Markdown document it is the first heading."""
+    start = text[: _START * 2].lstrip()
+    heading = _HEADING.match(start)
+    return one_line(heading["text"].strip(" #") if heading else text, TITLE)
