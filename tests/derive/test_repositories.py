@@ -3,7 +3,7 @@
 import pytest
 
 from session_memory.core.remotes import remote_name
-from session_memory.derive.repositories import Place, checkout_of, repo_of
+from session_memory.derive.repositories import LoggedPlace, checkout_of, repo_of
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ from session_memory.derive.repositories import Place, checkout_of, repo_of
     ],
 )
 def test_the_path_of_a_worktree_names_its_repository(cwd: str | None, repo: str | None) -> None:
-    assert repo_of(Place(cwd)) == repo
+    assert repo_of(LoggedPlace(cwd)) == repo
 
 
 def test_the_remote_decides_and_then_the_main_checkout_that_the_log_names() -> None:
-    place = Place("/home/mira/elsewhere/x", root="/home/mira/code/app")
+    place = LoggedPlace("/home/mira/elsewhere/x", root="/home/mira/code/app")
     assert repo_of(place) == "app"
     assert repo_of(place._replace(name="shop")) == "shop"
 

@@ -41,7 +41,7 @@ _SHARED = ("/conductor/workspaces/",)
 _INSIDE = ("/.conductor/",)
 
 
-class Place(NamedTuple):
+class LoggedPlace(NamedTuple):
     """What a log says about where its session worked.
 
     - ``cwd``: the first working directory
@@ -56,13 +56,13 @@ class Place(NamedTuple):
     has_branch: bool = False
 
 
-def directory_of(place: Place) -> str | None:
+def directory_of(place: LoggedPlace) -> str | None:
     """The directory of the repository, as far as its path shows it: not that of a worktree."""
     path = place.root or place.cwd
     return checkout_of(path) if path else None
 
 
-def repo_of(place: Place) -> str | None:
+def repo_of(place: LoggedPlace) -> str | None:
     """The name of a repository by what one log says: its remote, else its directory."""
     if place.name:
         return place.name
@@ -144,7 +144,7 @@ def names_in(records: Iterable[Record]) -> set[str | None]:
         facts = record.facts or {}
         names.add(facts.get("repository"))
         if record.cwd:
-            place = Place(record.cwd, root=facts.get("repository_root"))
+            place = LoggedPlace(record.cwd, root=facts.get("repository_root"))
             return {*names, repo_of(place), name_of(normal(record.cwd))}
     return names
 

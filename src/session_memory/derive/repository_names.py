@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from session_memory.core.text import escaped
 from session_memory.derive.facts import REPOSITORY, REPOSITORY_ROOT
 from session_memory.derive.repositories import (
-    Place,
+    LoggedPlace,
     ancestors,
     directory_of,
     is_shelf,
@@ -26,15 +26,15 @@ DomainOf = Callable[[str | None, str | None], str | None]
 _UNKNOWN = object()
 
 
-def place_of(cwd: str | None, branch: str | None, facts: str) -> Place:
+def place_of(cwd: str | None, branch: str | None, facts: str) -> LoggedPlace:
     """What a stored session says about its place."""
     cwd = cwd and escaped(cwd)
     if f'"{REPOSITORY}' not in facts:
-        return Place(cwd, None, None, bool(branch))
+        return LoggedPlace(cwd, None, None, bool(branch))
     stated: dict[str, str] = {}
     for _, of_writer in sorted(json.loads(facts).items()):
         stated.update(of_writer)
-    return Place(cwd, stated.get(REPOSITORY), stated.get(REPOSITORY_ROOT), bool(branch))
+    return LoggedPlace(cwd, stated.get(REPOSITORY), stated.get(REPOSITORY_ROOT), bool(branch))
 
 
 class RepositoryNames:
@@ -58,7 +58,7 @@ class RepositoryNames:
         self._cwds: dict[str, set[str]] = {}
         self._names: dict[str, str | None] = {}
 
-    def set_repo(self, row: CollectedSession, before: Place) -> None:
+    def set_repo(self, row: CollectedSession, before: LoggedPlace) -> None:
         """Set the repository of a session, and of others that its log says something about.
 
         ``before`` is what the stored session said. A session that says nothing new keeps its
@@ -92,10 +92,10 @@ class RepositoryNames:
         rows = self._store.sessions.places()
         for row in rows:
             self._add(_place(row))
-        for row in rows:
-            self._set(row)
+        for cwd in sorted({row.cwd for row in rows if row.repo != self._repo_of(_place(row))}):
+            self._rename_in(cwd)
 
-    def _repo_of(self, place: Place) -> str | None:
+    def _repo_of(self, place: LoggedPlace) -> str | None:
         if place.name:
             return place.name
         directory = directory_of(place)
@@ -116,7 +116,7 @@ class RepositoryNames:
         # A repository in a repository is rarer than a session in a part of one.
         return name_of(next((one for one in reversed(above) if one in self._in_git), directory))
 
-    def _add(self, place: Place) -> list[str]:
+    def _add(self, place: LoggedPlace) -> list[str]:
         """Add what a session says. Returns the directories that get another name."""
         directory = directory_of(place)
         if directory is None:
@@ -146,14 +146,14 @@ class RepositoryNames:
 
     def _rename(self, directory: str) -> None:
         for cwd in sorted(self._cwds[directory]):
-            for row in self._store.sessions.places(cwd):
-                self._set(row)
+            self._rename_in(cwd)
 
-    def _set(self, row: PlacedSession) -> None:
-        repo = self._repo_of(_place(row))
-        if repo != row.repo:
-            self._store.sessions.set_repo(row.id, repo, self._domain_of(repo, row.cwd))
+    def _rename_in(self, cwd: str) -> None:
+        for row in self._store.sessions.in_directory(cwd):
+            repo = self._repo_of(_place(row))
+            if repo != row.repo:
+                self._store.sessions.set_repo(row.id, repo, self._domain_of(repo, row.cwd))
 
 
-def _place(row: PlacedSession) -> Place:
+def _place(row: PlacedSession) -> LoggedPlace:
     return place_of(row.cwd, row.git_branch, row.facts)

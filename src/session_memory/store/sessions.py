@@ -72,7 +72,7 @@ class PlacedSession(NamedTuple):
     """The columns of a session that say where it worked."""
 
     id: int
-    cwd: str | None
+    cwd: str
     git_branch: str | None
     facts: str
     repo: str | None
@@ -89,8 +89,12 @@ _SAVE = f"""
     update sessions set {", ".join(f"{name} = :{name}" for name in COLUMNS[1:])} where id = :id
 """
 _MARK_STALE = "update sessions set stale = 1 where id = :id and evicted_at is null"
-_PLACES = f"select {', '.join(PlacedSession._fields)} from sessions where cwd is not null"
-_PLACES_IN = f"{_PLACES} and cwd = :cwd"
+_PLACES = """
+    select distinct 0, cwd, case when git_branch <> '' then '*' end,
+        case when facts like '%"repository%' then facts else '{}' end, repo
+    from sessions where cwd is not null
+"""
+_IN_DIRECTORY = f"select {', '.join(PlacedSession._fields)} from sessions where cwd = :cwd"
 # A digest holds the name of the repository, so it must be made again.
 _SET_REPO = """
     update sessions set repo = :repo, domain = :domain,
@@ -263,10 +267,12 @@ class Sessions:
         """Evicted sessions of which new records were read."""
         return [row[0] for row in self._db.all(_GREW_AWAY)]
 
-    def places(self, cwd: str | None = None) -> list[PlacedSession]:
-        """The sessions that have a working directory; with ``cwd`` only those in this one."""
-        found = self._db.all(_PLACES) if cwd is None else self._db.all(_PLACES_IN, {"cwd": cwd})
-        return [PlacedSession(*row) for row in found]
+    def places(self) -> list[PlacedSession]:
+        """Where sessions worked. Sessions that say the same are one row without an id."""
+        return [PlacedSession(*row) for row in self._db.all(_PLACES)]
+
+    def in_directory(self, cwd: str) -> list[PlacedSession]:
+        return [PlacedSession(*row) for row in self._db.all(_IN_DIRECTORY, {"cwd": cwd})]
 
     def set_repo(self, session_id: int, repo: str | None, domain: str | None) -> None:
         values = {"id": session_id, "repo": repo, "domain": domain}
