@@ -46,7 +46,7 @@ def store_place(store: str | Path | None, config: "Callable[[], Config]") -> str
     if store is None:
         return expanded(default_store(config))
     if is_postgres(store):
-        return str(store)
+        return str(store).strip()
     place = str(a_path("store", store))
     if place != escaped(place):
         # SQLite takes only names in Unicode.

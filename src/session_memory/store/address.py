@@ -2,35 +2,66 @@
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 
 
 def is_postgres(where: str | Path) -> bool:
-    return isinstance(where, str) and _SCHEME.match(where) is not None
+    """Whether it is the address of a server. Blanks around it do not matter."""
+    return isinstance(where, str) and _SCHEME.match(where.strip()) is not None
 
 
-# A mistyped address, such as another scheme or connection settings.
+# A mistyped address: another scheme, connection settings, quotes or signs in front of it.
 _LOOKS_LIKE_ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]+:/|.*\b(?:host|dbname|password)\s*=", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]+:/|.*\b(?:host|dbname|password)\s*=|.*(?:://|\bpostgres(?:ql)?:)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
 def is_unknown_address(where: str | Path) -> bool:
     """Whether it looks like an address or connection settings, but is not one that we support."""
-    if not isinstance(where, str) or is_postgres(where):
-        return False
-    return _LOOKS_LIKE_ADDRESS.match(where) is not None
+    return not is_postgres(where) and _LOOKS_LIKE_ADDRESS.match(str(where).strip()) is not None
 
 
-def has_bare_at(url: str) -> bool:
-    """Whether the password contains an ``@`` not written as %40, so that the host is misread."""
-    return "@" in _SCHEME.sub("", url, count=1).rpartition("@")[0]
+def _after_scheme(url: str) -> str:
+    return _SCHEME.sub("", url.strip(), count=1)
 
 
-def with_libpq_scheme(url: str) -> str:
-    """The address with the scheme that libpq expects."""
-    return _SCHEME.sub("postgresql://", url, count=1)
+def is_ambiguous(url: str) -> bool:
+    """Whether a sign in the password or in an option makes the host be read wrongly.
+
+    Such signs must be escaped: ``@`` as %40, ``/`` as %2F, ``?`` as %3F, a blank as %20.
+    """
+    account, at, _ = _after_scheme(url).rpartition("@")
+    return bool(at and re.search(r"[@/?\[]", account)) or bool(re.search(r"\s", url.strip()))
+
+
+def has_password(url: str) -> bool:
+    """Whether an address contains a password, or something that could be one."""
+    account, _, place = _after_scheme(url).rpartition("@")
+    options = unquote(place.partition("?")[2]).lower()
+    named = re.search(r"(?:^|&)[^=&]*password[^=&]*=", options) is not None
+    return ":" in account or named or is_ambiguous(url) or _place_shown(place) is None
+
+
+def for_libpq(url: str) -> str:
+    """The address with the scheme that libpq expects, without blanks around it."""
+    return _SCHEME.sub("postgresql://", url.strip(), count=1)
+
+
+# Hosts with ports, and the name of the database. A port is a number: anything else may be a
+# password that lacks the host behind it.
+_PLACE = re.compile(r"(?:\[[0-9a-f:.]*\]|[^:/?#@\s]*)(?::\d*)?(?:/[^/?#@\s]*)?", re.IGNORECASE)
+
+
+def _place_shown(place: str) -> str | None:
+    """The hosts and the database without options; None if they cannot be told from a password."""
+    plain = re.split(r"[?#]", place)[0]
+    *others, last = plain.split(",")
+    if not all("/" not in host and _PLACE.fullmatch(host) for host in others):
+        return None
+    return plain if _PLACE.fullmatch(last) else None
 
 
 def shown(where: str | Path) -> str:
@@ -39,16 +70,17 @@ def shown(where: str | Path) -> str:
     Even for a malformed address, no part of a password is shown: only the text before the first
     colon and after the last ``@`` is, without options.
     """
+    if is_unknown_address(where):
+        return "an address that is not supported"
     if not is_postgres(where):
         return str(where)
-    rest = _SCHEME.sub("", str(where), count=1)
-    account, at, place = rest.rpartition("@")
-    user = account.partition(":")[0]
-    if not re.fullmatch(r"[^/?#\s]*", user):
+    account, at, place = _after_scheme(str(where)).rpartition("@")
+    user, plain = account.partition(":")[0], _place_shown(place)
+    if plain is None or not re.fullmatch(r"[^/?#\s]*", user):
         return "postgresql://…"
-    return f"postgresql://{user}{at}{re.split(r'[?#]', place)[0]}"
+    return f"postgresql://{user}{at}{plain}"
 
 
 def expanded(where: str) -> str:
     """The location with ``~`` replaced by the home directory."""
-    return where if is_postgres(where) else str(Path(where).expanduser())
+    return where.strip() if is_postgres(where) else str(Path(where).expanduser())

@@ -18,7 +18,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader, NumericLoader
 
 from session_memory.core.errors import SessionMemoryError, StoreClosed
-from session_memory.store.address import has_bare_at, shown
+from session_memory.store.address import is_ambiguous, shown
 from session_memory.store.copy_batches import PendingRows
 from session_memory.store.database import BUSY_S, forks
 from session_memory.store.postgres_errors import bad_address, to_store_error
@@ -160,7 +160,7 @@ class Connections:
             self._give_back(connection)
 
     def _connect(self) -> Connection:
-        if has_bare_at(self._url):
+        if is_ambiguous(self._url):
             raise bad_address(self.name)
         try:
             options: dict[str, Any] = dict(conninfo_to_dict(self._url))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from session_memory.core.choices import one_of
 from session_memory.core.errors import StoreError
 from session_memory.core.installation import install_hint
-from session_memory.store.address import is_postgres, is_unknown_address, with_libpq_scheme
+from session_memory.store.address import for_libpq, is_postgres, is_unknown_address
 from session_memory.store.word_query import WordEngine
 
 Row = tuple[Any, ...]
@@ -182,9 +182,7 @@ def connect(where: str | Path, *, durability: str = "full", create: bool = True)
         hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
         raise StoreError("the store is neither a file nor a PostgreSQL address", hint)
     is_server = is_postgres(where)
-    kind, place = (
-        ("Postgres", with_libpq_scheme(str(where))) if is_server else ("Sqlite", Path(where))
-    )
+    kind, place = ("Postgres", for_libpq(str(where))) if is_server else ("Sqlite", Path(where))
     try:
         driver = getattr(import_module(f"session_memory.store.{kind.lower()}"), kind)
     except ImportError as error:

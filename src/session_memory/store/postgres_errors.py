@@ -31,7 +31,7 @@ _NO_SCHEMA = {"3F000"}
 def bad_address(name: str) -> StoreError:
     hint = (
         "Write it as postgresql://user@host:5432/database; in a password, @ is %40, : is %3A,"
-        " / is %2F, # is %23 and % is %25."
+        " / is %2F, # is %23, ? is %3F, a blank is %20 and % is %25."
     )
     return StoreError(f"{name} is not the address of a PostgreSQL database", hint)
 

@@ -179,19 +179,20 @@ def _program() -> list[str]:
 
 def _without_secrets(store: str) -> str:
     """A path made absolute, or the address of a server; never one with a password in it."""
-    from urllib.parse import parse_qs, urlsplit
-
     from session_memory.core.errors import ConfigError
-    from session_memory.store.address import is_postgres
+    from session_memory.store.address import has_password, is_postgres, is_unknown_address
 
+    if is_unknown_address(store):
+        # The message does not quote the text, because it may contain a password.
+        hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
+        raise ConfigError("the store is neither a file nor a PostgreSQL address", hint)
     if not is_postgres(store):
         return str(Path(store).expanduser().absolute())
-    parts = urlsplit(store)
-    if parts.password is not None or "password" in parse_qs(parts.query):
+    if has_password(store):
         message = "the address of the store has a password, which must not be in a service file"
         hint = "Put the password into ~/.pgpass, or the address into the configuration file."
         raise ConfigError(message, hint)
-    return store
+    return store.strip()
 
 
 # ---------------------------------------------------------------- asking and running
