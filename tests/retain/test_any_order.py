@@ -5,6 +5,7 @@ once and for the same session in both, the store proves itself, and once everyth
 two hold the same.
 """
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis.stateful import (
 )
 from keeping import Keeper, talk
 
-from session_memory.testing.claude import ClaudeLog
+from session_memory.testing.claude import ClaudeLog, line_of
 from session_memory.testing.collecting import check_same, check_sound, collect, contents, rebuilt
 from session_memory.testing.stores import Stores
 
@@ -80,6 +81,16 @@ class Retained(RuleBasedStateMachine):
             slug = f"-moved-{len(self.keeper.claude.logs)}"
             self.logs[self.logs.index(log)] = self.keeper.claude.keep(log.moved(slug))
             self.talk(number)
+
+    @rule(thief=which, victim=which, line=which)
+    def steal(self, thief: int, victim: int, line: int) -> None:
+        """A log repeats the id of a line of another one, or of its own, with other words."""
+        log, lines = self.log(thief), self.log(victim).lines
+        if lines:
+            stolen = json.loads(lines[line % len(lines)])
+            words = {"role": "user", "content": f"stolen by {thief}"}
+            given = {"sessionId": log.session, "agentId": log.agent, "timestamp": None}
+            log.raw(line_of({**stolen, "type": "user", "message": words, **given}))
 
     # ------------------------------------------------------------ what we do
 

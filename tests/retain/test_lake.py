@@ -1,5 +1,6 @@
 """The lake: the same figures as the store, incremental, and closed to everything else."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,20 @@ def test_events_stay_when_their_session_is_evicted(keeper: Keeper, lake: Path) -
     assert asked(lake, count) == [(4,)]
     when = f"select evicted_at is not null from sessions where session_uid = '{ALPHA}'"
     assert asked(lake, when) == [(True,)]
+
+
+def test_an_evicted_session_that_repeated_an_id_hides_no_event(keeper: Keeper, lake: Path) -> None:
+    filled(keeper)
+    stolen = json.loads(keeper.claude.logs[1].lines[0])
+    thief = keeper.claude.session("thief")
+    words = {"role": "user", "content": "other words"}
+    thief.add({**stolen, "message": words, "sessionId": "thief"})
+    keeper.collect()
+    exported(keeper, lake)
+    before = asked(lake, "select session_uid, event_uid, summary from events order by all")
+    keeper.evict(thief.uid)
+    exported(keeper, lake)
+    assert asked(lake, "select session_uid, event_uid, summary from events order by all") == before
 
 
 def test_what_was_evicted_before_comes_with_its_usage_and_without_its_events(

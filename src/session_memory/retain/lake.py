@@ -33,6 +33,8 @@ from session_memory.retain.lake_files import (
 from session_memory.store.private_files import make_private
 from session_memory.store.store import Store
 
+_SAME_EVENT = ("event_uid", "role", "summary")
+
 
 class LakeExport(msgspec.Struct, kw_only=True):
     """What an export wrote. ``without_events``: sessions that were evicted before their export."""
@@ -163,26 +165,29 @@ class _Export:
                 continue
             exported = self._exported_for_evicted(row.id)
             for event in self._store.events.each_of(row.id, uid):
-                if event.event_uid not in exported:
+                if (event.event_uid, event.role, event.summary) not in exported:
                     self.done.events += 1
                     yield event_row(event)
 
-    def _exported_for_evicted(self, session_id: int) -> set[str]:
+    def _exported_for_evicted(self, session_id: int) -> set[tuple[str, ...]]:
         """Events that this session took over when their owner was evicted.
 
-        The lake already has them as events of that owner.
+        The lake already has them as events of that owner. Another session may use the same ids for
+        other events, so the role and the summary are compared, too.
         """
         if not self._evicted:
             return set()
         evicted = set(connected_sessions(self._store, session_id)) & self._evicted
         uids = {self._store.sessions.row_by_id(one).uid for one in evicted} & self._known.keys()
         owners = self._pa.array(sorted(uids), type=self._pa.string())
-        events: set[str] = set()
+        events: set[tuple[str, ...]] = set()
         for where in {self._known[uid][0] for uid in uids}:
             file = file_of(self._directory, "events", where)
-            for table in read_tables(self._pa, file, ["session_uid", "event_uid"]):
+            for table in read_tables(self._pa, file, ["session_uid", *_SAME_EVENT]):
                 is_theirs = self._pa.compute.is_in(table.column("session_uid"), owners)
-                events.update(table.filter(is_theirs).column("event_uid").to_pylist())
+                theirs = table.filter(is_theirs)
+                columns = (theirs.column(name).to_pylist() for name in _SAME_EVENT)
+                events.update(zip(*columns, strict=True))
         return events
 
     def _usage(self, uids: list[str]) -> Rows:

@@ -22,14 +22,16 @@ class ParentChain:
         parent_id = record.parent_id
         if parent_id is None:
             return None
-        parent = self._recent.get(parent_id)
-        if parent is not None:
-            return parent
+        # Hidden records come first: a record with the same id may have events, and it is recent or
+        # stored, depending on how far the log was read before.
         for hidden, seq in self._state.hidden:
             if hidden == parent_id:
                 parent = seq
                 break
         else:
+            parent = self._recent.get(parent_id)
+            if parent is not None:
+                return parent
             parent = self._earlier.last_seq(parent_id)
         if self._state.branched and parent is not None and self._earlier.is_abandoned(parent):
             # The person returned to a branch that was abandoned.
