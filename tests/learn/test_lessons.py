@@ -385,6 +385,14 @@ def test_forgetting_what_no_lesson_names_changes_no_byte(lessons: Lessons, empty
     assert everything(lessons) == before
 
 
+def test_forgetting_removes_what_a_killed_write_left(lessons: Lessons, empty: Store) -> None:
+    lesson = accept(lessons, empty, planted(), FLOORS, at(BEFORE))
+    for place in (lessons.directory, lessons.directory / "versions"):
+        (place / f".{lesson.id}.md.123.session-memory-new").write_text("half a lesson")
+    lessons.forget(["claude:elsewhere"])
+    assert "half a lesson" not in everything(lessons)
+
+
 def test_unknown_fields_of_the_file_are_no_reason_to_refuse_it(
     lessons: Lessons, empty: Store
 ) -> None:

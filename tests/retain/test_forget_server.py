@@ -91,7 +91,7 @@ def test_what_a_role_that_does_not_own_the_tables_leaves_is_said_and_stays_marke
     # It is said again, until the owner has cleared it.
     assert sweep(guest.store) == [said]
     with open_store(place) as owner:
-        *_, left = compact(owner, LATER)
+        *_, left = compact(owner, guest.config, LATER)
     assert left == []
     assert sweep(guest.store) is None
 

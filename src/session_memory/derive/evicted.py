@@ -17,8 +17,6 @@ from session_memory.store.retention import EvictedSource
 from session_memory.store.retention_archive import Archive
 from session_memory.store.store import Store
 
-MEMORY = ":memory:"
-
 
 def archive_of(store: Store, config: Config) -> Archive | None:
     """The archive of a store's evicted logs; None for a store in memory without a setting."""
@@ -30,16 +28,14 @@ def archive_of(store: Store, config: Config) -> Archive | None:
 
 def beside(store: Store) -> Path | None:
     """The directory for files that belong to a store; None for a store in memory."""
-    if store.db.name == MEMORY:
-        return None
     if is_postgres(store.db.name):
         return home() / ".session-memory"
-    return Path(store.db.name).expanduser().absolute().parent
+    return None if store.db.file is None else store.db.file.parent
 
 
 def _stem(store: Store) -> str:
-    if not is_postgres(store.db.name):
-        return Path(store.db.name).stem
+    if store.db.file is not None:
+        return store.db.file.stem
     # Each schema of a server is a store. The address names it, and may hold a password, so its
     # hash is used.
     address = getattr(store.db, "url", store.db.name)

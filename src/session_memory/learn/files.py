@@ -25,6 +25,12 @@ def sweep(path: Path) -> None:
         left.unlink(missing_ok=True)
 
 
+def sweep_below(directory: Path) -> None:
+    """Remove all temporary files of killed `replace_file` calls in a directory of ours."""
+    for left in directory.rglob(f".*{_UNFINISHED}"):
+        left.unlink(missing_ok=True)
+
+
 def read_file(path: Path, most: int) -> bytes | None:
     """The bytes of a file, or None if it does not exist. Links and larger files are refused."""
     try:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.lesson_errors import BrokenLesson, LessonError, UnknownLesson
-from session_memory.learn.files import Journal, read_file, replace_file
+from session_memory.learn.files import Journal, read_file, replace_file, sweep_below
 from session_memory.learn.lesson import (
     FORGOTTEN,
     Lesson,
@@ -182,6 +182,9 @@ class Lessons:
         deleted with all its versions.
         """
         gone, words, changed = set(uids), [], []
+        if self.directory.is_dir():
+            with self.journal.held():
+                sweep_below(self.directory)
         for name in self.ids():
             known = list(self._every_version(name))
             if not any(gone & set(_sessions(lesson)) for _, lesson in known):

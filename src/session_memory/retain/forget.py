@@ -6,6 +6,8 @@ again. If it is killed later, the store remembers that its free pages must still
 tombstone keeps a forgotten session from being collected again.
 """
 
+from pathlib import Path
+
 import msgspec
 
 from session_memory.config import Config
@@ -33,7 +35,7 @@ from session_memory.store.retention_forget import (
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
-UNSWEPT = "unswept"
+UNSWEPT, LAKE = "unswept", "lake"
 COMPACT = "session-memory store compact"
 
 
@@ -53,20 +55,27 @@ def _forget(store: Store, config: Config, uids: list[str], now: int) -> ForgetRe
     selection = select(store, uids)
     plan = describe(store, config, selection, uids)
     archive = archive_of(store, config)
+    place = lake.place(store, config)
+    lake.require_reader(place)
     samples, is_tainted = traces(store, archive, selection)
     if archive is not None:
         _delete_from_archive(store, archive, selection, is_tainted, now)
-    lake.forget(lake.place(store, config), uids)
+    lake.forget(place, set(uids).__contains__)
     with store.transaction():
         _delete_from_store(store, config, selection, is_tainted, now)
-    unswept = sweep(store, now) or []
-    proof = prove(store, archive, lake.place(store, config), samples)
+    unswept = sweep(store, now, config) or []
+    lessons = Path(config.lessons.dir).expanduser() if config.lessons.dir else None
+    proof = prove(store, archive, place, samples, lessons)
     proof.unswept += unswept
     return ForgetResult(plan=plan, proof=proof)
 
 
-def sweep(store: Store, now: int = 0, *, everything: bool = False) -> list[str] | None:
+def sweep(
+    store: Store, now: int = 0, config: Config | None = None, *, everything: bool = False
+) -> list[str] | None:
     """Clear free pages and the WAL, which still hold deleted data. None if nothing was to do.
+
+    Rows of forgotten sessions that are left in the lake are deleted, too.
 
     Returns what could not be cleared. That is tried again by the next `forget`, or by
     `session-memory store compact`, which clears ``everything``.
@@ -76,26 +85,46 @@ def sweep(store: Store, now: int = 0, *, everything: bool = False) -> list[str] 
         return None
     with store.db.operation_lock(shared=False):
         try:
-            if marks:
-                with store.transaction():
-                    store.index.purge()
-            unswept = store.db.vacuum(None if everything or UNSWEPT in marks else marks)
+            unswept = _sweep_index(store) if marks else []
+            unswept += store.db.vacuum(None if everything or UNSWEPT in marks else marks)
+            unswept += _sweep_lake(store, config) if marks and config else []
         except StoreError as error:
             if everything:
                 raise
             unswept = [Unswept((store.db.name,), str(error), f"Run: {COMPACT}")]
-        with store.transaction():
-            store.retention.remove_tombstones(UNSWEPT)
-            if marks:
-                for mark in {mark for one in unswept for mark in one.marks or (UNSWEPT,)}:
+        if marks:
+            left = {mark for one in unswept for mark in one.marks or (UNSWEPT,)}
+            with store.transaction():
+                store.retention.remove_tombstones(UNSWEPT)
+                for mark in left | (marks & {LAKE} if config is None else set()):
                     store.retention.add_tombstone(UNSWEPT, mark, now, UNSWEPT)
     return [str(one) for one in unswept]
 
 
-def compact(store: Store, now: int) -> tuple[int, int, list[str]]:
+def _sweep_index(store: Store) -> list[Unswept]:
+    """Remove deleted words from the index, and an index that a killed `reindex` left."""
+    with store.transaction():
+        store.index.purge()
+    try:
+        with store.transaction():
+            store.index.drop_unfinished()
+    except StoreError as error:
+        remedy = "Let its owner run: session-memory store reindex"
+        return [Unswept(("the unfinished index of a store reindex",), str(error), remedy)]
+    return []
+
+
+def _sweep_lake(store: Store, config: Config) -> list[Unswept]:
+    keys = store.retention.tombstones().get(SESSION, set())
+    left = lake.forget(lake.place(store, config), lambda uid: session_key(uid) in keys)
+    remedy = "Delete it and run: session-memory lake export"
+    return [Unswept((file,), "it cannot be read as Parquet", remedy, (LAKE,)) for file in left]
+
+
+def compact(store: Store, config: Config, now: int) -> tuple[int, int, list[str]]:
     """Give free pages back to the disk: the sizes before and after, and what was not cleared."""
     before = store.db.bytes_on_disk()
-    unswept = sweep(store, now, everything=True) or []
+    unswept = sweep(store, now, config, everything=True) or []
     return before, store.db.bytes_on_disk(), unswept
 
 

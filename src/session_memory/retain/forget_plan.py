@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
+from glob import escape
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
 from session_memory.core.ids import split_uid
 from session_memory.derive.connected import connected_sessions
-from session_memory.derive.evicted import archive_of, beside
+from session_memory.derive.evicted import archive_of
 from session_memory.derive.live_sources import LIVE
 from session_memory.retain import archive_edit
 from session_memory.store.address import is_postgres
@@ -189,12 +190,12 @@ def _unreachable(store: Store, selection: Selection, archive: Archive | None) ->
         eviction = store.retention.evicted_source(row.id)
         if eviction and eviction.file and not is_available(archive, eviction.file):
             yield f"{eviction.file}: an archive file that is missing"
-    directory = beside(store)
+    database = store.db.file
     if is_postgres(store.db.name):
-        yield f"{store.db.name}: the server's write-ahead log, replicas and base backups"
-    elif directory is not None:
-        name = Path(store.db.name).name
-        for file in sorted(directory.glob(f"{name}.before-step-*")):
+        what = "the server's write-ahead log and message log, replicas and base backups"
+        yield f"{store.db.name}: {what}"
+    elif database is not None:
+        for file in sorted(database.parent.glob(f"{escape(database.name)}.before-step-*")):
             yield f"{file}: a copy from before an update; delete it when you no longer need it"
     yield (
         "copies made with store backup, store copy, export, train export, lake export --to or"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.ids import split_uid
+from session_memory.derive.live_sources import LIVE
 from session_memory.derive.raw_source import stored_records
 from session_memory.retain.archive_edit import Tainted
 from session_memory.retain.forget_plan import Selection, is_available
@@ -31,6 +32,7 @@ _TEXT_FIELDS = ("text", "sample", "title", "command")
 def traces(store: Store, archive: Archive | None, selection: Selection) -> tuple[Samples, Tainted]:
     """Samples to search for afterwards, and a test for dictionaries that must be replaced."""
     samples, heads = Samples(), []
+    samples.uids |= {*selection.sessions.values(), *(f"{LIVE}:{one}" for one in selection.live)}
     for session, uid in selection.sessions.items():
         row = store.sessions.row_by_id(session)
         samples.add_text(row.title)

@@ -5,7 +5,7 @@ evicted. An export writes only partitions with changes. It writes ``sessions`` l
 revisions in it say what the other two hold.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,21 @@ import msgspec
 
 from session_memory.config import Config
 from session_memory.core.schema import Session
+from session_memory.core.text import one_line
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.evicted import archive_of
 from session_memory.retain.lake_files import (
-    FILE,
     Partition,
     Rows,
     arrow,
-    contains_any,
     event_row,
     exported_sessions,
     file_of,
+    parquet_files,
     partition,
     read_tables,
     session_row,
+    session_uids,
     usage_row,
     write_file,
 )
@@ -71,19 +72,32 @@ def export(store: Store, directory: Path) -> LakeExport:
         return _Export(pa, store, directory, known).run()
 
 
-def forget(directory: Path | None, uids: Iterable[str]) -> int:
-    """Delete sessions from all files of the lake, and return the number of changed files."""
-    if directory is None or not is_there(directory):
-        return 0
-    pa, gone, written = arrow(), set(uids), 0
-    for file in sorted(directory.rglob(FILE)):
-        if contains_any(pa, file, gone):
-            dataset = file.relative_to(directory).parts[0]
-            write_file(pa, file, dataset, gone, iter(()))
-            written += 1
+def forget(directory: Path | None, is_gone: Callable[[str], bool]) -> list[str]:
+    """Delete sessions, by uid, from all files of the lake. Returns the files that are unreadable.
+
+    An export that was killed may have left files of events without files of sessions.
+    """
+    if directory is None or not directory.is_dir():
+        return []
     for left in directory.rglob(".*.part"):
         left.unlink()
-    return written
+    unreadable: list[str] = []
+    for file in parquet_files(directory):
+        pa = arrow()
+        try:
+            gone = {uid for uid in session_uids(pa, file) if is_gone(uid)}
+        except (pa.ArrowException, OSError) as error:
+            unreadable.append(f"{file}: {one_line(str(error), 100)}")
+            continue
+        if gone:
+            write_file(pa, file, file.relative_to(directory).parts[0], gone, iter(()))
+    return unreadable
+
+
+def require_reader(directory: Path | None) -> None:
+    """Raise `MissingExtra` if there is a lake and pyarrow is not installed."""
+    if directory is not None and parquet_files(directory):
+        arrow()
 
 
 # ---------------------------------------------------------------- exporting

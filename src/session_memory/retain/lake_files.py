@@ -126,9 +126,25 @@ def exported_sessions(pa: Any, directory: Path) -> dict[str, tuple[Partition, di
     return sessions
 
 
-def contains_any(pa: Any, file: Path, uids: set[str]) -> bool:
-    column = pa.parquet.ParquetFile(file).read(columns=["session_uid"]).column(0)
-    return not uids.isdisjoint(pa.compute.unique(column).to_pylist())
+def parquet_files(directory: Path) -> list[Path]:
+    return sorted(directory.rglob(FILE))
+
+
+def session_uids(pa: Any, file: Path) -> set[str]:
+    """The sessions that have rows in a file."""
+    with pa.parquet.ParquetFile(file) as opened:
+        column = opened.read(columns=["session_uid"]).column(0)
+    return {uid for uid in pa.compute.unique(column).to_pylist() if uid is not None}
+
+
+def texts(pa: Any, file: Path) -> Iterator[bytes]:
+    """The unpacked texts of a file, many at a time."""
+    for table in read_tables(pa, file):
+        for column in table.columns:
+            for chunk in column.chunks:
+                values = chunk.flatten() if pa.types.is_list(chunk.type) else chunk
+                if pa.types.is_string(values.type):
+                    yield "\n".join(filter(None, values.to_pylist())).encode()
 
 
 def write_file(pa: Any, file: Path, dataset: str, gone: set[str], rows: Rows) -> None:

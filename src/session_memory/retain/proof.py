@@ -4,25 +4,21 @@ A sample that is also in the logs of a kept session (a fork's copy, or a common 
 trace of the forgotten session, so it is not searched for.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from session_memory.derive.evicted import beside
-from session_memory.store.address import is_postgres
+from session_memory.core.index_words import vocabulary
+from session_memory.retain import proof_files
 from session_memory.store.retention_archive import Archive, unpacked
-from session_memory.store.retention_forget import blobs, has_owner, rows_with
+from session_memory.store.retention_forget import blobs, has_owner, has_stray_docs, rows_with
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 SHORTEST, LENGTH = 12, 48
 MOST_TEXTS = MOST_RAW = 12
-PIECE = 16 * 1024 * 1024
 PACKED = b"\x28\xb5\x2f\xfd"
-
-_open_descriptors: dict[tuple[int, int], int] = {}
 
 
 class Proof(msgspec.Struct, kw_only=True):
@@ -47,11 +43,22 @@ class Samples:
     def __init__(self) -> None:
         self._texts = _Spread(MOST_TEXTS)
         self._raw = _Spread(MOST_RAW)
+        self._words = _Spread(MOST_TEXTS)
+        self.uids: set[str] = set()
+        """The forgotten sessions, of which no file may have a row."""
 
     def add_text(self, text: str | None) -> None:
         sample = (text or "").encode("utf-8", "replace")[:LENGTH]
         if len(sample) >= SHORTEST:
             self._texts.add(sample.decode("utf-8", "ignore").encode())
+            # The last word may be cut.
+            words = list(vocabulary((text or "")[:LENGTH]))[:-1]
+            self._words.add(max(words, key=len, default="").encode())
+
+    @property
+    def words(self) -> list[str]:
+        """Words that are in the word index as long as these sessions are."""
+        return sorted({word.decode() for word in self._words.kept if word})
 
     def add_raw(self, piece: bytes) -> None:
         """Add samples from the middle of each line. The ends of lines are alike in all logs."""
@@ -80,7 +87,13 @@ class _Spread:
         self._seen += 1
 
 
-def prove(store: Store, archive: Archive | None, lake: Path | None, samples: Samples) -> Proof:
+def prove(
+    store: Store,
+    archive: Archive | None,
+    lake: Path | None,
+    samples: Samples,
+    lessons: Path | None = None,
+) -> Proof:
     """Drop the samples that kept sessions contain, then search everything for the others."""
     proof = Proof()
     texts = samples.all()
@@ -91,9 +104,13 @@ def prove(store: Store, archive: Archive | None, lake: Path | None, samples: Sam
     rest = [one for one in rest if not any(has_owner(store.db, t) for t in tables[one])]
     proof.held_by_others = len(texts) - len(rest)
     found = {f"table {table}" for one in rest for table in tables[one]}
-    for file, windows in _files(store, archive, lake) if rest else ():
+    for name, values in store.db.statistics() if rest else ():
+        found |= {name} if _is_in(iter((values.encode(),)), rest) else set()
+    found |= {"the word index"} if has_stray_docs(store, samples.words) else set()
+    for file, windows in proof_files.files(store, archive, lake, lessons) if rest else ():
         proof.files += 1
         found |= {str(file)} if _is_in(windows, rest) else set()
+    found |= {str(file) for file in proof_files.files_of(lake, samples.uids)}
     for file, data in _archived(store, archive, of_kept=False) if rest else ():
         proof.packs += 1
         found |= {str(file)} if _is_in(iter((data,)), rest) else set()
@@ -144,6 +161,8 @@ def _archived(
         if selected:
             for _, pack, dictionary in archive.read(file, selected):
                 yield file, unpacked(file, pack, dictionary)
+        for _, body in () if of_kept else archive.dictionaries(file).values():
+            yield file, _unpacked(body)
 
 
 def _unpacked(body: bytes) -> bytes:
@@ -155,45 +174,5 @@ def _unpacked(body: bytes) -> bytes:
         return body
 
 
-def _files(
-    store: Store, archive: Archive | None, lake: Path | None
-) -> Iterator[tuple[Path, Iterator[bytes]]]:
-    """All our files with their content: database, WAL, archive, lake, lessons."""
-    place = beside(store)
-    if place is not None and not is_postgres(store.db.name):
-        database = Path(store.db.name).expanduser().absolute()
-        for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
-            file = place / f"{database.name}{suffix}"
-            if file.exists():
-                yield file, _windows(_left_open(file))
-    lessons = None if place is None else place / "lessons"
-    for directory in (archive.directory if archive else None, lake, lessons):
-        if directory is not None and directory.is_dir():
-            for file in sorted(file for file in directory.rglob("*") if file.is_file()):
-                yield file, _windows_of(file)
-
-
 def _is_in(windows: Iterator[bytes], samples: list[bytes]) -> bool:
     return any(sample in window for window in windows for sample in samples)
-
-
-def _left_open(file: Path) -> int:
-    """A descriptor that stays open. Closing it would drop this process's SQLite locks."""
-    known = file.stat()
-    key = (known.st_dev, known.st_ino)
-    if key not in _open_descriptors:
-        _open_descriptors[key] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    return _open_descriptors[key]
-
-
-def _windows_of(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        yield from _windows(opened.fileno())
-
-
-def _windows(descriptor: int) -> Iterator[bytes]:
-    """The file in overlapping windows, so that a sample at a border is found too."""
-    rest, place = b"", 0
-    while data := os.pread(descriptor, PIECE, place):
-        yield rest + data
-        rest, place = data[-LENGTH:], place + len(data)

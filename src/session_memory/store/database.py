@@ -71,6 +71,10 @@ class Database(Protocol):
         """The path or address, without a password."""
 
     @property
+    def file(self) -> Path | None:
+        """The file itself, with links resolved. None for a server or a store in memory."""
+
+    @property
     def is_read_only(self) -> bool: ...
 
     # ------------------------------------------------------------ statements

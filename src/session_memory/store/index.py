@@ -212,6 +212,12 @@ class WordIndex:
         self._next.create()
         self._save_state(builder=builder)
 
+    def drop_unfinished(self) -> None:
+        """Delete a new index that was begun and not finished. Nobody may be building one."""
+        if self._db.has_table(NEXT):
+            self._next.destroy()
+            self._save_state(builder="")
+
     def is_built_by(self, builder: str) -> bool:
         """Whether ``builder`` was the last to call `begin_next`."""
         return self._state().get("builder") == builder

@@ -112,6 +112,10 @@ alter table dictionaries alter column body set storage external;
     def name(self) -> str:
         return self._connections.name
 
+    @property
+    def file(self) -> None:
+        """None: the files of a server are not ours."""
+
     @cached_property
     def is_read_only(self) -> bool:
         """Whether our role may not write the tables, or the server is a copy of another."""

@@ -11,10 +11,12 @@ from typing import Any
 from session_memory.core.ids import split_uid
 from session_memory.core.schema import KINDS, ROLES
 from session_memory.store.database import Database
+from session_memory.store.index import event_of
 from session_memory.store.migrations import STEPS, TABLES
 from session_memory.store.raw import compressor, packed
 from session_memory.store.row_values import containing
 from session_memory.store.store import Store
+from session_memory.store.word_query import QueryWord, WordQuery
 
 # Tables that other tables refer to. They are deleted last.
 _LAST = ("live_lanes", "live_sessions", "sources", "sessions")
@@ -76,6 +78,9 @@ _TEXTS = {
     | {column for changed, column in _ADDED.findall("".join(STEPS)) if changed == table}
     for table, columns in _MADE.findall("".join(STEPS))
 }
+_EVENTS_KNOWN = "select id from events where id in ({keys})"
+_SESSIONS_KNOWN = "select id from sessions where id in ({keys})"
+MOST_DOCS = 1000
 _OF_SCHEMA = {*KINDS, *ROLES, ""}
 _OF_LIVE = ("live_usage", "live_moves", "live_folds", "live_keys", "live_settings")
 
@@ -218,6 +223,19 @@ def has_owner(db: Database, table: str) -> bool:
     """Whether each row of a table belongs to a session. Then its texts are of kept sessions."""
     owned = {*_COLUMNS, *_ALSO.get(table, {})}.intersection(db.columns(table))
     return bool(owned) or table in _LAST or table.startswith("live_")
+
+
+def has_stray_docs(store: Store, words: Collection[str]) -> bool:
+    """Whether the word index has one of these words for an event or a title that is not there."""
+    for word in words:
+        query = WordQuery(((QueryWord(word),),))
+        events = sorted({event_of(doc) for doc in store.index.find(query, limit=MOST_DOCS)})
+        titled = sorted(set(store.index.sessions_titled(query)))
+        known = [row[0] for row in store.db.matching(_EVENTS_KNOWN, events)]
+        sessions = [row[0] for row in store.db.matching(_SESSIONS_KNOWN, titled)]
+        if len(known) < len(events) or len(sessions) < len(titled):
+            return True
+    return False
 
 
 def blobs(db: Database) -> Iterator[tuple[str, bytes]]:

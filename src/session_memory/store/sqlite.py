@@ -55,6 +55,8 @@ class Sqlite:
         if not self.in_memory:
             refuse_network(self.path)
             self._ensure_file(create=create)
+        # SQLite follows links, so the WAL and our own files are beside the file itself.
+        self._file = None if self.in_memory else self.path.resolve()
         self._forks = forks()
         self._is_closed = False
         self._connection = self._connect()
@@ -81,7 +83,7 @@ class Sqlite:
         try:
             if self.is_read_only:
                 return self._open_read_only()
-            return self._configure(apsw.Connection(str(self.path)))
+            return self._configure(apsw.Connection(str(self.file or self.path)))
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
@@ -90,15 +92,21 @@ class Sqlite:
         return str(self.path)
 
     @property
+    def file(self) -> Path | None:
+        return self._file
+
+    @property
     def is_read_only(self) -> bool:
         """Whether the file or its directory is not writable."""
-        places = (self.path, self.path.parent)
+        file = self.file or self.path
+        places = (file, file.parent)
         return not self.in_memory and not all(os.access(place, os.W_OK) for place in places)
 
     def _open_read_only(self) -> apsw.Connection:
         """Open the file for reading. Without a WAL file it cannot change and needs no locks."""
-        quiet = not Path(f"{self.path}-wal").exists()
-        uri = f"{self.path.absolute().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
+        file = self.file or self.path
+        quiet = not Path(f"{file}-wal").exists()
+        uri = f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
         return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
     def _configure(self, connection: apsw.Connection) -> apsw.Connection:
@@ -300,7 +308,8 @@ class Sqlite:
         return True
 
     def backup_before(self, step: int, now: int) -> None:
-        self.backup(self.path.with_name(f"{self.path.name}.before-step-{step}-{now}"))
+        file = self.file or self.path
+        self.backup(file.with_name(f"{file.name}.before-step-{step}-{now}"))
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -329,7 +338,7 @@ class Sqlite:
             return []
         reason = "another program reads the store"
         remedy = "When it has ended, run: session-memory store compact"
-        return [Unswept((self.name, f"{self.name}-wal"), reason, remedy)]
+        return [Unswept((str(self.file), f"{self.file}-wal"), reason, remedy)]
 
     def checkpoint(self) -> bool:
         """Move the content of the WAL file into the database. False if a reader prevented it."""
@@ -399,5 +408,5 @@ def _is_unwritten(path: Path) -> bool:
     """Whether the file is missing or empty, so that it is not a store yet."""
     if not path.exists():
         return True
-    beside = (Path(f"{path}{end}") for end in ("-wal", "-journal"))
+    beside = (Path(f"{path.resolve()}{end}") for end in ("-wal", "-journal"))
     return path.stat().st_size == 0 and not any(one.exists() for one in beside)

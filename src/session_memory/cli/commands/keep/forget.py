@@ -76,7 +76,7 @@ def command(
             _lift(settings, store, lift)
             return
         # A run that was killed may have left text in free pages; its sessions are unknown by now.
-        left = None if dry_run else sweep(store, now_ms())
+        left = None if dry_run else sweep(store, now_ms(), config)
         named = _named(store, sessions, repo, before)
         if not named and left is not None:
             _show_swept(settings, left)

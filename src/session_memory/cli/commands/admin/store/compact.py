@@ -27,8 +27,9 @@ def command(ctx: click.Context) -> None:
     from session_memory.retain.forget import compact
 
     settings: Settings = ctx.obj
-    with settings.opened() as store:
-        before, after, unswept = compact(store, now_ms())
+    config = settings.configuration()
+    with settings.opened(config) as store:
+        before, after, unswept = compact(store, config, now_ms())
     if settings.as_json:
         print_json({"before": before, "after": after, "unswept": unswept})
     elif not settings.quiet:
