@@ -8,6 +8,7 @@ something. A quoted name needs a quoted value, because in JSON any other value i
 import re
 import string
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
@@ -142,11 +143,17 @@ def _kind_of(
     if rest["blank"] is not None and not _VALUE_AFTER_BLANK.match(name):
         return None
     is_upper = text[slice(*word)].isupper()
-    kind = _kind(name, lowered[slice(*word)], is_upper)
     literal = is_upper and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
-    if kind is None or not _looks_secret(kind, name, value[0], literal):
+    return _judged(name, lowered[slice(*word)], is_upper, value[0], literal)
+
+
+# The same assignments are in a log again and again: in each view of a text, too.
+@lru_cache(maxsize=2048)
+def _judged(name: str, word: str, is_upper: bool, value: str, literal: bool) -> str | None:
+    kind = _kind(name, word, is_upper)
+    if kind is None or not _looks_secret(kind, name, value, literal):
         return None
-    return _issuer(name, value[0]) or kind
+    return _issuer(name, value) or kind
 
 
 def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]) -> bool:

@@ -7,8 +7,6 @@ its bytes, and one set of rules serves both.
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 
 import msgspec
 
@@ -116,8 +114,7 @@ def hits(text: str, starts: list[int] | None = None) -> list[RuleMatch]:
     lowered = text.encode("latin-1").lower().decode("latin-1")
     found: list[RuleMatch] = []
     seen = starts if starts is not None else []
-    for number, group in groupby(_scan()(text, lowered), itemgetter(1)):
-        places = [place for place, _ in group]
+    for number, places in _scan()(text, lowered):
         for rank, rule in _BY_WORD[number]:
             if not rule.any_case:
                 seen += _starts(rule, text, places)
@@ -136,14 +133,15 @@ def hits(text: str, starts: list[int] | None = None) -> list[RuleMatch]:
 
 def _starts(rule: Rule, text: str, places: list[int]) -> list[int]:
     """Where secrets may start whose words are at these places."""
+    if rule.back == (0,) or ("\n" not in text and "\\n" not in text):
+        return places
     starts = [*places]
-    for place in places if rule.back != (0,) else ():
+    for place in places:
         # A line break may be between the start of the secret and its word.
         first = max(place - rule.back[0] - 16, 0)
-        ends = (text.rfind(line, first, place) + len(line) for line in ("\\n", "\n"))
-        start = break_start(text, max(ends))
-        if start > first:
-            starts.append(start - 1)
+        line = max(text.rfind("\\n", first, place) + 1, text.rfind("\n", first, place))
+        if line > first:
+            starts.append(max(break_start(text, line + 1) - 1, 0))
     return starts
 
 
@@ -177,6 +175,11 @@ def _match_around(rule: Rule, text: str, place: int) -> re.Match[str] | None:
     if rule.lead is not None:
         start = text.rfind(rule.lead, max(place - LEAD, 0), place)
         return rule.pattern.match(text, start) if start >= 0 else None
+    # A quick test first: each of these secrets has a letter or a digit before its word, and those
+    # of several lengths have nothing else there.
+    sure = rule.back[-1] if len(rule.back) > 1 else 1
+    if not text[max(place - sure, 0) : place].isalnum():
+        return None
     for back in rule.back:
         match = rule.pattern.match(text, place - back) if back <= place else None
         if match is not None and match.end() > place:

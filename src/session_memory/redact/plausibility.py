@@ -5,12 +5,14 @@ from collections import Counter
 from math import log2
 from zlib import crc32
 
-# Texts that manuals, templates and masks use in place of a secret.
-_PLACEHOLDER = re.compile(
-    r"example|placeholder|redacted|change[-_]?me|dummy|your[-_]|[-_]here\b|insert[-_]|not[-_]?a[-_]?real"
-    r"|\{[^{}\s]*\}|foo-?bar|x{5}|\*{3}|\.\.\.|0{10}|(?:0123456789|1234567890|abcdefgh)",
-    re.ASCII | re.IGNORECASE,
+# Texts that manuals, templates and masks use in place of a secret. Searching for each of them is
+# many times faster than one pattern for all.
+_PLACEHOLDERS = (
+    *("example", "placeholder", "redacted", "changeme", "change-me", "change_me", "dummy"),
+    *("your-", "your_", "insert-", "insert_", "foobar", "foo-bar", "xxxxx", "***", "..."),
+    *("0000000000", "0123456789", "1234567890", "abcdefgh"),
 )
+_RARE_PLACEHOLDER = re.compile(r"[-_]here\b|not[-_]?a[-_]?real|\{[^{}\s]*\}", re.ASCII)
 # References to a variable: $TOKEN, ${TOKEN}, {{ token }}, %TOKEN%, <token>, #{token}.
 _REFERENCE = re.compile(r"[$%#@]?[{<\[(]|\$|%\w+%|&lt;", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -29,8 +31,11 @@ def entropy(text: str) -> float:
 
 
 def is_placeholder(value: str) -> bool:
-    value = value[:_EXAMINED]
-    return _PLACEHOLDER.search(value) is not None or _REFERENCE.match(value) is not None
+    lowered = value[:_EXAMINED].lower()
+    if any(word in lowered for word in _PLACEHOLDERS) or _REFERENCE.match(value):
+        return True
+    is_possible = "{" in lowered or "here" in lowered or "real" in lowered
+    return is_possible and _RARE_PLACEHOLDER.search(lowered) is not None
 
 
 def is_uuid(value: str) -> bool:

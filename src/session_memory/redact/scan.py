@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from threading import local
 from typing import Any
 
-WordPlace = tuple[int, int]
-"""The place of a word and its number."""
+WordPlaces = tuple[int, list[int]]
+"""The number of a word and its places, in order."""
 
-Scan = Callable[[str, str], Iterable[WordPlace]]
+Scan = Callable[[str, str], Iterable[WordPlaces]]
 FindMarks = Callable[[str], list[int]]
 """The places in a text, in any order, where a pattern ends."""
 
@@ -36,17 +36,19 @@ def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str
 
 
 def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    def scan(text: str, lowered: str) -> Iterator[WordPlace]:
+    def scan(text: str, lowered: str) -> Iterator[WordPlaces]:
         yield from _in_runs(text, in_run)
         for number, word in enumerate(exact, len(in_run)):
-            yield from _places(text, word, number)
+            if places := _places(text, word):
+                yield number, places
         for number, word in enumerate(any_case, len(in_run) + len(exact)):
-            yield from _places(lowered, word, number)
+            if places := _places(lowered, word):
+                yield number, places
 
     return scan
 
 
-def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlace]:
+def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlaces]:
     """Search the words only in the long runs, joined to one text: a small part of most texts."""
     starts, firsts, parts, size = [], [], [], 0
     for start, end in _runs(text):
@@ -56,9 +58,12 @@ def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlace]:
         size += end - start + 1
     laid = "\n".join(parts)
     for number, word in enumerate(words):
-        for place, _ in _places(laid, word, number):
+        places = []
+        for place in _places(laid, word):
             part = bisect_right(firsts, place) - 1
-            yield starts[part] + place - firsts[part], number
+            places.append(starts[part] + place - firsts[part])
+        if places:
+            yield number, places
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
@@ -77,29 +82,33 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
         place = classes.find(run, end)
 
 
-def _places(text: str, word: str, number: int) -> Iterator[WordPlace]:
+def _places(text: str, word: str) -> list[int]:
+    places = []
     place = text.find(word)
     while place >= 0:
-        yield place, number
+        places.append(place)
         place = text.find(word, place + 1)
+    return places
 
 
 def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    words = [*exact, *any_case]
+    sizes = [len(word) for word in (*exact, *any_case)]
     # A compiled database has scratch space that only one thread may use.
     own = local()
 
-    def scan(text: str, lowered: str) -> list[WordPlace]:
+    def scan(text: str, lowered: str) -> Iterator[WordPlaces]:
         if not hasattr(own, "database"):
             own.database = _compiled(exact, any_case)
-        found: list[WordPlace] = []
+        found: list[list[int]] = [[] for _ in sizes]
 
         def note(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
-            found.append((end - len(words[number]), number))
+            found[number].append(end)
 
         own.database.scan(text.encode("latin-1"), match_event_handler=note)
-        found.sort(key=lambda hit: (hit[1], hit[0]))
-        return found
+        for number, ends in enumerate(found):
+            if ends:
+                size = sizes[number]
+                yield number, [end - size for end in ends]
 
     return scan
 

@@ -17,6 +17,7 @@ from session_memory.redact.wrapping import Break, is_sure, joins
 # may be a token. If it shows a private key, it is made again with more text.
 AROUND = 512
 _BESIDE = 64
+_BLOCK = 256
 _LONGEST_RUN = 16 * 1024
 _AROUND_KEYS = 32 * 1024
 # A longer view is made in parts, which overlap by the longest key.
@@ -52,7 +53,7 @@ def _union(one: RuleMatch, other: RuleMatch) -> RuleMatch:
 
 def _hidden(text: str) -> Iterator[RuleMatch]:
     """The hits in the views of the text."""
-    for start, end in ranges_around(text, sorted(marks(text)), _LONGEST_VIEW):
+    for start, end in ranges_around(text, marks(text), _LONGEST_VIEW):
         yield from _in_views(text, start, end, wide=False)
 
 
@@ -118,8 +119,9 @@ def ranges_around(
     They do not overlap, except for the parts of a range that is longer than ``longest``.
     """
     start = end = -1
-    for place in places:
-        first = max(place - AROUND, 0)
+    # Hostile texts have a mark at every character.
+    for block in sorted({place // _BLOCK for place in places}):
+        first = max(block * _BLOCK - AROUND, 0)
         if end < 0:
             start = _run_start(text, first)
         elif first > end:
@@ -128,7 +130,7 @@ def ranges_around(
             if first > end:
                 yield from _parts(start, end, longest)
                 start = first
-        end = max(end, min(place + AROUND, len(text)))
+        end = max(end, min((block + 1) * _BLOCK + AROUND, len(text)))
     if end >= 0:
         yield from _parts(start, _run_end(text, end), longest)
 

@@ -36,38 +36,38 @@ class Break(NamedTuple):
 def joins(text: str, places: Iterable[int], words: tuple[str, ...]) -> list[Break]:
     """The breaks that a secret may cross. A secret may start at each of ``places``, or at a break
     inside of one of ``words``."""
-    found: set[Break] = set()
-    searched = 0
+    found: dict[int, Break] = {}
+    stretch_at, searched = _STRETCH.match, 0
     for place in sorted(places):
         if place < searched:
             continue
-        stretch = _STRETCH.match(text, place)
+        stretch = stretch_at(text, place)
         if stretch is not None:
             searched = stretch.end()
-            if stretch["line"]:
-                line = Break(*stretch.span("line"))
-                _add_chain(text, line, line.start - place, found)
-    for one in _inside_words(text, words):
-        _add_chain(text, one, 0, found)
-    return sorted(found)
+            start = stretch.start("line")
+            if start >= 0:
+                _add_chain(text, start, searched, start - place, found)
+    for start, end in _inside_words(text, words):
+        _add_chain(text, start, end, 0, found)
+    return sorted(found.values())
 
 
-def _add_chain(text: str, line: Break, size: int, found: set[Break]) -> None:
-    """Add a break, and those after it while each line is one long run.
+def _add_chain(text: str, start: int, end: int, size: int, found: dict[int, Break]) -> None:
+    """Add the break from ``start`` to ``end``, and those after it while each line is one long run.
 
     ``size`` is the length of the part before the break.
     """
     for _ in range(_MOST_LINES):
-        following = _LINE.match(text, line.end)
-        if following is None or line in found:
+        following = _LINE.match(text, end) if end not in found else None
+        if following is None:
             return
-        size += following.end("run") - line.end
+        size += following.end(1) - end
         if size < _SHORTEST:
             return
-        found.add(line)
-        if not following["line"]:
+        found[end] = Break(start, end)
+        start, end = following.span("line")
+        if start < 0:
             return
-        line = Break(*following.span("line"))
 
 
 def is_sure(text: str, line: Break) -> bool:
@@ -92,7 +92,7 @@ def _widths(before: str, end: int) -> Iterator[int]:
             yield visible_size(parts[-1])
 
 
-def _inside_words(text: str, words: tuple[str, ...]) -> Iterator[Break]:
+def _inside_words(text: str, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     """The breaks inside of a word of a rule, before the rest of a token."""
     rests = _rests(words)
     for found in _long_runs()(text):
@@ -103,7 +103,7 @@ def _inside_words(text: str, words: tuple[str, ...]) -> Iterator[Break]:
         if beginnings is not None and any(
             after.startswith(beginnings.get(before[-size:], ())) for size in range(1, 16)
         ):
-            yield Break(start, end)
+            yield start, end
 
 
 @cache
