@@ -91,18 +91,33 @@ def _wrapped(text: str, starts: list[int], own: list[RuleMatch]) -> Iterator[Rul
     complete = {(hit.start, hit.end) for hit in own}
     for start, end in ranges_around(text, [one.start for one in breaks]):
         inside = breaks[bisect_left(breaks, (start,)) : bisect_left(breaks, (end,))]
-        view = View(text[start:end], start).without(
-            [(one.start - start, one.end - start) for one in inside]
-        )
-        for hit in hits(view.text):
-            first, last = view.original(hit.start, hit.end)
-            crossed = inside[bisect_left(inside, (first + 1,)) : bisect_left(inside, (last,))]
-            if not crossed or (hit.rank == NAMED and not _is_no_word(text, first, crossed, last)):
-                continue
-            # What is complete before a break ends there, unless the line surely continues.
-            ends = (one for one in crossed if (first, one.start) in complete)
-            if all(is_sure(text, one) for one in ends):
-                yield from _translated(text, view, hit)
+        # The line before the last break of a chain may be the last line of a secret. So the rules
+        # search without these breaks first, and what they find is complete.
+        chains = zip(inside, [*inside[1:], None], strict=True)
+        fewer = [one for one, after in chains if not one.late or (after and after.late)]
+        for breaks_joined in (fewer, inside) if len(fewer) < len(inside) else (inside,):
+            found = list(_across(text, (start, end), breaks_joined, complete))
+            complete.update((hit.start, hit.end) for hit in found)
+            yield from found
+
+
+def _across(
+    text: str, window: tuple[int, int], breaks: list[Break], complete: set[tuple[int, int]]
+) -> Iterator[RuleMatch]:
+    """The matches that cross a break, in the text of a window without these breaks."""
+    start, end = window
+    view = View(text[start:end], start).without(
+        [(one.start - start, one.end - start) for one in breaks]
+    )
+    for hit in hits(view.text):
+        first, last = view.original(hit.start, hit.end)
+        crossed = breaks[bisect_left(breaks, (first + 1,)) : bisect_left(breaks, (last,))]
+        if not crossed or (hit.rank == NAMED and not _is_no_word(text, first, crossed, last)):
+            continue
+        # What is complete before a break ends there, unless the line surely continues.
+        ends = (one for one in crossed if (first, one.start) in complete)
+        if all(is_sure(text, one) for one in ends):
+            yield from _translated(text, view, hit)
 
 
 def _is_no_word(text: str, start: int, crossed: list[Break], end: int) -> bool:

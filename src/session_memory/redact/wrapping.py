@@ -16,27 +16,30 @@ from session_memory.redact.scan import FindMarks, mark_finder
 _WIDTHS = frozenset((64, 72, 76, 78, 79, 80, 100, 120, 132, 160))
 _NARROWEST, _LONGEST_LINE = min(_WIDTHS), 400
 _MOST_LINES = 200
+_NARROW = 40
 _SHORTEST = 8
 # A break in a text, in JSON, or in JSON in JSON. A backslash before it continues a shell command.
 _BREAK = r"(?:(?:\\{1,7}r)?\\{1,8}n|\\?\r?\n)(?=[\w+/=.~%-])"
 _STRETCH = re.compile(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?", re.ASCII)
-_LINE = re.compile(rf"(?P<run>[\w+/=.~%-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
+_LINE = re.compile(rf"(?P<run>[\w+/=.~%:@-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
 _TOKEN_START = 16
 _BEFORE_TOKENS = tuple(rf"{line}[\w.+-]{{{_TOKEN_START}}}" for line in (r"\\n", r"\n"))
 _QUOTES = (re.compile('"'), re.compile(r'(?<!\\)"'))
 
 
 class Break(NamedTuple):
-    """The range of a line break."""
+    """The range of a line break. ``late`` if the line before it is one run after another break, so
+    that it may be the last line of a secret."""
 
     start: int
     end: int
+    late: bool
 
 
 def joins(text: str, places: Iterable[int], words: tuple[str, ...]) -> list[Break]:
     """The breaks that a secret may cross. A secret may start at each of ``places``, or at a break
     inside of one of ``words``."""
-    found: dict[int, Break] = {}
+    found: dict[int, int] = {}
     stretch_at, searched = _STRETCH.match, 0
     for place in sorted(places):
         if place < searched:
@@ -49,10 +52,18 @@ def joins(text: str, places: Iterable[int], words: tuple[str, ...]) -> list[Brea
                 _add_chain(text, start, searched, start - place, found)
     for start, end in _inside_words(text, words):
         _add_chain(text, start, end, 0, found)
-    return sorted(found.values())
+    return list(_with_lines_between(text, sorted(found.items())))
 
 
-def _add_chain(text: str, start: int, end: int, size: int, found: dict[int, Break]) -> None:
+def _with_lines_between(text: str, found: list[tuple[int, int]]) -> Iterator[Break]:
+    last = -1
+    for end, start in found:
+        line = _LINE.match(text, last) if 0 < last < start <= last + _LONGEST_LINE else None
+        yield Break(start, end, late=line is not None and line.end("run") == start)
+        last = end
+
+
+def _add_chain(text: str, start: int, end: int, size: int, found: dict[int, int]) -> None:
     """Add the break from ``start`` to ``end``, and those after it while each line is one long run.
 
     ``size`` is the length of the part before the break.
@@ -61,12 +72,14 @@ def _add_chain(text: str, start: int, end: int, size: int, found: dict[int, Brea
         following = _LINE.match(text, end) if end not in found else None
         if following is None:
             return
-        size += following.end(1) - end
+        width = following.end(1) - end
+        size += width
         if size < _SHORTEST:
             return
-        found[end] = Break(start, end)
+        found[end] = start
         start, end = following.span("line")
-        if start < 0:
+        # Only the last line of a secret is shorter than the others.
+        if start < 0 or width < _NARROW:
             return
 
 
