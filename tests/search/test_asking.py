@@ -286,3 +286,21 @@ def test_the_databases_find_the_same(tmp_path: Path) -> None:
         for question in QUESTIONS:
             assert found(one, question) == found(other, question), question
             assert hits_as_given(one, question) == hits_as_given(other, question), question
+
+
+def test_a_phrase_of_very_common_words_is_not_looked_for_without_end(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two short words are in nearly every text, and each text has to be read."""
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "COMPARED", 5)
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "MOST_COMPARED", 20)
+    log = claude.session("alpha")
+    log.prompt("the title")
+    log.prompt("here is a-b")
+    for number in range(60):
+        log.prompt(f"b and a {number}")
+    with collected(claude.write()) as store:
+        few = asked(store, "a-b", limit=5)
+        assert (few.total, few.total_exact) == (0, False)
+        every = asked(store, "a-b", limit=0)
+        assert (every.total, every.total_exact) == (1, True)

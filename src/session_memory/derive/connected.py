@@ -1,6 +1,6 @@
 """Sessions that share history: those that hold the same records, or begin with another's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from session_memory.derive.facts import base_of
 from session_memory.store.store import Store
@@ -16,6 +16,23 @@ def connected_sessions(store: Store, session_id: int) -> list[int]:
                 found.add(other)
                 waiting.append(other)
     return sorted(found)
+
+
+def group_of(store: Store, session_ids: Iterable[int]) -> tuple[set[int], set[int]]:
+    """The sessions and all that share a record or a source with them, and all their sources."""
+    sources: set[int] = set()
+    found = set(session_ids)
+    waiting = list(found)
+    while waiting:
+        session = waiting.pop()
+        near = {*store.sessions.sharing_with(session), *_by_reference(store, session)}
+        for source in store.sessions.source_ids(session):
+            if source not in sources:
+                sources.add(source)
+                near.update(store.sessions.of_source(source))
+        waiting += near - found
+        found |= near
+    return found, sources
 
 
 def _by_reference(store: Store, session_id: int) -> Iterator[int]:

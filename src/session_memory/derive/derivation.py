@@ -4,7 +4,7 @@ Sessions that share records are derived together, in one transaction. What comes
 the stored logs alone, never on the order in which files were found.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -33,17 +33,24 @@ from session_memory.store.usage import BUCKETS
 BATCH = 2000
 
 
-def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
+def derive_stale(
+    store: Store,
+    now: int,
+    repositories: RepositoryNames | DomainOf,
+    *,
+    without: Collection[int] = (),
+) -> int:
     """Derive every stale session, with those it shares records with. Returns their number.
 
     Sessions that no adapter can read keep their events and stay stale; `readers.substituted` names
     them.
     """
-    derived, left = 0, set[int]()
-    repositories = RepositoryNames(store, domain_of)
+    derived, left = 0, set(without)
+    if not isinstance(repositories, RepositoryNames):
+        repositories = RepositoryNames(store, repositories)
     while stale := [session_id for session_id in store.sessions.stale() if session_id not in left]:
         with store.transaction():
-            if _append_new(store, stale[0], now, domain_of):
+            if _append_new(store, stale[0], now, repositories):
                 derived += 1
                 continue
             cluster = connected_sessions(store, stale[0])
@@ -63,7 +70,7 @@ def derive_stale(store: Store, now: int, domain_of: DomainOf) -> int:
     return derived
 
 
-def _append_new(store: Store, session_id: int, now: int, domain_of: DomainOf) -> bool:
+def _append_new(store: Store, session_id: int, now: int, repositories: RepositoryNames) -> bool:
     """Append a session that was never derived, if all others can stay as they are.
 
     A long fork is read in several batches. Only all its records together show that it is one.
@@ -83,7 +90,7 @@ def _append_new(store: Store, session_id: int, now: int, domain_of: DomainOf) ->
     except (AdapterUnusable, AdapterFailed):
         return False
     row.stale = 0
-    return Ingest(store, now, domain_of).append_if_safe(row, sources[0], records) is None
+    return Ingest(store, now, repositories).append_if_safe(row, sources[0], records) is None
 
 
 class Derivation:

@@ -1,19 +1,27 @@
-"""Making everything derived again from the stored logs. The agents' own files are not needed."""
+"""Making everything derived again from the stored logs. The agents' own files are not needed.
 
-from collections.abc import Callable, Collection
+Sessions that share sources or records are a group. Each group is dropped and made again in one
+transaction, so a reader sees a session as it was or as it is now, never a half. Between groups
+other writers have their turn. A rebuild that is killed leaves some groups as they were; the next
+one makes all of them again.
+"""
+
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import NamedTuple
 
+from session_memory.adapters.base import Record
 from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.errors import AdapterFailed
-from session_memory.core.ids import split_uid
 from session_memory.core.roles import LOGS
+from session_memory.derive.cluster_records import HELD_IN_MEMORY
+from session_memory.derive.connected import group_of
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
-from session_memory.derive.reindex import docs_of
+from session_memory.derive.reindex import ensure_index
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -32,50 +40,116 @@ class RebuildReport(NamedTuple):
 def rebuild(
     store: Store, now: int, domain_of: DomainOf, on_source: Callable[[SourceRow], None]
 ) -> RebuildReport:
-    """Drop everything derived and make it again from the stored logs, in one transaction.
+    """Drop everything derived and make it again from the stored logs, group by group.
 
-    Without a usable adapter nothing could be made again, so such sessions stay as they are. An
-    adapter that fails on the way rolls everything back; then its sessions stay as they are too.
+    Without a usable adapter nothing could be made again, so such sessions stay as they are. When
+    an adapter fails on a log, the sessions of that log and all that follow stay as they are.
     """
-    skipped = unusable_flavors(store)
-    while True:
+    with store.db.operation_lock(shared=True):
+        skipped = unusable_flavors(store)
+        work = _Rebuilding(store, now, domain_of, on_source, skipped)
+        work.run()
+        ensure_index(store)
+    return RebuildReport(len(work.read), skipped)
+
+
+class _Rebuilding:
+    """One rebuild. ``read`` are the ids of the sources that were read."""
+
+    def __init__(
+        self,
+        store: Store,
+        now: int,
+        domain_of: DomainOf,
+        on_source: Callable[[SourceRow], None],
+        skipped: dict[str, str],
+    ) -> None:
+        self.read: set[int] = set()
+        self._store = store
+        self._now = now
+        # Shared by all groups: it reads all sessions once.
+        self._repositories = RepositoryNames(store, domain_of)
+        self._on_source = on_source
+        self._skipped = skipped
+        self._evicted = store.retention.evicted()
+        self._done: set[int] = set()
+        self._left: set[int] = set()
+
+    def run(self) -> None:
+        store = self._store
+        # What an interrupted sync left stale must not be derived together with the first group.
+        derive_stale(store, self._now, self._repositories)
+        self._left = set(store.sessions.stale())
+        for session_id, flavor in store.sessions.outermost_first():
+            if session_id not in self._done and flavor not in self._skipped:
+                self._rebuild(*group_of(store, [session_id]))
+        # A source without a session: nothing was found in it, or it was just copied into a store.
+        for source in store.sources.every():
+            if source.id not in self.read and source.flavor not in self._skipped:
+                self._rebuild(set(), {source.id})
+        with store.transaction():
+            store.sessions.drop_orphans()
+            self._repositories.rename_all()
+
+    def _rebuild(self, sessions: set[int], sources: set[int]) -> None:
+        """Make one group again. Small logs are read before the transaction begins."""
+        store = self._store
         try:
-            with store.db.operation_lock(shared=True), store.transaction():
-                return RebuildReport(_rebuild(store, now, domain_of, on_source, skipped), skipped)
+            loaded = self._loaded(sources)
+            with store.transaction():
+                if sessions:
+                    # Another process may have added to the group, or forgotten a part of it.
+                    sessions, sources = group_of(store, store.sessions.existing(sorted(sessions)))
+                self._rebuild_now(sessions, sources, loaded)
         except AdapterFailed as failure:
-            skipped[failure.flavor] = str(failure)
+            self._skipped[failure.flavor] = str(failure)
+            return
+        self._done |= sessions
+        self.read |= sources
+
+    def _rebuild_now(
+        self, sessions: set[int], sources: set[int], loaded: dict[int, "_Loaded"]
+    ) -> None:
+        store = self._store
+        rows = sorted(map(store.sources.get, sources), key=lambda s: (s.host, s.path, s.generation))
+        present = [row for row in rows if row.id not in self._evicted]
+        evicted = store.retention.evicted_sessions()
+        store.drop_derived(sorted(sessions - evicted), [row.id for row in present])
+        ingest = Ingest(store, self._now, self._repositories)
+        for row in rows:
+            self._on_source(row)
+        for row in present:
+            known = loaded.get(row.id)
+            records = known.records if known is not None and known.row == row else None
+            read_again(store, ingest, row, self._now, records)
+        derive_stale(store, self._now, self._repositories, without=self._left)
+
+    def _loaded(self, sources: set[int]) -> dict[int, "_Loaded"]:
+        store = self._store
+        with store.db.snapshot():
+            rows = [store.sources.get(one) for one in sources if one not in self._evicted]
+            if sum(row.kept for row in rows) > HELD_IN_MEMORY:
+                return {}
+            return {row.id: _Loaded(row, list(stored_records(store, row))) for row in rows}
 
 
-def _rebuild(
+class _Loaded(NamedTuple):
+    """The records of a source, and its row when they were read."""
+
+    row: SourceRow
+    records: list[Record]
+
+
+def read_again(
     store: Store,
+    ingest: Ingest,
+    source: SourceRow,
     now: int,
-    domain_of: DomainOf,
-    on_source: Callable[[SourceRow], None],
-    skipped: Collection[str],
-) -> int:
-    store.drop_all_derived(keep=skipped)
-    ingest = Ingest(store, now, domain_of)
-    evicted, read = store.retention.evicted(), 0
-    for source in store.sources.every():
-        on_source(source)
-        if source.flavor not in skipped:
-            read += 1
-            if source.id not in evicted:
-                read_again(store, ingest, source, now)
-    derive_stale(store, now, domain_of)
-    store.sessions.drop_orphans()
-    RepositoryNames(store, domain_of).rename_all()
-    if skipped:
-        for session_id, (uid, _) in store.sessions.revisions().items():
-            if split_uid(uid)[0] in skipped:
-                store.index.add(list(docs_of(store, session_id, uid)))
-    return read
-
-
-def read_again(store: Store, ingest: Ingest, source: SourceRow, now: int) -> None:
-    """Ingest a stored source, with the problems of its records."""
+    loaded: Iterable[Record] | None = None,
+) -> None:
+    """Ingest a stored source, with the problems of its records. They may be ``loaded`` already."""
     counts = LineCounts()
-    records = stored_records(store, source)
+    records = iter(stored_records(store, source) if loaded is None else loaded)
     for batch in iter(lambda: list(islice(records, BATCH)), []):
         counts.add(batch)
         if source.starts_at is None and source.role in LOGS:

@@ -18,7 +18,8 @@ from session_memory.store.hits import Hits
 from session_memory.store.index import event_of
 from session_memory.store.store import Store
 
-GATHERED = 8 * 1024 * 1024
+# Small, so that other writers wait less than 100 ms for one portion.
+GATHERED = 2 * 1024 * 1024
 ATTEMPTS = 3
 
 UidAndRevision = tuple[str, int]

@@ -24,6 +24,12 @@ PAGES = 3
 AT_ONCE, COMPARED = 500, 100
 # At most this many texts are compared, and more only while nothing was found.
 LOOKED_AT = 2000
+# While nothing was found, at most this many texts of each class are compared. A text takes up to a
+# millisecond, and two very short words are in nearly every text.
+MOST_COMPARED = 500
+# Each further question to the index asks for this many times as many hits: for a common word the
+# index begins at the newest hit again, whatever was read before.
+GROWTH = 4
 # The index is asked for at most this many words. The text comparison checks the rest.
 MOST_CLAUSES = 64
 ATTEMPTS = 3
@@ -170,16 +176,17 @@ class _Search:
         if self._limit == ALL:
             return False
         if compared:
-            return found >= self._limit or (found > 0 and looked >= LOOKED_AT)
+            most = LOOKED_AT if found else MOST_COMPARED
+            return found >= self._limit or looked >= most
         return here >= self._limit * PAGES and looked >= LOOKED_AT
 
     def _pages(self, word_query: WordQuery, text_class: int, size: int) -> Iterator[list[int]]:
-        before = NEWEST
+        before, most = NEWEST, size
         while docs := self._index.find(
-            word_query, text_class=text_class, limit=size, before=before
+            word_query, text_class=text_class, limit=most, before=before
         ):
-            yield docs
-            before = docs[-1]
+            yield from (docs[first : first + size] for first in range(0, len(docs), size))
+            before, most = docs[-1], most * GROWTH
 
     def _of_sessions(self, docs: list[int]) -> list[int]:
         """The documents whose sessions match the filters. This check is cheap."""

@@ -1,13 +1,12 @@
 """Problems: bad input that is recorded with its place and reason instead of being ignored."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database
-from session_memory.store.row_values import named_list
 
 UNREADABLE = "unreadable"
 NO_END = 1 << 62
@@ -29,11 +28,7 @@ _CLEAR_FILE = """
     delete from problems where source_id = :source and place = 0 and reason = :reason
 """
 _FORGET = "delete from problems where source_id = :source"
-_CLEAR_RECORDS = """
-    delete from problems
-    where reason <> :unreadable and source_id not in (select source_id from evicted_sources)
-    and source_id not in (select id from sources where flavor in ({keep}))
-"""
+_CLEAR_RECORDS = "delete from problems where source_id = :source and reason <> :unreadable"
 _OF_RECORDS = """
     select distinct place from problems
     where source_id = :source and not (reason in ('unreadable', 'evicted') and length = 0)
@@ -96,16 +91,14 @@ class Problems:
             if nearest >= 0 and place < sum(ranges[nearest]):
                 self._db.execute(_DROP_AT, {"source": source_id, "place": place})
 
-    def clear_records(self, keep: Collection[str] = ()) -> None:
+    def clear_records(self, sources: Sequence[int]) -> None:
         """Remove the problems that were found in the contents of sources, before a rebuild.
 
         Reading the stored logs again adds those that are still there. The problems of files that
-        could not be read stay. So do those of evicted sources and of the flavors in ``keep``, whose
-        logs are not read again.
+        could not be read stay.
         """
-        flavors, params = named_list(keep)
-        sql = _CLEAR_RECORDS.format(keep=flavors)
-        self._db.execute(sql, {**params, "unreadable": UNREADABLE})
+        rows = ({"source": source, "unreadable": UNREADABLE} for source in sources)
+        self._db.update_many(_CLEAR_RECORDS, rows)
 
     def replace(
         self, source_id: int, reason: str, sessions: set[str], details: dict[int, str], now: int

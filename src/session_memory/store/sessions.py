@@ -1,7 +1,7 @@
 """Sessions: one row each, with its sums, watermarks and settling state."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +10,7 @@ from session_memory.core.schema import Cost, Session
 from session_memory.core.text import escaped
 from session_memory.core.time import format_time
 from session_memory.store.database import Database, Row
-from session_memory.store.row_values import named_list, storable
+from session_memory.store.row_values import storable
 from session_memory.store.usage import BUCKETS
 
 
@@ -128,7 +128,6 @@ _DROP_DERIVED = tuple(
         ("turn_totals", "session_id"),
         ("turn_children", "session_id"),
         ("shares", "session_id"),
-        ("shares", "other_id"),
     )
 ) + (
     "delete from usage where owner_id = :session and session_id = :session",
@@ -137,6 +136,8 @@ _DROP_DERIVED = tuple(
     where session_id = :session and (owner_id is null or owner_id <> session_id)
     """,
 )
+_DROP_SHARED = "delete from shares where other_id = :session"
+_DROP_SOURCES = "delete from session_sources where session_id = :session"
 # Several machines can hold the same log (a synchronized home): the order decides for one host.
 HOST = """
     (select nullif(o.host, '') from session_sources x join sources o on o.id = x.source_id
@@ -173,6 +174,8 @@ _FAMILY = """
     select id from sessions where uid in (select uid from below)
 """
 _REVISIONS = "select id, uid, revision from sessions order by id"
+_OUTERMOST_FIRST = "select id, flavor from sessions order by spawn_depth, id"
+_EXISTING = "select id from sessions where id in ({keys})"
 _TITLES = "select id, title from sessions where title is not null and title <> '' order by id"
 _TITLES_OF = "select id, title from sessions where id in ({keys})"
 _DROP_ORPHANS = """
@@ -292,30 +295,36 @@ class Sessions:
         ]
 
     def drop_derived(self, session_id: int) -> None:
-        for statement in _DROP_DERIVED:
+        for statement in (*_DROP_DERIVED, _DROP_SHARED):
             self._db.execute(statement, {"session": session_id})
 
-    def reset_derived(self, keep: Collection[str] = ()) -> None:
-        """Clear the derived columns of all sessions; watermarks, revisions and evidence stay.
+    def reset_derived(self, session_ids: Sequence[int]) -> None:
+        """Delete the derived rows and clear the derived columns of some sessions, before a rebuild.
 
-        Evicted sessions and those of the flavors in ``keep`` stay as they are.
+        Watermarks, revisions and evidence stay.
         """
-        flavors, params = named_list(keep)
+        for statement in (*_DROP_DERIVED, _DROP_SOURCES):
+            self._db.update_many(statement, ({"session": one} for one in session_ids))
         kept = "revision, analyzed_revision, discovered_at, ingested_at, analyzed_at, evicted_at"
         kept += ", outcome, outcome_evidence, task_ref, domain"
-        blank = CollectedSession(uid="", flavor="", native_id="")
+        blank = CollectedSession(uid="", flavor="", native_id="", state=EMPTY_STATE)
         names = set(COLUMNS) - {"id", "uid", "flavor", "native_id", "native_name", "host"}
         reset = {name: getattr(blank, name) for name in sorted(names - set(kept.split(", ")))}
         assignments = ", ".join(f"{name} = :{name}" for name in reset)
-        self._db.execute(
-            f"update sessions set {assignments} where evicted_at is null"
-            f" and flavor not in ({flavors})",
-            {**reset, "state": EMPTY_STATE, **params},
-        )
+        sql = f"update sessions set {assignments} where id = :id"
+        self._db.update_many(sql, ({**reset, "id": one} for one in session_ids))
 
     def revisions(self) -> dict[int, tuple[str, int]]:
         """For every session id its uid and revision, in the order of ids."""
         return {row[0]: (row[1], row[2]) for row in self._db.all(_REVISIONS)}
+
+    def outermost_first(self) -> list[tuple[int, str]]:
+        """``(id, flavor)`` of every session; those that started others come before them."""
+        return [(row[0], row[1]) for row in self._db.all(_OUTERMOST_FIRST)]
+
+    def existing(self, session_ids: Sequence[int]) -> list[int]:
+        """Those of the sessions that are in the store."""
+        return [row[0] for row in self._db.matching(_EXISTING, session_ids)]
 
     def titles(self) -> list[tuple[int, str]]:
         """``(id, title)`` of every session that has a title."""

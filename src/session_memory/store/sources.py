@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from session_memory.store.database import Database, Row
-from session_memory.store.row_values import named_list, storable
+from session_memory.store.row_values import storable
 
 
 class SourceRow(msgspec.Struct, kw_only=True):
@@ -93,9 +93,6 @@ _NOT_DERIVED = """
     where s.evicted_at is not null and s.stale = 1
 """
 _NEWEST_ADAPTERS = "select flavor, max(adapter_version) from sources group by flavor"
-_RESET = f"""
-    update sources set lines = 0, lenient = 0, bookkeeping = '{{}}' where id not in ({_EVICTED})
-"""
 
 
 class Account(msgspec.Struct, kw_only=True):
@@ -192,11 +189,6 @@ class Sources:
 
     def mark_superseded(self, source_id: int) -> None:
         self._db.execute(_MARK_SUPERSEDED, {"id": source_id})
-
-    def reset_tallies(self, keep: Collection[str] = ()) -> None:
-        """Forget how many lines were counted, except in sources of the flavors in ``keep``."""
-        flavors, params = named_list(keep)
-        self._db.execute(f"{_RESET} and flavor not in ({flavors})", params)
 
     def newest_adapters(self) -> dict[str, int]:
         """Each flavor with the newest version of its adapter that read one of its sources."""

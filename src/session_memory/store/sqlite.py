@@ -20,6 +20,8 @@ from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWord
 from session_memory.store.word_query import TABLE, TITLES
 
 RETRY_S = 0.002
+# After a transaction of this length, others that wait for the lock have a moment to take it.
+LONG_S, GIVE_WAY_S = 0.02, 0.004
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
 KEYS_AT_ONCE = 400
@@ -208,11 +210,14 @@ class Sqlite:
             return
         try:
             self.begin()
+            began = time.monotonic()
             yield
             self.commit()
         except BaseException:
             self.roll_back()
             raise
+        if not shared and time.monotonic() - began > LONG_S:
+            time.sleep(GIVE_WAY_S)
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         return self._operation_lock(shared)
@@ -298,7 +303,10 @@ class Sqlite:
             with whole_database(target) as partial:
                 create_private(partial)
                 copy = apsw.Connection(str(partial))
-                with copy.backup("main", connection, "main") as work:
+                # Within one snapshot. Otherwise every commit of another process makes SQLite begin
+                # the copy again, and beside a live session it would never end.
+                with self.snapshot(), copy.backup("main", connection, "main") as work:
+                    self.value("select count(*) from sqlite_master")
                     while not work.done:
                         work.step(4096)
                 copy.pragma("journal_mode", "delete")

@@ -1,6 +1,6 @@
 """`Store`: one database with everything that was collected, and `open_store`."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +19,7 @@ from session_memory.store.private_files import create_private, sweep_unfinished,
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
 from session_memory.store.retention import Retention
-from session_memory.store.row_values import named_list
-from session_memory.store.sessions import EVICTED_SESSIONS, Sessions
+from session_memory.store.sessions import Sessions
 from session_memory.store.sources import SourceRow, Sources
 from session_memory.store.turns import LoggedTurns
 from session_memory.store.usage import UsageTable
@@ -70,31 +69,17 @@ class Store:
             self.raw.dictionary.cache_clear()
             raise
 
-    def drop_all_derived(self, keep: Collection[str] = ()) -> None:
-        """Delete all derived rows. Stored logs, sources with cursors, and watermarks stay.
+    def drop_derived(self, sessions: Sequence[int], sources: Sequence[int]) -> None:
+        """Delete all derived rows of some sessions, and the problems of the records in ``sources``.
 
-        Evicted sessions are not changed: without their logs they cannot be derived again. Of the
-        sessions of the flavors in ``keep`` only the indexed words are deleted.
+        Stored logs, sources with cursors, and watermarks stay. Sharing with a session that is not
+        in ``sessions`` stays known to that one, which is evicted.
         """
-        flavors, params = named_list(keep)
-        kept = f"{EVICTED_SESSIONS} or flavor in ({flavors})"
-        for table, session in (
-            *((name, "session_id") for name in ("events", "copies", "usage", "session_sources")),
-            *(("turn_totals", "session_id"), ("turn_children", "session_id")),
-            *(("links", "parent_id"), ("shares", "session_id")),
-        ):
-            self.db.execute(f"delete from {table} where {session} not in ({kept})", params)
-        self._drop_index(kept, params)
-        self.problems.clear_records(keep)
-        self.sources.reset_tallies(keep)
-        self.sessions.reset_derived(keep)
-
-    def _drop_index(self, kept: str, params: Mapping[str, str]) -> None:
-        """Empty the word index, except for the titles of the ``kept`` sessions."""
-        self.index.clear()
-        titles = f"select id, title from sessions where id in ({kept})"
-        for session_id, title in self.db.all(titles, params):
-            self.index.set_title(session_id, title)
+        for session_id in sessions:
+            self.events.drop(session_id)
+            self.index.set_title(session_id, None)
+        self.sessions.reset_derived(sessions)
+        self.problems.clear_records(sources)
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
         """Copy a source with its bytes from another store, unless it is here already."""

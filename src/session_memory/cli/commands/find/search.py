@@ -107,6 +107,11 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
         remark(settings, line)
 
 
+_NOT_ALL_COMPARED = (
+    "Nothing found in the newest texts that have these words. --limit 0 compares all of them."
+)
+
+
 def _nothing_like(name: str, value: str, near: list[str]) -> str:
     known = f" Known: {', '.join(near)}." if near else ""
     return f"No session or event has {name} {value}.{known}"
@@ -121,7 +126,7 @@ def _remarks(results: "Results", *, is_empty: bool) -> list[str]:
             some = ", ".join(words[:5]) + (", …" if len(words) > 5 else "")
             remarks.append(f"No event has the word {word}; searched for {some}")
     if not results.total:
-        remarks.append("Nothing found.")
+        remarks.append("Nothing found." if results.total_exact else _NOT_ALL_COMPARED)
         remarks += [_nothing_like(*filtered) for filtered in results.unmatched]
         remarks += [f"Did you mean {', '.join(near)}?" for near in results.meant.values()]
     elif len(results.hits) < results.total or not results.total_exact:
