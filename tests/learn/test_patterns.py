@@ -113,7 +113,9 @@ def test_resolutions_are_counted_and_the_most_frequent_comes_first() -> None:
         ("command", "make", 2),
         ("look", "the same file", 1),
     ]
-    assert advice(found) == "Write down how to avoid: it broke What helped: run make."
+    assert advice(found) == (
+        "Write down how to avoid: `it broke` What helped, quoted from a log: the command `make`."
+    )
 
 
 def test_what_comes_back_outranks_what_was_dear_once() -> None:

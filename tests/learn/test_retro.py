@@ -57,7 +57,10 @@ def test_each_repository_is_told_with_its_suggestions(tmp_path: Path) -> None:
     assert app.microdollars > 0 and app.tokens > 0
     assert [work.commits for work in app.done] == [1, 1, 1]
     assert {fix.text for fix in app.fixed} == {"pip install torch"}
-    assert "What helped: run pip install torch." in app.suggestions[0].text
+    assert (
+        "What helped, quoted from a log: the command `pip install torch`."
+        in app.suggestions[0].text
+    )
     assert app.suggestions[0].look[0].startswith("session-memory show claude:app-")
     assert (web.outcomes, web.fixed) == ({"abandoned": 1}, ())
     assert {p.type for p in web.problems} == {"retry_storm", "repeated_error", "abandoned"}

@@ -1,14 +1,18 @@
-"""The title of a pattern and the advice what to do about it."""
+"""The title of a pattern and the advice what to do about it.
+
+Texts from transcripts appear in an advice as quotes: they are data, and never a command of ours.
+"""
 
 from session_memory.learn.detect import detectors
 from session_memory.learn.patterns import Fix, Pattern
+from session_memory.learn.quoting import quoted
 
 _HOW = {
-    "edit": "edit {text}",
-    "command": "run {text}",
-    "look": "look at {text} first",
-    "instead": "use {text} instead",
-    "again": "try again",
+    "edit": "an edit of {text}",
+    "command": "the command {text}",
+    "look": "a look at {text}",
+    "instead": "{text} in its place",
+    "again": "the same call again",
 }
 
 
@@ -22,11 +26,14 @@ def advice(pattern: Pattern) -> str:
     """What to do about the pattern, with what helped in earlier sessions if that is known."""
     detector = detectors().get(pattern.type)
     template = "{detail}" if detector is None else detector.advice
-    text = template.format(locus=pattern.locus, detail=pattern.detail)
+    text = template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
     helped = [how(fix) for fix in pattern.resolutions if fix.kind != "again"]
-    return f"{text} What helped: {helped[0]}." if helped else text
+    return f"{text} What helped, quoted from a log: {helped[0]}." if helped else text
 
 
 def how(fix: Fix) -> str:
-    """A resolution as an instruction, such as "run pip install torch"."""
-    return _HOW.get(fix.kind, "{text}").format(text=fix.text)
+    """What resolved an error, such as "the command `pip install torch`".
+
+    It says what was done. It does not tell anybody to do it.
+    """
+    return _HOW.get(fix.kind, "{text}").format(text=quoted(fix.text))

@@ -143,9 +143,8 @@ def _resolution(pattern: Pattern) -> str:
     text = template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
     if helped := useful_fixes(pattern):
         fix = helped[0]
-        done = how(Fix(fix.kind, quoted(fix.text), fix.sessions))
         seen = "1 session" if fix.sessions == 1 else f"{fix.sessions} sessions"
-        text = f"{text} What resolved it in {seen}: {done}.".strip()
+        text = f"{text} What resolved it in {seen}, quoted from a log: {how(fix)}.".strip()
     return text
 
 

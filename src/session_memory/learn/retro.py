@@ -3,6 +3,7 @@
 For each repository: the work, its cost, the problems, what fixed them, and advice.
 """
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.skills import FLAVOR as SKILL
+from session_memory.core.text import visible
 from session_memory.core.time import format_time
 from session_memory.learn.advice import advice, title
 from session_memory.learn.digest import Digest
@@ -222,4 +224,6 @@ def _look(pattern: Pattern) -> Iterator[str]:
     """Commands that show one event of each session. The event is a shell comment."""
     events = {seen.session_uid: seen.event_uid for seen in reversed(pattern.evidence)}
     for uid in list(reversed(events) if events else pattern.session_uids)[:SUGGESTIONS]:
-        yield f"session-memory show {uid}" + (f"  # event {events[uid]}" if events else "")
+        # The id of an event is from a log, and may be any text.
+        event = f"  # event {shlex.quote(visible(events[uid]))}" if events else ""
+        yield f"session-memory show {uid}{event}"

@@ -52,7 +52,7 @@ def mask_lines(lines: Sequence[str], mask: Mask = mask) -> list[str]:
 
     A private key is recognized only by all of its lines together.
     """
-    masked = mask("\n".join(lines)).split("\n")
+    masked = mask("\n".join(lines)).split("\n") if lines else []
     return [mask_cut(line, str) for line in masked]
 
 

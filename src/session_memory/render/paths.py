@@ -1,6 +1,7 @@
 """Paths as people read them."""
 
 import re
+import shlex
 from pathlib import Path
 
 
@@ -16,3 +17,9 @@ def short_path(path: str | Path) -> str:
 def below_repo(text: str, repo: str | None) -> str:
     """``text`` in which the paths of files in the directory of ``repo`` start below it."""
     return re.sub(rf"[^\s,]*/{re.escape(repo)}/", "", text) if repo else text
+
+
+def pasteable(path: str) -> str:
+    """A path for a command that a person copies: one word for a shell, whatever its name is."""
+    home = "~/" if path.startswith("~/") else ""
+    return home + shlex.quote(path.removeprefix(home))

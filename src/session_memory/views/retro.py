@@ -116,9 +116,15 @@ def _problem(pattern: Pattern, text: Text) -> str:
 
 
 def _fixed(fixed: FixedError, text: Text, code: Text) -> str:
-    how = f"{HOW.get(fixed.kind, fixed.kind)} {text(fixed.text)}"
+    how = f"{HOW.get(fixed.kind, fixed.kind)} {text(in_quotes(fixed.text))}"
     look = code(f"session-memory show {fixed.session_uid}")
     return f"{text(fixed.error.rstrip('.'))}: {how}. {look}"
+
+
+def in_quotes(text: str) -> str:
+    """A command or path from a transcript, so that nobody takes it for advice of ours."""
+    inside = plain(text).replace("“", '"').replace("”", '"')
+    return f"“{inside}”"
 
 
 def cost_words(what: Pattern | Suggestion) -> str:

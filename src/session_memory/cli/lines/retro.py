@@ -13,7 +13,7 @@ from session_memory.pricing import Amount, shown
 from session_memory.render.paths import below_repo
 from session_memory.render.text import safe
 from session_memory.views.figures import count, plural
-from session_memory.views.retro import HOW, cost_words, figures, plain, skill_words
+from session_memory.views.retro import HOW, cost_words, figures, in_quotes, plain, skill_words
 
 if TYPE_CHECKING:
     from session_memory.learn.patterns import Pattern
@@ -84,7 +84,7 @@ def _problem(pattern: "Pattern", columns: int) -> Iterator[str]:
 
 def _fixed(fixed: "FixedError", repo: str, columns: int, labels: "SessionLabels") -> Iterator[str]:
     # The path of a file begins with the directory of its repository, which the heading names.
-    what = below_repo(plain(fixed.text), repo)
+    what = in_quotes(below_repo(plain(fixed.text), repo))
     yield from _item("• ", safe(plain(fixed.error)), columns)
     yield from _item("  ", safe(f"{HOW.get(fixed.kind, fixed.kind)} {what}"), columns)
     yield from _item("  ", f"session {labels.name(fixed.session_uid)}", columns, dim=True)

@@ -34,6 +34,6 @@ DETECTOR = SessionDetector(
     type="flaky_test",
     title="Tests pass and fail without a change",
     advice="Make this test run the same way every time: {locus}",
-    lesson="Run {locus} again before trusting a result: it passes and fails unchanged.",
+    lesson="{locus} passes and fails unchanged. Repeat such a test before trusting its result.",
     find=flaky_test,
 )

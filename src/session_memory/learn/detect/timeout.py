@@ -32,7 +32,7 @@ def timeout(digest: Digest) -> Iterator[Signal]:
 DETECTOR = SessionDetector(
     type="timeout",
     title="Commands time out",
-    advice="Run {locus} in the background, in smaller parts, or with a longer limit.",
-    lesson="Run {locus} in the background, in smaller parts, or with a longer limit.",
+    advice="{locus} took too long: the background, smaller parts or a longer limit may help.",
+    lesson="{locus} took too long. Use the background, smaller parts or a longer limit.",
     find=timeout,
 )

@@ -110,9 +110,10 @@ def _remedy(
     for step in remedy.steps:
         yield from _step(step, remedy.repo, columns)
     if not remedy.steps and remedy.text:
-        yield cut(f"    {safe(remedy.text)}", columns)
+        yield _quote(remedy.text, columns)
     if remedy.again:
-        yield cut(f"  then this succeeded: {safe(remedy.again)}", columns)
+        yield "  then this succeeded:"
+        yield _quote(remedy.again, columns)
 
 
 def _step(step: "FixStep", repo: str | None, columns: int) -> Iterator[str]:
@@ -124,4 +125,9 @@ def _step(step: "FixStep", repo: str | None, columns: int) -> Iterator[str]:
     if step.lines:
         yield from (f"      {line}" for line in diff_lines(step.lines, columns - 6))
     elif not path:
-        yield cut(f"    {safe(step.text)}", columns)
+        yield _quote(step.text, columns)
+
+
+def _quote(text: str, columns: int) -> str:
+    """A text from a transcript behind a bar, so that nobody takes it for a hint of ours."""
+    return cut(f"    │ {safe(text)}", columns)

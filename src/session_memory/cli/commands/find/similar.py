@@ -6,6 +6,7 @@ Nothing is sent anywhere.
 """
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -65,7 +66,8 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
         try:
             similar = memory.similar(session, text=text, limit=limit)
         except UnknownSession as error:
-            error.hint = f"{error.hint} As a text: session-memory similar --text {session}"
+            again = f"session-memory similar --text {shlex.quote(session or '')}"
+            error.hint = f"{error.hint} As a text: {again}"
             raise
         labels = session_labels(memory.store, [one.session.uid for one in similar.found])
     if settings.as_json:

@@ -15,6 +15,7 @@ from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.failures import FAILED
 from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import pasteable
 from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
@@ -125,7 +126,7 @@ def _print_unswept(left: list[str]) -> None:
 
 
 def _with_lesson(path: str) -> str:
-    revert = f"session-memory lessons revert --target {path}"
+    revert = f"session-memory lessons revert --target {pasteable(path)}"
     return f"{path}: still has a lesson from these sessions. Remove it with: {revert}"
 
 

@@ -5,6 +5,7 @@ so that frequency counts more than cost. "basis" says whether the tokens were me
 The cost is the part of the sessions' cost that belongs to these tokens.
 """
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,8 @@ def _page(pattern: "Pattern") -> Iterator[str]:
     yield f"  advice    {advice(pattern)}"
     yield "Evidence"
     for evidence in pattern.evidence:
-        yield f"  session-memory show {evidence.session_uid} --around {evidence.event_uid}"
+        # The id of an event is from a log, and may be any text.
+        around = shlex.quote(evidence.event_uid)
+        yield f"  session-memory show {evidence.session_uid} --around {around}"
     if not pattern.evidence:
         yield from (f"  session-memory show {uid}" for uid in pattern.session_uids[-10:])

@@ -85,7 +85,7 @@ def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     yield from _part("Errors", [_error(error) for error in digest.error_snippets])
     yield from _part("Tests", list(_tests(digest)))
     yield from _part("Files", [_file(file, digest.repo) for file in digest.files])
-    yield from _part("Commands", [f"{c.text} ({c.runs}×)" for c in digest.commands])
+    yield from _part("Commands", [f"│ {c.text} ({c.runs}×)" for c in digest.commands])
     yield from _part("Commits", [commit.text for commit in digest.commits])
     yield from _part("A person stepped in", [message.text for message in digest.interventions])
     yield from _part("Decided", [agent.readable(decision.text) for decision in digest.decisions])

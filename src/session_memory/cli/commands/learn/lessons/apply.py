@@ -22,7 +22,7 @@ from session_memory.cli.kit.lesson_options import (
 )
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
-from session_memory.render.paths import short_path
+from session_memory.render.paths import pasteable, short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def command(
             click.echo(line)
         if write is not None:
             path = short_path(one.target.path)
-            click.echo(
-                safe(f"Written: {path}. Undo: session-memory lessons revert --target {path}")
-            )
+            undo = f"session-memory lessons revert --target {pasteable(path)}"
+            click.echo(safe(f"Written: {path}. Undo: {undo}"))
     if not any(write for _, write in done):
         remark(settings, "Nothing was written.")

@@ -19,6 +19,7 @@ from session_memory.cli.kit.lesson_options import (
 )
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import pasteable
 from session_memory.render.text import safe
 
 
@@ -55,7 +56,5 @@ def command(
         return
     click.echo(safe(f"{lesson.id} version {lesson.version} is rejected"))
     for target in live:
-        remark(
-            settings,
-            f"Still in {target}. Remove it: session-memory lessons apply --target {target}",
-        )
+        again = f"session-memory lessons apply --target {pasteable(str(target))}"
+        remark(settings, f"Still in {target}. Remove it: {again}")

@@ -1,5 +1,6 @@
 """Show one lesson with its evidence and history."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +69,8 @@ def _lines(page: "LessonPage") -> Iterator[str]:
     yield click.style("Evidence", bold=True)
     yield from (safe(f"  session-memory patterns {shown.id}") for shown in lesson.patterns)
     for uid, event in lesson.events:
-        yield safe(f"  session-memory show {uid} --around {event}")
+        # The id of an event is from a log, and may be any text.
+        yield safe(f"  session-memory show {uid} --around {shlex.quote(event)}")
     yield ""
     yield click.style("Decisions", bold=True)
     for one in page.decisions:
