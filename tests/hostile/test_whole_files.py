@@ -24,7 +24,8 @@ from session_memory.learn.train.export import export as export_training
 from session_memory.memory.exporting import transcript_text, write_new_file
 from session_memory.retain import lake
 from session_memory.retain.native_files import restore_native
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.private_files import is_unfinished, sweep_unfinished, whole_file
 from session_memory.store.store import Store, copy_target, open_store

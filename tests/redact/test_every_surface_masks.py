@@ -17,7 +17,8 @@ from session_memory.learn.quoting import plain_lines, quoted
 from session_memory.learn.train.gate import ProjectNames, clean
 from session_memory.memory.exporting import transcript_text
 from session_memory.redact import mask_cut, mask_values
-from session_memory.retain.portable_file import export_store, import_store
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.store import Store
 from session_memory.store.migrations import TABLES
 from session_memory.testing.claude import ClaudeHome, Clock, call
