@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.redact import KINDS, Masker, hide, hide_lines, mask, secrets
+from session_memory.redact import KINDS, Masker, hide, hide_lines, mask, mask_cut, secrets
 from session_memory.redact.decoding import MARKS, View, views
 from session_memory.redact.scan import mark_finder, marks_one_by_one
 from session_memory.redact.wrapping import _WIDTHS
@@ -110,6 +110,20 @@ def test_the_next_line_is_not_masked_with_a_secret_at_the_end_of_a_line() -> Non
             # This line is wider than any usual terminal.
             text = f"{'and then ' * 20} export KEY={planted.secret}\n{follower}"
             assert mask(text).split("\n")[1:] == [follower], planted.kind
+
+
+def test_an_address_at_the_end_of_a_line_has_no_password_from_the_next_line() -> None:
+    text = "it listens on http://x.local:8080\nme@x.local wrote it\nssh://git@x.local:22\na@b"
+    assert mask(text) == text
+
+
+def test_a_title_masks_a_token_whose_line_break_became_a_blank() -> None:
+    for planted in TOKENS:
+        half = len(planted.secret) // 2
+        title = f"deploy with {planted.secret[:half]} {planted.secret[half:]} now"
+        assert not leaked(planted, mask_cut(title).replace(" ", "")), planted.kind
+    for title in ("add the token parser for ghp_ and glpat- prefixes now", "fix http://x:80 a@b"):
+        assert mask_cut(title) == title
 
 
 def test_what_is_around_a_hidden_secret_stays() -> None:

@@ -74,6 +74,10 @@ _KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "privat
 _KEY_WORD = RULES[_KEY_RANK].words[0]
 # Rules about assigned names have the lowest rank, because a token's own format says more.
 NAMED = len(RULES)
+# The rules that recognize a secret by the text around it.
+AROUND_RANKS = frozenset(
+    (NAMED, *(rank for rank, rule in enumerate(RULES) if rule.any_case or "://" in rule.words))
+)
 KINDS = tuple(
     dict.fromkeys((*(rule.kind for rule in RULES), "database-url-password", *NAMED_KINDS))
 )
@@ -136,11 +140,13 @@ def _starts(rule: Rule, text: str, places: list[int]) -> list[int]:
     if rule.back == (0,) or ("\n" not in text and "\\n" not in text):
         return places
     starts = [*places]
+    # A break before the whole secret does not count.
+    reach = rule.back[-1] + (len(rule.back) > 1)
     for place in places:
         # A line break may be between the start of the secret and its word.
-        first = max(place - rule.back[0] - 16, 0)
+        first = max(place - reach - 1, 0)
         line = max(text.rfind("\\n", first, place) + 1, text.rfind("\n", first, place))
-        if line > first:
+        if place - line - 1 < reach and line > 0:
             starts.append(max(break_start(text, line + 1) - 1, 0))
     return starts
 

@@ -14,6 +14,7 @@ from session_memory.redact.masking import mask
 
 Mask = Callable[[str], str]
 DEEPEST = 60
+_LONGEST_TITLE = 400
 _CUT_WORD = re.compile(r"[^\s…]{12,}…\Z")
 # Fields with ids and times that we created. They stay, because other records refer to them.
 _UNMASKED_FIELDS = frozenset(
@@ -39,6 +40,11 @@ _UNMASKED_FIELDS = frozenset(
 
 def mask_cut(text: str, mask: Mask = mask) -> str:
     """``text`` with its secrets masked, also if it was cut in the middle of one."""
+    if len(text) <= _LONGEST_TITLE and "\n" not in text and " " in text:
+        # In a title, the line breaks of a wrapped secret have become blanks.
+        broken = text.replace(" ", "\n")
+        masked = mask(broken)
+        text = text if masked == broken else masked.replace("\n", " ")
     text = mask(text)
     return _CUT_WORD.sub("…", text) if text.endswith("…") else text
 

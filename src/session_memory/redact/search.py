@@ -10,7 +10,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from session_memory.redact.decoding import View, views
-from session_memory.redact.detection import MASK, NAMED, TOKEN_WORDS, RuleMatch, Secret, hits, marks
+from session_memory.redact.detection import (
+    AROUND_RANKS,
+    MASK,
+    TOKEN_WORDS,
+    RuleMatch,
+    Secret,
+    hits,
+    marks,
+)
 from session_memory.redact.wrapping import Break, is_sure, joins
 
 # A view covers so many characters before and after a mark, and the whole runs of characters that
@@ -112,7 +120,7 @@ def _across(
     for hit in hits(view.text):
         first, last = view.original(hit.start, hit.end)
         crossed = breaks[bisect_left(breaks, (first + 1,)) : bisect_left(breaks, (last,))]
-        if not crossed or (hit.rank == NAMED and not _is_no_word(text, first, crossed, last)):
+        if not crossed or (hit.rank in AROUND_RANKS and _is_word(text, first, crossed, last)):
             continue
         # What is complete before a break ends there, unless the line surely continues.
         ends = (one for one in crossed if (first, one.start) in complete)
@@ -120,10 +128,13 @@ def _across(
             yield from _translated(text, view, hit)
 
 
-def _is_no_word(text: str, start: int, crossed: list[Break], end: int) -> bool:
-    """Whether a value continues after a break, and is not a word at the end of a line."""
+def _is_word(text: str, start: int, crossed: list[Break], end: int) -> bool:
+    """Whether a value is probably a word, a port or a path at the end of a line, and does not
+    continue after the break."""
     parts = text[start : crossed[0].start], text[crossed[-1].end : end]
-    return not any(part.islower() and part.isalpha() or "/" in part[1:] for part in parts)
+    return any(
+        part.isdigit() or (part.islower() and part.isalpha()) or "/" in part[1:] for part in parts
+    )
 
 
 def ranges_around(
