@@ -36,10 +36,25 @@ class ClusterRecords:
         self._in_memory: dict[int, list[PlacedRecord]] = {}
 
     def load_small(self) -> None:
-        """Hold all records in memory when their logs are small enough together."""
-        size = sum(source.kept for sources in self._sources for source in sources)
-        for index in range(len(self._rows) if size <= HELD_IN_MEMORY else 0):
-            self._in_memory[index] = list(self._own(index))
+        """Hold all records in memory when their logs are small enough together.
+
+        A log that many sessions share is read once for all of them.
+        """
+        logs = {source.id: source for sources in self._sources for source in sources}
+        if sum(source.kept for source in logs.values()) > HELD_IN_MEMORY:
+            return
+        wanted = {row.native_id for row in self._rows}
+        held: dict[tuple[int, str], list[Record]] = {}
+        for source in logs.values():
+            for record in stored_records(self._store, source):
+                if record.problem is None and record.session in wanted:
+                    held.setdefault((source.id, record.session), []).append(record)
+        for index, row in enumerate(self._rows):
+            self._in_memory[index] = [
+                (source, record)
+                for source in self._sources[index]
+                for record in held.get((source.id, row.native_id), ())
+            ]
 
     def of(self, index: int) -> Iterator[PlacedRecord]:
         """The records that the session begins with by reference, then its own records.

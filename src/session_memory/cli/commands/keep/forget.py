@@ -186,6 +186,8 @@ def _show(settings: Settings, plan: "ForgetPlan", done: "ForgetResult | None") -
         )
         if proof.held_by_others:
             click.echo(f"{proof.held_by_others:,} of the samples are in other sessions too.")
+        elif not proof.samples:
+            click.echo("Their texts are too short for samples: only rows and names were checked.")
         for place in proof.found:
             click.secho(f"  still in {safe(place)}", fg="red")
         _print_unswept(proof.unswept)
