@@ -13,6 +13,7 @@ from session_memory.derive.contents import content_of
 from session_memory.derive.same_ids import OTHER_CONTENT
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, Json, call, line_of
+from session_memory.testing.codex import LEGACY, PAGINATED, CodexHome
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
@@ -23,6 +24,7 @@ from session_memory.testing.collecting import (
     inherited_by,
     rebuilt,
 )
+from session_memory.testing.grok import GrokHome
 
 LONG_AGO = "1999-01-01T00:00:00Z"
 
@@ -139,9 +141,9 @@ def test_a_second_line_with_the_same_id_in_one_session_stays_visible(claude: Cla
         assert {event.native_id for event in (events[0], *events[2:4])} == {uuid}
         # The first record of an id keeps the children of that id.
         assert events[4].parent_seq == 0
-        assert [place for _, place, _ in other_contents(store)] == [
-            sum(map(len, log.lines[:n])) for n in (2, 3)
-        ]
+        places = [sum(map(len, log.lines[:n])) for n in (2, 3)]
+        assert [place for _, place, _ in other_contents(store)] == places
+        assert all(f"than in {log.uid} (byte 0 of" in one[2] for one in other_contents(store))
         for line in range(len(log.lines)):
             _check_growing(claude, log, line, store)
         check_same(contents(store), contents(rebuilt(store)))
@@ -303,3 +305,61 @@ def test_a_log_that_uses_one_id_for_every_line_is_read_once(claude: ClaudeHome) 
         assert said(store, log.uid) == [f"number {number}" for number in range(1500)]
         assert len({event.event_uid for event in events_of(store, log.uid)}) == 1500
         assert len(other_contents(store)) == 1499
+
+
+@pytest.mark.parametrize("generation", (LEGACY, PAGINATED))
+def test_a_call_and_a_result_of_codex_cannot_be_stolen(tmp_path: Path, generation: str) -> None:
+    codex = CodexHome(tmp_path / "home")
+    victim = codex.session("victim", generation)
+    victim.turn("look around")
+    victim.shell("ls")
+    victim.result("a file")
+    victim.answer("there is a file")
+    thief = codex.session("thief", generation)
+    for line in victim.lines[1:]:
+        changed = json.loads(line)
+        payload = changed["payload"]
+        if payload.get("type") == "function_call":
+            payload["arguments"] = json.dumps({"cmd": "rm -r /"})
+        elif payload.get("type") == "function_call_output":
+            payload["output"] = "nothing"
+        thief.line(changed["type"], payload, after_ms=-100_000)
+    with collected(codex.write()) as store:
+        check_sound(store)
+        texts = {uid: [e.summary for e in visible(store, uid)] for uid in (victim.uid, thief.uid)}
+        assert {"look around", "ls", "a file", "there is a file"} <= set(texts[victim.uid])
+        assert {"look around", "rm -r /", "nothing", "there is a file"} <= set(texts[thief.uid])
+        assert len(other_contents(store)) == 2
+        check_same(contents(store), contents(rebuilt(store)))
+
+
+def test_a_prompt_of_grok_cannot_be_stolen(tmp_path: Path) -> None:
+    grok = GrokHome(tmp_path / "home")
+    victim = grok.session("victim")
+    victim.prompt("delete nothing")
+    victim.say("as you wish")
+    thief = grok.session("thief")
+    line = json.loads(json.dumps(victim.lines[0]))
+    line["params"]["sessionId"] = "thief"
+    line["params"]["update"]["content"]["text"] = "delete everything"
+    thief.lines.append(line)
+    grok.fork(victim, "fork").prompt("go on")
+    with collected(grok.write()) as store:
+        check_sound(store)
+        assert said(store, "grok:victim") == ["delete nothing", "as you wish"]
+        assert said(store, "grok:thief") == ["delete everything"]
+        assert said(store, "grok:fork") == ["go on"]
+        assert len(other_contents(store)) == 1
+
+
+def test_a_repeated_line_with_the_same_content_derives_nothing(claude: ClaudeHome) -> None:
+    log = claude.session("alpha")
+    log.prompt("one")
+    log.answer("one!")
+    with collected(claude.write()) as store:
+        log.raw(log.lines[0])
+        with patch.object(derivation, "Derivation", side_effect=AssertionError("derived")):
+            collect(store, claude.write())
+        assert said(store, log.uid) == ["one", "one!"]
+        check_sound(store)
+        assert not store.problems.every()

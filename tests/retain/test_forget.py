@@ -454,3 +454,20 @@ def test_the_proof_takes_no_lock_of_the_store_away(tmp_path: Path) -> None:
     assert "database is locked" in done.stderr
     keeper.close()
     assert subprocess.run(words, check=False).returncode == 0
+
+
+def test_no_problem_of_an_evicted_session_names_a_forgotten_one(keeper: Keeper) -> None:
+    log = talk(keeper.claude.session("alpha"), "one")
+    thief = keeper.claude.session("thief")
+    words = {"role": "user", "content": "other words"}
+    thief.add({**json.loads(log.lines[0]), "message": words, "sessionId": "thief"})
+    keeper.collect()
+    assert [one.detail.partition(":")[0] for one in keeper.store.problems.every()] == ["claude"]
+    keeper.evict(thief.uid)
+    assert keeper.store.problems.count() == 1
+    forget(keeper.store, keeper.config, [ALPHA], LATER)
+    assert not keeper.store.problems.every()
+    keeper.restore(thief.uid)
+    assert not keeper.store.problems.every()
+    assert [event.summary for event in events_of(keeper.store, thief.uid)] == ["other words"]
+    check_sound(keeper.store)

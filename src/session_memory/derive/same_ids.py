@@ -83,17 +83,16 @@ class SameIds:
                 for content, mask in holders.items()
             ]
             placed.sort(key=lambda one: one[2].number)
-            ranked, owning = [], set[int]()
+            first_of: dict[int, Place] = {}
+            for _, owner, place in placed:
+                first_of.setdefault(owner, place)
+            reference = min(first_of.values(), key=lambda place: place.uid)
             for content, owner, place in placed:
-                ranked.append((owner in owning, place.uid, content, place))
-                owning.add(owner)
-            ranked.sort(key=lambda one: one[:3])
-            reference = ranked[0][3]
-            for is_second, _, content, place in ranked:
-                key = plain
+                key, first = plain, first_of[owner]
                 if place is not reference:
-                    key = variant_key(plain, content, is_second=is_second)
-                    yield OtherContent(identity_of(plain), place, reference)
+                    key = variant_key(plain, content, is_second=place is not first)
+                    other = reference if place is first else first
+                    yield OtherContent(identity_of(plain), place, other)
                 contents[content], self.holders[key] = key, holders[content]
 
 

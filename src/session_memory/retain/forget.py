@@ -18,6 +18,7 @@ from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, refs_of
 from session_memory.derive.repository_names import RepositoryNames
+from session_memory.derive.same_ids import OTHER_CONTENT
 from session_memory.derive.turns_with_subagents import subtract_subagents
 from session_memory.retain import archive_edit, lake
 from session_memory.retain.archive_edit import Tainted
@@ -186,6 +187,9 @@ def _delete_from_store(
     for other in keep:
         store.sessions.mark_stale(other)
     derive_stale(store, now, config.domain_of)
+    for uid in selection.sessions.values():
+        # An evicted session was not derived again. Its problem may still name the forgotten one.
+        store.problems.drop_naming(OTHER_CONTENT, f" than in {uid} (")
     # A forgotten session may be the one that named a repository.
     RepositoryNames(store, config.domain_of).rename_all()
     subtract_subagents(store, containing - set(selection.sessions))

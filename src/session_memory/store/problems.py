@@ -39,6 +39,7 @@ _DROP_AT = """
 """
 _OF_REASON = "select place, detail from problems where source_id = :source and reason = :reason"
 _REMOVE = "delete from problems where source_id = :source and reason = :reason and place = :place"
+_DROP_NAMING = "delete from problems where reason = :reason and detail like :naming"
 _COUNT = "select count(*) from problems"
 _LIST = """
     select s.host, s.path, p.place, p.length, p.reason, p.detail, p.noticed_at
@@ -113,6 +114,10 @@ class Problems:
             if detail.partition(": ")[0] in sessions and details.get(place) != detail:
                 self._db.execute(_REMOVE, {**where, "place": place})
         self.add(source_id, [(place, 0, reason, detail) for place, detail in details.items()], now)
+
+    def drop_naming(self, reason: str, text: str) -> None:
+        """Remove the problems of a reason whose detail contains a text."""
+        self._db.execute(_DROP_NAMING, {"reason": reason, "naming": f"%{text}%"})
 
     def count(self) -> int:
         return int(self._db.value(_COUNT))
