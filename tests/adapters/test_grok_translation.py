@@ -119,6 +119,18 @@ def test_logs_without_marks_have_a_prompt_wherever_a_user_speaks(log: GrokLog) -
     assert [e.is_prompt for record in read(log) for e in record.events] == [True, False] * 2
 
 
+def test_a_reminder_of_the_program_is_no_prompt_where_nothing_marks_it(log: GrokLog) -> None:
+    for text in ("<system-reminder>\nthe date\n</system-reminder>", "two"):
+        log.line("user_message_chunk", content={"type": "text", "text": text})
+        log.say("yes")
+    assert [e.is_prompt for record in read(log) for e in record.events] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
 def test_lines_without_their_envelope_are_read_too(log: GrokLog) -> None:
     log.prompt("hello")
     log.lines = [line["params"] for line in log.lines]

@@ -14,6 +14,7 @@ from session_memory.store.store import Store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.codex import BARE, LEGACY, CodexHome
 from session_memory.testing.collecting import collect, collected, new_store, rebuilt
+from session_memory.views.lessons import repository_at
 
 SHOP = "git@github.com:acme/shop.git"
 
@@ -203,3 +204,10 @@ def test_a_repository_is_left_out_by_any_of_its_names(tmp_path: Path, pattern: s
     with new_store() as store:
         sync(store, config, roots(config, (tmp_path,), ()), host="here")
         assert store.sessions.uids() == []
+
+
+def test_lessons_for_a_file_are_those_of_the_sessions_in_its_directory(tmp_path: Path) -> None:
+    codex_in(tmp_path, "one", "/home/mira/code/Front")
+    with collected(tmp_path) as store:
+        assert repository_at(store, Path("/home/mira/code/Front")) == "shop"
+        assert repository_at(store, Path("/home/mira/code/app/.worktrees/1")) == "app"

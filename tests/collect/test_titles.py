@@ -138,5 +138,11 @@ def test_a_session_without_words_is_named_after_its_branch(claude: ClaudeHome) -
 
 
 def test_a_markdown_document_is_called_by_its_heading(claude: ClaudeHome) -> None:
-    claude.session().prompt("# A red door\n\n## Why\n\nIt is grey.")
+    log = claude.session()
+    log.prompt("# A red door\n\n## Why\n\nIt is grey.")
     assert title(claude) == "A red door"
+
+
+def test_a_part_of_a_template_is_no_heading_of_a_document(claude: ClaudeHome) -> None:
+    claude.session().prompt("## User Input\n\npaint the door")
+    assert title(claude) == "## User Input paint the door"

@@ -98,11 +98,15 @@ def normal(path: str) -> str:
     return drive[0].lower() + path[drive.end() :] if drive else path
 
 
-@lru_cache(maxsize=4096)
 def checkout_of(path: str) -> str:
     """The directory of the main checkout: for a worktree not its own directory."""
+    return _checkout_of(path, worktree_places())
+
+
+@lru_cache(maxsize=4096)
+def _checkout_of(path: str, places: tuple[str, ...]) -> str:
     path = normal(path)
-    for place in (*worktree_places(), *_INSIDE):
+    for place in (*places, *_INSIDE):
         before, found, _ = path.partition(place)
         if found and not is_shelf(before):
             path = before

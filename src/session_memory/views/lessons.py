@@ -1,5 +1,6 @@
 """Lessons as the surfaces show them: their text, their history and the files that have them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from session_memory.config import Config
 from session_memory.core.errors import UnknownPattern
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.derive.evicted import beside
+from session_memory.derive.repositories import LoggedPlace, repo_of
 from session_memory.learn.applied import AppliedLessons
 from session_memory.learn.applied_registry import AppliedState
 from session_memory.learn.lesson import Lesson
@@ -153,14 +155,25 @@ def proposals(
             around=applied.around(file.path),
             force=force,
         )
-        for file in files(config, targets, here, repo)
+        for file in files(store, config, targets, here, repo)
     ]
 
 
 def files(
-    config: Config, targets: Sequence[Path], here: Path, repo: str | None = None
+    store: Store, config: Config, targets: Sequence[Path], here: Path, repo: str | None = None
 ) -> list[Target]:
-    return [target(path, config, repo) for path in targets or default_targets(here)]
+    return [
+        target(path, config, repo or repository_at(store, path.parent.resolve()))
+        for path in targets or default_targets(here)
+    ]
+
+
+def repository_at(store: Store, directory: Path) -> str | None:
+    """The repository of the sessions in a directory; without sessions the path decides."""
+    found = Counter(row.repo for row in store.sessions.in_directory(str(directory)) if row.repo)
+    if found:
+        return min(found, key=lambda name: (-found[name], name))
+    return repo_of(LoggedPlace(str(directory)))
 
 
 def files_with_lessons_of(store: Store, config: Config, uids: Sequence[str]) -> list[str]:

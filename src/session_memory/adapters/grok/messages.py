@@ -26,6 +26,8 @@ def user_chunk(update: Update, record: Record, state: LogState, saying: str) -> 
     state.saying = kind
     command = _typed_command(update)
     native_kind = "command" if command else _prompt_kind(meta, turn, state)
+    if native_kind in ("prompt", "interjection") and _is_reminder(text):
+        native_kind = "hidden"
     is_prompt = native_kind in ("prompt", "interjection", "command")
     working = state.is_running
     if native_kind in ("prompt", "hidden"):
@@ -54,6 +56,12 @@ def _prompt_kind(meta: UpdateMeta, turn: int | None, state: LogState) -> str:
     if meta.is_hidden:
         return "hidden"
     return "prompt" if turn is not None or not state.is_marked else "interjection"
+
+
+def _is_reminder(text: str) -> bool:
+    """Whether the agent only reminds its model of something. Not every version hides that."""
+    text = text.strip()
+    return text.startswith("<system-reminder>") and text.endswith("</system-reminder>")
 
 
 def _typed_command(update: Update) -> str | None:

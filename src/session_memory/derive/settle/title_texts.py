@@ -21,10 +21,11 @@ _NOTICE = re.compile(
 # What starts no work and says nothing about it.
 _WEAK = re.compile(
     r"/(?:[a-z][\w:.-]*)?|(?::q!?|exit|quit|clear|bye|hi|hello|hey|test|ping|ok(?:ay)?|yes|y|no|"
-    r"continue|go on|go ahead|resume|thanks|thank you)[.!?]?",
+    r"init|help|start|continue|go on|go ahead|resume|thanks|thank you)[.!?]?",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
+# Only a heading of the first level is the title of a document. Others begin a part of a template.
+_HEADING = re.compile(r"# +(?P<text>.*)")
 
 
 def is_notice(text: str) -> bool:
