@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from session_memory.derive.agents import Agent, about
-from session_memory.derive.settle.title_texts import is_notice, is_weak
+from session_memory.derive.settle.title_texts import is_notice, is_weak, says_nothing
 from session_memory.store import Store
 from session_memory.store.session_titles import MOST_BEGINNINGS, SessionTitles, TitleRow
 from session_memory.views.matching import holds
@@ -58,7 +58,7 @@ def sessions_titled(store: Store, part: str) -> list[int]:
 
 
 def _needs_name(row: TitleRow) -> bool:
-    return not row.title or _is_nickname(row)
+    return not row.title or _is_nickname(row) or says_nothing(row.title)
 
 
 def _is_nickname(row: TitleRow) -> bool:
@@ -68,6 +68,8 @@ def _is_nickname(row: TitleRow) -> bool:
 
 def _own_title(row: TitleRow) -> str:
     title = row.title or ""
+    if says_nothing(title):
+        return ""
     return title if _is_nickname(row) else _named(_agent(row), title) or title
 
 
@@ -90,7 +92,7 @@ def _names(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
     for row in rows:
         task = words.get(row.id)
         if task and not is_weak(task):
-            names[row.id] = f"{row.title}: {task}" if row.title else task
+            names[row.id] = f"{row.title}: {task}" if _is_nickname(row) else task
     nameless = [row for row in rows if not names[row.id]]
     edits = titles.first_edits(row.id for row in nameless)
     for row in nameless:
@@ -101,7 +103,8 @@ def _names(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
     silent = [key for key, name in names.items() if not name]
     answers = titles.first_answers(silent)
     names |= {key: said for key, said in answers.items() if not is_notice(said)}
-    return {key: name or words.get(key) or NO_TITLE for key, name in names.items()}
+    given = {row.id: row.title for row in rows}
+    return {key: name or words.get(key) or given[key] or NO_TITLE for key, name in names.items()}
 
 
 def _is_injected(native_kind: str) -> bool:

@@ -8,7 +8,6 @@ from typing import TypeVar
 import msgspec
 
 from session_memory.adapters.base import CallOutcome
-from session_memory.derive.settle.title_texts import is_weak
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -126,18 +125,14 @@ class SettleState(msgspec.Struct, array_like=True):
     queued: list[QueuedPrompt] = []
 
     def title(self, from_documents: str | None) -> str | None:
-        """The title a person gave, else the agent's, else the first prompt.
-
-        A bare command is no title: views find a better name, or show the command.
-        """
-        prompt = self.first_prompt
+        """The title a person gave, else the agent's, else the first prompt."""
         return (
             self.custom_title
             or self.ai_title
             or self.agent_name
             or from_documents
             or self.summary
-            or (prompt if prompt is not None and not is_weak(prompt) else None)
+            or self.first_prompt
         )
 
     @property

@@ -18,12 +18,14 @@ _NOTICE = re.compile(
     r"no response requested|\[?request interrupted",
     re.IGNORECASE,
 )
-# What starts no work and says nothing about it.
-_WEAK = re.compile(
-    r"/(?:[a-z][\w:.-]*)?|(?::q!?|exit|quit|clear|bye|hi|hello|hey|test|ping|ok(?:ay)?|yes|y|no|"
-    r"init|help|start|continue|go on|go ahead|resume|thanks|thank you)[.!?]?",
-    re.IGNORECASE,
+# What starts no work and says nothing about it: a bare command, a greeting, a mere yes.
+_EMPTY = (
+    r"/(?:[a-z][\w:.-]*)?|(?::q!?|exit|quit|clear|bye|hi|hello|hey|ok(?:ay)?|yes|y|no|continue|"
+    r"go on|go ahead|resume|thanks|thank you"
 )
+_SAYS_NOTHING = re.compile(rf"{_EMPTY})[.!?]?", re.IGNORECASE)
+# A person may call a session so, but as a prompt it says nothing either.
+_WEAK = re.compile(rf"{_EMPTY}|test|ping|init|help|start)[.!?]?", re.IGNORECASE)
 # Only a heading of the first level is the title of a document. Others begin a part of a template.
 _HEADING = re.compile(r"# +(?P<text>.*)")
 
@@ -33,9 +35,14 @@ def is_notice(text: str) -> bool:
     return _NOTICE.match(text.lstrip(" ·⎿*#")[:_START]) is not None
 
 
-def is_weak(text: str) -> bool:
-    """Whether a prompt says nothing about the work: a bare command, a greeting, a mere yes."""
-    return _WEAK.fullmatch(text[:_START].strip()) is not None
+def is_weak(prompt: str) -> bool:
+    """Whether a prompt says nothing about the work, so that a later one is the better title."""
+    return _WEAK.fullmatch(prompt[:_START].strip()) is not None
+
+
+def says_nothing(title: str) -> bool:
+    """Whether anything else is a better name than this title."""
+    return _SAYS_NOTHING.fullmatch(title.strip()) is not None
 
 
 def title_of(text: str) -> str:
