@@ -85,8 +85,8 @@ def _message(draw: st.DrawFn, number: int) -> dict[str, object]:
 
 
 def _content(draw: st.DrawFn, number: int) -> dict[str, object]:
-    kinds = ("prompt", "prompt", "answer", "answer", "result", "ended", "progress", "interrupt",
-             "boundary", "queued")  # fmt: skip
+    kinds = ("prompt", "prompt", "answer", "answer", "result", "ended", "progress", "progress",
+             "interrupt", "boundary", "queued")  # fmt: skip
     match draw(st.sampled_from(kinds)):
         case "prompt":
             return {"type": "user", "message": {"role": "user", "content": f"prompt {number}"}}
@@ -108,7 +108,11 @@ def _content(draw: st.DrawFn, number: int) -> dict[str, object]:
         case "ended":
             return {"type": "system", "subtype": "turn_duration", "durationMs": number}
         case "progress":
-            data = {"type": "agent_progress", "agentId": draw(st.sampled_from((None, *SESSIONS)))}
+            agent = draw(st.sampled_from((None, *SESSIONS)))
+            data: dict[str, object] = {"type": "agent_progress", "agentId": agent}
+            if draw(st.integers(0, 2)):
+                # What the subagent got. Its own log may have it too, or come later, or never.
+                data["message"] = {"type": "assistant", "message": _message(draw, number)}
             return {"type": "progress", "data": data, "parentToolUseID": "call2"}
         case "queued":
             queued = {"type": "queued_command", "prompt": f"queued {number}"}

@@ -62,7 +62,12 @@ def line(number: int, place: str) -> bytes:
         "content": [{"type": "text", "text": f"answer {number}"}],
         "usage": {"output_tokens": number, "input_tokens": 1},
     }
-    return line_of({**record, "type": "assistant", "message": message})
+    answer = {"type": "assistant", "message": message}
+    if number % 3 == 2 and "subagents" not in place:
+        # A response of the subagent. The others only report what it used.
+        data = {"type": "agent_progress", "agentId": "a1", "message": answer}
+        return line_of({**record, "type": "progress", "data": data, "parentToolUseID": "call1"})
+    return line_of({**record, **answer})
 
 
 def lines(stretch: tuple[int, int], place: str) -> bytes:

@@ -115,6 +115,10 @@ class NativeUsage(msgspec.Struct, gc=False):
     Some agents log only what a whole turn used, including its subagents
     (``includes_subagents``, with the sessions of those subagents). ``derive`` subtracts the
     subagents that are in the store.
+
+    ``is_reported``: the response is another session's, and this log only repeats what it used, as
+    the log of a parent does for its subagents. It counts for the session with this log unless a
+    session logs the response itself.
     """
 
     usage_id: str
@@ -130,6 +134,7 @@ class NativeUsage(msgspec.Struct, gc=False):
     service_tier: str | None = None
     includes_subagents: bool = False
     subagents: tuple[str, ...] = ()
+    is_reported: bool = False
     rejected: str = ""
 
     def __post_init__(self) -> None:

@@ -263,7 +263,10 @@ class SessionEvent(ValidatedRecord, required=("kind",)):
 @quick
 @dataclass(eq=False)
 class Usage(_Buckets):
-    """The tokens that one model response used, in the buckets of `Cost`."""
+    """The tokens that one model response used, in the buckets of `Cost`.
+
+    ``reported``: a subagent got the response, and only the log of its parent says what it used.
+    """
 
     session_uid: Uid
     usage_id: NonEmptyText
@@ -280,6 +283,9 @@ class Usage(_Buckets):
     cache_write_1h_tokens: Count = 0
     reasoning_tokens: Count = 0
     web_searches: Count = 0
+    reported: Flag = False
+
+    _omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"reported"})
 
     @property
     def cost(self) -> Cost:

@@ -19,11 +19,12 @@ from session_memory.derive.owners import Owners, is_single, positions
 from session_memory.derive.placement import infer_parent
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
+from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
 from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
-from session_memory.derive.usage_writing import usage_in, usage_key
+from session_memory.derive.usage_writing import Response, usage_in, usage_key
 from session_memory.derive.writing import SessionWriting, decode_state
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
@@ -114,7 +115,7 @@ class Derivation:
         self._now = now
         self._same_ids = SameIds()
         self._holders = self._same_ids.holders
-        self._used_by: dict[str, int] = {}
+        self._used_by: dict[Response, int] = {}
         self._has_turns = False
 
     def outside_holders(self) -> set[int]:
@@ -123,21 +124,31 @@ class Derivation:
         The newest records of a stale session were not compared with other sessions yet.
         """
         self._survey()
-        keys = [usage_key(self._rows[0].flavor, usage_id) for usage_id in self._used_by]
         holders = {session for _, session in self._store.events.holders(list(self._holders))}
-        counters = {row[3] for row in self._store.usage.stored(keys) if row[2] in self._used_by}
+        counters = {
+            usage.session_id
+            for usage in self._store.usage.stored(self._usage_keys())
+            if (usage.usage_id, usage.is_reported) in self._used_by
+        }
         return (holders | counters) - {row.id for row in self._rows} - self._evicted
+
+    def _usage_keys(self) -> list[int]:
+        flavors = {row.flavor for row in self._rows[:1]}
+        ids = {usage_id for usage_id, _ in self._used_by}
+        return [usage_key(flavor, usage_id) for flavor in flavors for usage_id in ids]
 
     def run(self) -> None:
         """Derive the cluster: drop what was derived, and write all its sessions again."""
         owners = Owners(self._rows, self._holders, self._same_ids.first_seen())
         self._note_other_contents(self._other_contents(owners))
         shared_with_evicted = self._sharing_with_evicted()
+        reported = {key for row in self._rows for key in self._store.usage.also_reported(row.id)}
         for row in self._rows:
             self._store.events.drop(row.id)
             self._store.sessions.drop_derived(row.id)
         inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
         self._assign_usage(owners)
+        settle_reports(self._store, reported.union(self._usage_keys()), self._rows)
         if self._has_turns:
             self._ingest.subtract_subagents(self._rows)
         self._infer_parents(inherits_from)
@@ -152,7 +163,8 @@ class Derivation:
                 if record.events:
                     self._same_ids.add(record, mask)
                 for used in usage_in(record):
-                    self._used_by[used.usage_id] = self._used_by.get(used.usage_id, 0) | mask
+                    response = used.usage_id, used.is_reported
+                    self._used_by[response] = self._used_by.get(response, 0) | mask
 
     def _other_contents(self, owners: Owners) -> list[OtherContent]:
         """Give records with the same id and other content keys of their own."""
@@ -219,21 +231,26 @@ class Derivation:
     def _assign_usage(self, owners: Owners) -> None:
         """Let a response that several sessions logged count once, for its owner."""
         uids = {row.id: row.uid for row in self._rows}
-        for usage_id, mask in self._used_by.items():
+        usages, flavor = self._store.usage, self._rows[0].flavor
+        for (usage_id, is_reported), mask in self._used_by.items():
             if is_single(mask):
                 continue
             owner = self._rows[owners.of(mask)].id
-            flavor = self._rows[0].flavor
-            logged = self._store.usage.held(usage_key(flavor, usage_id), usage_id)
-            if not logged or any(usage[1] in self._evicted for usage in logged):
+            logged = [
+                usage
+                for usage in usages.stored([usage_key(flavor, usage_id)])
+                if usage.usage_id == usage_id and usage.is_reported == is_reported
+            ]
+            if not logged or any(usage.session_id in self._evicted for usage in logged):
                 # It counts for an evicted session. Or no session stored it, because all its
                 # records repeat the id of another record.
                 continue
-            logged.sort(key=lambda usage: uids[usage[1]])
+            logged.sort(key=lambda usage: uids[usage.session_id])
             # The largest output is the whole answer; among equals the owner's own record.
-            best = max(logged, key=lambda usage: (usage[2], usage[1] == owner))
+            best = max(logged, key=lambda usage: (usage.output_tokens, usage.session_id == owner))
+            give = usages.give_report if is_reported else usages.set_owner
             for usage in logged:
-                self._store.usage.set_owner(usage[0], owner if usage is best else None)
+                give(usage.id, owner if usage is best else None)
         if len(self._rows) > 1:
             for row in self._rows:
                 set_sums(self._store, row)

@@ -239,6 +239,7 @@ class Ingest:
         writing.usage.count()
         self.save(row)
         writing.flush()
+        writing.usage.settle_reports()
         for child, call_id in writing.links:
             self.placement.link_child(row, child, call_id)
         self.placement.place_children(row)

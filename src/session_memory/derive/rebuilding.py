@@ -22,6 +22,7 @@ from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.derive.reindex import ensure_index
+from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -114,6 +115,7 @@ class _Rebuilding:
         rows = sorted(map(store.sources.get, sources), key=lambda s: (s.host, s.path, s.generation))
         present = [row for row in rows if row.id not in self._evicted]
         evicted = store.retention.evicted_sessions()
+        reported = {key for one in sessions for key in store.usage.also_reported(one)}
         store.drop_derived(sorted(sessions - evicted), [row.id for row in present])
         ingest = Ingest(store, self._now, self._repositories)
         for row in rows:
@@ -123,6 +125,7 @@ class _Rebuilding:
             records = known.records if known is not None and known.row == row else None
             read_again(store, ingest, row, self._now, records)
         derive_stale(store, self._now, self._repositories, without=self._left)
+        settle_reports(store, reported)
 
     def _loaded(self, sources: set[int]) -> dict[int, "_Loaded"]:
         store = self._store

@@ -9,13 +9,16 @@ from hashlib import blake2b
 from operator import add, sub
 
 from session_memory.adapters.base import NativeUsage, Record
+from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.turns_with_subagents import store_turns
-from session_memory.store.database import Row
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS, NewUsage
+from session_memory.store.usage import BUCKETS, NewUsage, StoredUsage
 
 NEVER = 1 << 62
+
+Response = tuple[str, bool]
+"""The id of a response, and whether it was only reported. Both kinds are counted apart."""
 
 
 class UsageWriting:
@@ -29,17 +32,19 @@ class UsageWriting:
         self._store = store
         self._row = row
         self._flavor = flavor
-        self._stored: dict[str, tuple[int, tuple[int, ...]]] = {}
-        self._counted_elsewhere: set[str] = set()
-        self._flushed: set[str] = set()
+        self._stored: dict[Response, StoredUsage] = {}
+        self._counted_elsewhere: set[Response] = set()
+        self._flushed: set[Response] = set()
+        self._reported: set[int] = set()
         self.counts_for: int | None = None
         self.has_turns = False
         self._begin()
 
     def _begin(self) -> None:
-        self._found: dict[str, tuple[NativeUsage, int | None, int]] = {}
-        self._new: list[NewUsage] = []
-        self._shared: list[NewUsage] = []
+        self._found: dict[Response, tuple[NativeUsage, int | None, int]] = {}
+        # Each with those that were only reported.
+        self._new: dict[bool, list[NewUsage]] = {False: [], True: []}
+        self._shared: dict[bool, list[NewUsage]] = {False: [], True: []}
         self._larger: list[tuple[int, NewUsage]] = []
         self._moved: list[tuple[int, int]] = []
         self._turns: list[tuple[int, NativeUsage]] = []
@@ -48,16 +53,17 @@ class UsageWriting:
         """Take the usage of a record, which belongs to the event ``seq``."""
         found = self._found
         for used in usage_in(record):
-            earlier = found.get(used.usage_id)
+            response = used.usage_id, used.is_reported
+            earlier = found.get(response)
             if earlier is None or used.output_tokens >= earlier[0].output_tokens:
-                found[used.usage_id] = (used, record.ts, seq)
+                found[response] = (used, record.ts, seq)
             else:
-                found[used.usage_id] = (earlier[0], earlier[1], seq)
+                found[response] = (earlier[0], earlier[1], seq)
 
     # ------------------------------------------------------------ what is stored already
 
     def other_counters(
-        self, records: list[Record], usage_ids: set[str], holders: set[int]
+        self, records: list[Record], responses: set[Response], holders: set[int]
     ) -> tuple[set[int], bool]:
         """The sessions that logged some of these responses already.
 
@@ -66,78 +72,88 @@ class UsageWriting:
         session holds is compared with what counts for that one.
         """
         others: set[int] = set()
-        outputs: dict[str, int] = {}
+        outputs: dict[Response, int] = {}
         if self._row.is_new and len(holders) == 1:
-            outputs = self._counting_for(next(iter(holders)), usage_ids)
-        for row_id, usage_id, session_id, *buckets in self._stored_usage(usage_ids - set(outputs)):
-            if session_id == self._row.id:
-                self._stored[usage_id] = (row_id, tuple(buckets))
-            else:
-                outputs[usage_id] = buckets[1]
-                others.add(session_id)
+            outputs = self._counting_for(next(iter(holders)), responses)
+        known = set(outputs)
+        for response, usage in self._stored_usage(responses - known):
+            if usage.session_id == self._row.id:
+                self._stored[response] = usage
+            elif response in responses and response not in known:
+                outputs[response] = usage.output_tokens
+                others.add(usage.session_id)
         self._counted_elsewhere = set(outputs)
         is_larger = bool(outputs) and any(
-            used.output_tokens > outputs.get(used.usage_id, NEVER)
+            used.output_tokens > outputs.get((used.usage_id, used.is_reported), NEVER)
             for record in records
             for used in usage_in(record)
         )
         return others, is_larger
 
-    def _counting_for(self, session_id: int, usage_ids: set[str]) -> dict[str, int]:
+    def _counting_for(self, session_id: int, responses: set[Response]) -> dict[Response, int]:
         """Which of the responses count for a session, each with its output.
 
         Where the session counts what a third one logged, a fork with the same output could be the
         one that is counted, so the output is returned as one less.
         """
-        stored = self._store.usage.counted_by(session_id)
         return {
-            usage_id: output if logged_by == session_id else output - 1
-            for usage_id, logged_by, output in stored
-            if usage_id in usage_ids
+            (usage_id, reported): output if logged_by == session_id else output - 1
+            for reported in {is_reported for _, is_reported in responses}
+            for usage_id, logged_by, output in self._store.usage.counted_by(
+                session_id, reported=reported
+            )
+            if (usage_id, reported) in responses
         }
 
-    def find_stored(self, evicted: Mapping[str, int]) -> None:
+    def find_stored(self, evicted: Mapping[Response, int]) -> None:
         """Find which responses this session has stored, and which count for an evicted one.
 
         ``evicted`` maps the responses that count for an evicted session to that session. The index
         is asked only for those that were flushed before: thousands of forks may have logged them.
         """
         again = self._flushed.intersection(self._found)
-        for row_id, usage_id, session_id, *buckets in self._stored_usage(again):
-            if session_id == self._row.id:
-                self._stored[usage_id] = (row_id, tuple(buckets))
-        for usage_id in evicted.keys() & self._found.keys() if evicted else ():
-            self._counted_elsewhere.add(usage_id)
-            self.counts_for = evicted[usage_id]
+        for response, usage in self._stored_usage(again):
+            if usage.session_id == self._row.id:
+                self._stored[response] = usage
+        for response in evicted.keys() & self._found.keys() if evicted else ():
+            self._counted_elsewhere.add(response)
+            self.counts_for = evicted[response]
 
-    def _stored_usage(self, usage_ids: Iterable[str]) -> Iterator[Row]:
-        keys = {usage_key(self._flavor, usage_id): usage_id for usage_id in usage_ids}
-        for row_id, key, usage_id, *rest in self._store.usage.stored(list(keys)):
-            if keys[key] == usage_id:
-                yield row_id, usage_id, *rest
+    def _stored_usage(
+        self, responses: Iterable[Response]
+    ) -> Iterator[tuple[Response, StoredUsage]]:
+        keys = {usage_key(self._flavor, usage_id): usage_id for usage_id, _ in responses}
+        for usage in self._store.usage.stored(list(keys)):
+            if keys[usage.usage_key] == usage.usage_id:
+                if usage.is_reported:
+                    self._reported.add(usage.usage_key)
+                yield (usage.usage_id, usage.is_reported), usage
 
     # ------------------------------------------------------------ counting and storing
 
     def count(self) -> None:
         """Add what was found to the buckets of the session's row, and prepare it for storing."""
         gained = (0,) * len(BUCKETS)
-        for usage_id, (native, ts, seq) in self._found.items():
-            if native.includes_subagents:
-                self._turns.append((usage_key(self._flavor, usage_id), native))
-            if usage_id in self._counted_elsewhere:
-                self._shared.append(self._usage_row(native, ts, seq))
-                continue
-            stored = self._stored.get(usage_id)
-            if stored is not None and native.output_tokens < stored[1][1]:
-                self._moved.append((stored[0], seq))
-                continue
+        for response, (native, ts, seq) in self._found.items():
             row = self._usage_row(native, ts, seq)
-            gained = tuple(map(add, gained, row.buckets))
+            if native.includes_subagents:
+                self._turns.append((row.usage_key, native))
+            if response in self._counted_elsewhere:
+                self._shared[native.is_reported].append(row)
+                continue
+            if native.is_reported:
+                self._reported.add(row.usage_key)
+            stored = self._stored.get(response)
+            if stored is not None and native.output_tokens < stored.output_tokens:
+                self._moved.append((stored.id, seq))
+                continue
             if stored is None:
-                self._new.append(row)
+                self._new[native.is_reported].append(row)
+                gained = tuple(map(add, gained, row.buckets))
             else:
-                self._larger.append((stored[0], row))
-                gained = tuple(map(sub, gained, stored[1]))
+                self._larger.append((stored.id, row))
+                if stored.owner_id is not None:
+                    gained = tuple(map(sub, map(add, gained, row.buckets), stored.buckets))
         self._flushed.update(self._found)
         self._found = {}
         for name, more in zip(BUCKETS, gained, strict=True):
@@ -146,14 +162,21 @@ class UsageWriting:
     def flush(self) -> None:
         """Store what was counted since the last flush."""
         usage, session_id = self._store.usage, self._row.id
-        usage.add(session_id, self._new, session_id)
-        usage.add(session_id, self._shared, None)
+        for reported in (False, True):
+            usage.add(session_id, self._new[reported], session_id, reported=reported)
+            usage.add(session_id, self._shared[reported], None, reported=reported)
         for row_id, larger in self._larger:
             usage.replace(row_id, larger)
         for row_id, seq in self._moved:
             usage.move(row_id, seq)
         self.has_turns |= store_turns(self._store, self._row, self._turns)
         self._begin()
+
+    def settle_reports(self) -> None:
+        """Decide which of the stored responses count that were logged here and reported."""
+        if self._reported:
+            settle_reports(self._store, self._reported, [self._row])
+            self._reported = set()
 
     def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> NewUsage:
         return NewUsage(

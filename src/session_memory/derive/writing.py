@@ -94,11 +94,13 @@ class SessionWriting:
         has_others = bool(sources) and sources != [self._source.id]
         if has_others:
             keys += [r.key for r in records if r.events and not r.native_id]
-        usage_ids = {used.usage_id for record in records for used in usage_in(record)}
+        used = [used for record in records for used in usage_in(record)]
+        usage_ids = {one.usage_id for one in used}
         if stored_keys is not None and stored_keys.add_if_new(keys, usage_ids) and not has_others:
             return
+        responses = {(one.usage_id, one.is_reported) for one in used}
         holders = self._other_holders(keys)
-        counters, is_larger = self.usage.other_counters(records, usage_ids, holders)
+        counters, is_larger = self.usage.other_counters(records, responses, holders)
         others = holders | counters
         if not repeats_stored(self._store, self._row.id, records, self._stored_records):
             raise NeedsDerivation(others)

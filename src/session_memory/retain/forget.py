@@ -17,6 +17,7 @@ from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, refs_of
+from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.same_ids import OTHER_CONTENT
 from session_memory.derive.turns_with_subagents import subtract_subagents
@@ -181,6 +182,7 @@ def _delete_from_store(
     ]
     keep |= _children(store, selection)
     keep -= set(selection.sessions)
+    reported = {key for session in selection.sessions for key in store.usage.also_reported(session)}
     delete_sessions(store, selection.sessions, [row.id for row in selection.whole])
     delete_live(store.db, selection.live)
     replace_dictionaries(store, tainted)
@@ -190,6 +192,7 @@ def _delete_from_store(
     for uid in selection.sessions.values():
         # An evicted session was not derived again. Its problem may still name the forgotten one.
         store.problems.drop_naming(OTHER_CONTENT, f" than in {uid} (")
+    settle_reports(store, reported)
     # A forgotten session may be the one that named a repository.
     RepositoryNames(store, config.domain_of).rename_all()
     subtract_subagents(store, containing - set(selection.sessions))

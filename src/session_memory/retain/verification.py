@@ -233,9 +233,12 @@ def _adopt(store: Store, source_id: int, scratch: Store) -> None:
 def _relatives(store: Store, row: CollectedSession) -> Iterator[CollectedSession]:
     """The sessions whose logs contribute to a session.
 
-    Its parents tell its call and depth. The usage of its subagents may be part of its turns.
+    Its parents tell its call and depth. The usage of its subagents may be part of its turns. What
+    it reports does not count if another session logged it.
     """
     named = {uid for uid, _ in store.sessions.links_to(row.uid)}
+    loggers = store.usage.loggers_of_reports(row.id)
+    named |= {store.sessions.row_by_id(session_id).uid for session_id in loggers}
     above, seen = row.parent_uid, {row.uid}
     while above is not None and above not in seen:
         seen.add(above)

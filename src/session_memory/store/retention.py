@@ -76,8 +76,13 @@ _DROP_COPIES = "delete from copies where session_id = :session"
 _TAKE_OVER = """
     update usage set session_id = :session where owner_id = :session and session_id <> :session
 """
+_TAKE_OVER_REPORTS = """
+    update usage set session_id = :session where reported_for = :session and session_id <> :session
+"""
+# What it reports counts again if the session that logged it is forgotten.
 _DROP_UNCOUNTED = """
     delete from usage where session_id = :session and (owner_id is null or owner_id <> :session)
+        and (reported_for is null or reported_for <> :session)
 """
 _EVICT = "update sessions set evicted_at = :now, stale = 0 where id = :session"
 _UNFREEZE = "update sessions set evicted_at = null, stale = 1 where id = :session"
@@ -193,7 +198,10 @@ class Retention:
 
     def freeze(self, session_ids: Collection[int], now: int) -> None:
         """Mark sessions as evicted. Their rows and the usage that counts for them are kept."""
-        for statement in (_TAKE_OVER, _DROP_UNCOUNTED, _DROP_COPIES, _EVICT):
+        for statement in (
+            *(_TAKE_OVER, _TAKE_OVER_REPORTS, _DROP_UNCOUNTED),
+            *(_DROP_COPIES, _EVICT),
+        ):
             for session in session_ids:
                 params = {"session": session}
                 self._db.execute(

@@ -42,27 +42,76 @@ class NewUsage(msgspec.Struct, gc=False):
         return msgspec.structs.astuple(self)[7:]
 
 
-_COLUMNS = ("session_id", "owner_id", *NewUsage.__struct_fields__)
+class StoredUsage(msgspec.Struct, gc=False):
+    """The row of a response and a session that logged or reported it."""
+
+    id: int
+    usage_key: int
+    usage_id: str
+    session_id: int
+    owner_id: int | None
+    reported_for: int | None
+    buckets: tuple[int, ...]
+
+    @property
+    def is_reported(self) -> bool:
+        return self.reported_for is not None
+
+    @property
+    def output_tokens(self) -> int:
+        return self.buckets[OUTPUT]
+
+
+OUTPUT = BUCKETS.index("output_tokens")
+NOBODY = 0
+"""``reported_for`` of a response for which the report of another session counts."""
+
+_COLUMNS = ("session_id", "owner_id", "reported_for", *NewUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
 _BY_KEY = f"""
-    select id, usage_key, usage_id, session_id, {_BUCKETS} from usage
+    select id, usage_key, usage_id, session_id, owner_id, reported_for, {_BUCKETS} from usage
     where usage_key in ({{keys}})
+"""
+_REPORTED = """
+    select distinct usage_key from usage where reported_for is not null and usage_key in ({keys})
+"""
+_ALSO_REPORTED = """
+    select distinct r.usage_key from usage u cross join usage r
+    where u.owner_id = :session and u.reported_for is null
+        and r.usage_key = u.usage_key and r.reported_for is not null
+"""
+_COUNT_REPORTED = """
+    select count(*) from usage where reported_for = :session and owner_id = :session
+"""
+_LOGGERS = """
+    select distinct u.session_id from usage r cross join usage u
+    where r.reported_for = :session and u.usage_key = r.usage_key and u.usage_id = r.usage_id
+        and u.reported_for is null
+"""
+_GIVE_REPORT = "update usage set owner_id = :owner, reported_for = :reported where id = :id"
+_ADD_TO_SUMS = f"""
+    update sessions set {", ".join(f"{name} = {name} + :{name}" for name in BUCKETS)},
+        revision = revision + case when evicted_at is null then 1 else 0 end
+    where id = :session
 """
 _REPLACE = f"""
     update usage set seq = :seq, ts = :ts, model = :model, speed = :speed,
         service_tier = :service_tier, {", ".join(f"{name} = :{name}" for name in BUCKETS)}
     where id = :id
 """
-_COUNTED_FOR = "select usage_id, session_id from usage where owner_id in ({keys})"
-_COUNTED_BY = "select usage_id, session_id, output_tokens from usage where owner_id = :session"
+_COUNTED_FOR = """
+    select usage_id, session_id from usage where owner_id in ({keys}) and reported_for is null
+"""
+_REPORTED_FOR = "select usage_id, session_id from usage where reported_for in ({keys})"
+_COUNTED_BY = """
+    select usage_id, session_id, output_tokens from usage
+    where owner_id = :session and reported_for is null
+"""
+_REPORTED_BY = "select usage_id, session_id, output_tokens from usage where reported_for = :session"
 _SET_SEQ = "update usage set seq = :seq where id = :id"
 _SET_OWNER = "update usage set owner_id = :owner where id = :id"
-_HELD = """
-    select id, session_id, output_tokens, ts, seq from usage
-    where usage_key = :key and usage_id = :id
-"""
 _OF_SESSION = f"""
-    select usage_id, seq, ts, model, speed, service_tier, {_BUCKETS} from usage
+    select usage_id, seq, ts, model, speed, service_tier, reported_for, {_BUCKETS} from usage
     where owner_id = :session order by seq, usage_id
 """
 _SUMS = f"""
@@ -76,15 +125,23 @@ class UsageTable:
         self._db = db
         self._names = names
 
-    def stored(self, keys: list[int]) -> list[Row]:
-        """``(id, usage_key, usage_id, session_id, *buckets)`` of the responses with these keys."""
-        return list(self._db.matching(_BY_KEY, keys))
+    def stored(self, keys: list[int]) -> list[StoredUsage]:
+        """The rows of the responses with these keys."""
+        return [
+            StoredUsage(one, key, usage_id, session, owner, reported_for, tuple(buckets))
+            for one, key, usage_id, session, owner, reported_for, *buckets in self._db.matching(
+                _BY_KEY, keys
+            )
+        ]
 
-    def add(self, session_id: int, rows: list[NewUsage], owner: int | None) -> None:
-        """Store the responses that a session logged. They count for session ``owner``."""
+    def add(
+        self, session_id: int, rows: list[NewUsage], owner: int | None, *, reported: bool = False
+    ) -> None:
+        """Store the responses that a session logged or ``reported``. They count for ``owner``."""
         if not rows:
             return
         number = self._names.numbers
+        reported_for = (owner or NOBODY) if reported else None
         self._db.insert(
             "usage",
             _COLUMNS,
@@ -92,6 +149,7 @@ class UsageTable:
                 (
                     session_id,
                     owner,
+                    reported_for,
                     row.usage_key,
                     escaped(row.usage_id),
                     row.seq,
@@ -115,21 +173,57 @@ class UsageTable:
         """Set ``seq``, the event of the response's last block."""
         self._db.execute(_SET_SEQ, {"id": usage_row_id, "seq": seq})
 
-    def held(self, key: int, usage_id: str) -> list[Row]:
-        """``(id, session_id, output_tokens, ts, seq)`` of every session that logged a response."""
-        return self._db.all(_HELD, {"key": key, "id": usage_id})
+    def counted_for(self, session_ids: list[int]) -> dict[tuple[str, bool], int]:
+        """Responses that these sessions logged or reported and that count for them, each with its
+        session. A report counts here also if a session logged the response itself."""
+        counted = {
+            (usage_id, is_reported): session_id
+            for is_reported, statement in ((False, _COUNTED_FOR), (True, _REPORTED_FOR))
+            for usage_id, session_id in self._db.matching(statement, session_ids)
+        }
+        return {key: session for key, session in counted.items() if session in session_ids}
 
-    def counted_for(self, session_ids: list[int]) -> dict[str, int]:
-        """Responses that these sessions logged and that count for them, each with its session."""
-        rows = self._db.matching(_COUNTED_FOR, session_ids)
-        return {row[0]: row[1] for row in rows if row[1] in session_ids}
+    def counted_by(self, session_id: int, *, reported: bool) -> list[Row]:
+        """``(usage_id, session_id, output_tokens)`` of all that counts for a session.
 
-    def counted_by(self, session_id: int) -> list[Row]:
-        """``(usage_id, session_id, output_tokens)`` of all that counts for a session."""
-        return self._db.all(_COUNTED_BY, {"session": session_id})
+        With ``reported`` these are reports, also those of responses that a session logged itself.
+        """
+        return self._db.all(_REPORTED_BY if reported else _COUNTED_BY, {"session": session_id})
 
     def set_owner(self, usage_row_id: int, owner: int | None) -> None:
         self._db.execute(_SET_OWNER, {"id": usage_row_id, "owner": owner})
+
+    # ------------------------------------------------------------ reports
+
+    def give_report(self, usage_row_id: int, owner: int | None) -> None:
+        """Let a reported response count for ``owner`` unless a session logs it itself."""
+        given = {"id": usage_row_id, "owner": owner, "reported": owner or NOBODY}
+        self._db.execute(_GIVE_REPORT, given)
+
+    def reported_keys(self, keys: list[int]) -> list[int]:
+        """Those among ``keys`` of which a response was reported."""
+        return [row[0] for row in self._db.matching(_REPORTED, keys)]
+
+    def also_reported(self, session_id: int) -> list[int]:
+        """The keys of the responses that count for a session which logged them, and that a
+        session reports too."""
+        return [row[0] for row in self._db.all(_ALSO_REPORTED, {"session": session_id})]
+
+    def count_reported(self, session_id: int) -> int:
+        """How many responses count for a session that it only reports."""
+        return int(self._db.value(_COUNT_REPORTED, {"session": session_id}))
+
+    def loggers_of_reports(self, session_id: int) -> list[int]:
+        """The sessions that logged responses themselves which the session reports."""
+        return [row[0] for row in self._db.all(_LOGGERS, {"session": session_id})]
+
+    def add_to_sums(self, session_id: int, more: tuple[int, ...]) -> None:
+        """Add to the sums of a session what counts for it now, or no longer (negative figures).
+
+        Its revision grows, because its digest has the sums too. An evicted one was analyzed.
+        """
+        added = dict(zip(BUCKETS, more, strict=True))
+        self._db.execute(_ADD_TO_SUMS, {**added, "session": session_id})
 
     def sums(self, session_id: int) -> tuple[int, ...]:
         """The sum of all usage that counts for the session, in the order of ``BUCKETS``."""
@@ -140,7 +234,7 @@ class UsageTable:
         word = self._names.word
         usages = []
         for row in self._db.all(_OF_SESSION, {"session": session_id}):
-            usage_id, seq, ts, model, speed, tier, *buckets = row
+            usage_id, seq, ts, model, speed, tier, reported_for, *buckets = row
             usages.append(
                 Usage(
                     session_uid=uid,
@@ -151,6 +245,7 @@ class UsageTable:
                     speed=word(speed),
                     service_tier=word(tier),
                     **dict(zip(BUCKETS, buckets, strict=True)),
+                    **({} if reported_for is None else {"reported": True}),
                 )
             )
         return usages

@@ -323,11 +323,22 @@ class ClaudeLog:
     def attachment(self, kind: str, **body: Any) -> str:
         return self.line("attachment", attachment={"type": kind, **body})
 
-    def progress(self, *, agent: str | None = None, call_id: str | None = None) -> str:
-        """A progress line of versions 2.1.12 to 2.1.81: bookkeeping, but a part of the chain."""
+    def progress(
+        self,
+        *,
+        agent: str | None = None,
+        call_id: str | None = None,
+        message: Json | None = None,
+    ) -> str:
+        """A progress line of versions 2.1.12 to 2.1.81: bookkeeping, but a part of the chain.
+
+        ``message`` is a message that the subagent got, as `reported_message` makes one.
+        """
         data: Json = {"type": "bash_progress", "output": ""}
         if agent is not None:
             data = {"type": "agent_progress", "agentId": agent}
+        if message is not None:
+            data["message"] = {"type": "assistant", "message": message}
         ids = call_id or self.call_id
         return self.line("progress", data=data, toolUseID=ids, parentToolUseID=ids)
 

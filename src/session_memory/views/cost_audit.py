@@ -63,6 +63,7 @@ class AuditedResponse(msgspec.Struct, frozen=True):
             "provider": self.rate.provider or None,
             "listed": self.rate.listed or None,
             "rule": self.rate.words,
+            **({"reported": True} if self.usage.reported else {}),
         }
 
 

@@ -60,6 +60,7 @@ class Transcript:
             children=children,
             child_titles=tuple(titles[child.session_uid] for child in children),
             work_ms=None if session.evicted_at else work_ms(self._store, uid),
+            reported=self._store.usage.count_reported(row.id),
         )
         waiting = [child for child in children if child.relation == "subagent"]
         yield from self._body(session, row.id, waiting, depth)

@@ -55,7 +55,8 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
 
     ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
     ``work_ms`` is how long the model and tools worked, by the rule of ``stats time``; None if the
-    session has no events in the store.
+    session has no events in the store. ``reported`` is the number of responses of subagents that
+    count here, because only this session's log says what they used.
     """
 
     depth: int
@@ -69,6 +70,7 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     child_titles: tuple[str, ...] = ()
     is_closed: bool = False
     work_ms: int | None = None
+    reported: int = 0
 
 
 class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):

@@ -23,10 +23,7 @@ def assistant_line(native: ClaudeLine, record: Record) -> None:
     message = native.message or ClaudeMessage()
     model = message.model if message.model != SYNTHETIC else None
     response = message.id or native.requestId
-    counts = model and not native.isApiErrorMessage and not native.isAbortedMidStream
-    if counts and model and message.usage is not None:
-        usage_id = response or native.uuid or f"{record.session}@{record.offset}-{record.check:x}"
-        record.usage = to_usage(escaped(usage_id), model, message.usage)
+    record.usage = usage_of(native, f"{record.session}@{record.offset}-{record.check:x}")
     # Versions before 2.1.80 leave stop_reason empty: the last text of a turn ends it there.
     ends_turn = message.stop_reason in ("end_turn", None) and not native.isAbortedMidStream
     for block in blocks(message):
@@ -35,6 +32,17 @@ def assistant_line(native: ClaudeLine, record: Record) -> None:
         event.response_id = response if model else None
         event.ends_turn = ends_turn and event.kind == "assistant_msg"
         record.events.append(event)
+
+
+def usage_of(native: ClaudeLine, otherwise: str = "") -> NativeUsage | None:
+    """What the response of a line used. ``otherwise`` is its id if the line has none."""
+    message = native.message
+    if message is None or message.usage is None or message.model in (None, "", SYNTHETIC):
+        return None
+    usage_id = message.id or native.requestId or native.uuid or otherwise
+    if not usage_id or native.isApiErrorMessage or native.isAbortedMidStream:
+        return None
+    return to_usage(escaped(usage_id), message.model or "", message.usage)
 
 
 def _assistant_block(native: ClaudeLine, block: Block, model: str | None) -> NativeEvent:

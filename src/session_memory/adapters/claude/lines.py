@@ -106,8 +106,12 @@ class Attachment(msgspec.Struct, gc=False):
 
 
 class Progress(msgspec.Struct, gc=False):
+    """What a running call reports. ``message`` is a line of a subagent, or something else."""
+
     type: str | None = None
     agentId: str | None = None
+    message: Raw = Raw()
+    normalizedMessages: Raw = Raw()
 
 
 class WorktreeSession(msgspec.Struct, gc=False):

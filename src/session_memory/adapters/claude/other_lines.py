@@ -1,12 +1,20 @@
 """All other lines: system messages, attachments, titles, modes, and kinds nobody has seen yet."""
 
-from session_memory.adapters.base import ChildLink, NativeEvent, Record
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Raw
+
+from session_memory.adapters.base import ChildLink, NativeEvent, NativeUsage, Record
+from session_memory.adapters.claude.assistant import usage_of
 from session_memory.adapters.claude.blocks import milliseconds, result_text
 from session_memory.adapters.claude.ids import agent_session
-from session_memory.adapters.claude.lines import Attachment, ClaudeLine
+from session_memory.adapters.claude.lines import Attachment, ClaudeLine, Progress, decode
 from session_memory.adapters.claude.prompts import persons_words, typed
 from session_memory.adapters.event_text import strings_in
 from session_memory.core.text import one_line
+
+USAGE = b'"usage"'
 
 
 def system_line(native: ClaudeLine, record: Record) -> None:
@@ -81,9 +89,41 @@ def _queued_words(attachment: Attachment) -> str | None:
 def progress_line(native: ClaudeLine, record: Record) -> None:
     record.bookkeeping = native.type
     progress = native.data
-    if progress is not None and progress.agentId and native.parentToolUseID:
+    if progress is None:
+        return
+    if progress.agentId and native.parentToolUseID:
         root = native.sessionId or record.session
         record.link = ChildLink(agent_session(root, progress.agentId), native.parentToolUseID)
+    for usage in _reported(progress, record):
+        if record.usage is None:
+            record.usage = usage
+        else:
+            record.more_usage = [*record.more_usage, usage]
+
+
+def _reported(progress: Progress, record: Record) -> Iterator[NativeUsage]:
+    """What the responses used that a subagent got. Often no other log has them."""
+    for raw in (progress.message, *_listed(progress.normalizedMessages)):
+        line = bytes(raw)
+        if USAGE not in line:
+            continue
+        try:
+            native, is_lenient = decode(line)
+        except ValueError:
+            # Not every kind of progress has a line here.
+            continue
+        usage = usage_of(native) if native.type == "assistant" else None
+        if usage is not None:
+            usage.is_reported = True
+            record.lenient |= is_lenient
+            yield usage
+
+
+def _listed(lines: Raw) -> list[Raw]:
+    try:
+        return msgspec.json.decode(lines, type=list[Raw]) if lines else []
+    except msgspec.MsgspecError:
+        return []
 
 
 def title_line(native: ClaudeLine, record: Record) -> None:

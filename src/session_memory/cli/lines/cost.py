@@ -167,6 +167,7 @@ def audit_lines(audit: "CostAudit", limit: int | None) -> Iterator[str]:
         usage = record.usage
         head = f"#{usage.seq}  {local(usage.ts)}  {record.rate.kind.label}  {usage.usage_id}"
         head += f"  [branch {record.branch}]" if record.branch is not None else ""
+        head += "  [a subagent's, reported here]" if usage.reported else ""
         amount = "unpriced" if record.rate.price is None else exact(record.microdollars)
         yield f"{safe(head)}  {amount}"
         for part in record.parts:

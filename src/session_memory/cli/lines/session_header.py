@@ -36,6 +36,7 @@ def header(
         "time": time_words(start, tz),
         "tokens": token_words(cost),
         "cost": cost_words(start),
+        "counted": _reported(start),
         "turns": f"{cost.turns}, {plural(cost.retries, 'retry', 'retries')}",
         "outcome": outcome_words(session),
         "source": f"{short_path(session.source_path or '-')} ({size(session.source_bytes)})",
@@ -53,6 +54,13 @@ def header(
         words = words if limit is None else cut(words, max(limit - MARGIN, NARROWEST))
         yield _line(child.relation or "child", words, None)
     yield ""
+
+
+def _reported(start: "SessionStart") -> str:
+    """That the tokens include subagents whose own logs are not in the store."""
+    if not start.reported:
+        return ""
+    return f"with {plural(start.reported, 'response')} of subagents that only this log reports"
 
 
 def _line(name: str, value: str, limit: int | None) -> str:

@@ -14,7 +14,10 @@ Value = TypeVar("Value")
 
 
 class OpenCall(msgspec.Struct, array_like=True, gc=False):
-    """A call whose result has not been read. ``key`` is a hash of the tool and its arguments."""
+    """A call whose result has not been read.
+
+    ``key`` is a hash of the tool and its arguments, ``seq`` the seq of the event after the call.
+    """
 
     tool: str | None
     key: int | None

@@ -140,6 +140,11 @@ class TurnSettling:
         """
         events, answers = record.events, self._state.answers
         self.usage_seq = max(self._state.next_seq + len(events) - 1, 0)
+        if usage.is_reported:
+            # It is no usage of an answer here. It belongs to the call that started the subagent.
+            call = self._state.open_calls.get(record.link.call_id) if record.link else None
+            self.usage_seq = self.usage_seq if call is None else max(call.seq - 1, 0)
+            return
         if (events and events[0].kind != "completion") or not answers:
             return
         for seq in answers:
