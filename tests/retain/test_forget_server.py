@@ -141,6 +141,22 @@ def test_deleted_rows_that_an_older_transaction_sees_are_noticed(
     assert sweep(keeper.store) is None
 
 
+def test_tables_that_another_program_reads_are_named_and_nobody_waits_long(
+    keeper: Keeper, server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(keeper)
+    monkeypatch.setattr(postgres_sweep, "LOCK_S", 0.3)
+    monkeypatch.setattr(postgres_sweep, "PATIENCE_S", 0.01)
+    schema = keeper.place.rpartition("%3D")[2]
+    with psycopg.connect(server_url) as reader:
+        reader.execute(f"lock table {schema}.events, {schema}.packs in access share mode")
+        said = forget(keeper.store, keeper.config, [ALPHA], LATER).proof.unswept
+        assert any("events, packs: another program uses it" in line for line in said)
+        assert keeper.store.db.value("show lock_timeout") == "1min"
+    monkeypatch.undo()
+    assert sweep(keeper.store) == []
+
+
 # ---------------------------------------------------------------- statistics of the planner
 
 

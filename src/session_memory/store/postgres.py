@@ -18,7 +18,7 @@ import psycopg
 from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
 from session_memory.store.copy_batches import CopyBatch
-from session_memory.store.database import Key, Params, Row, Unswept
+from session_memory.store.database import BUSY_S, Key, Params, Row, Unswept
 from session_memory.store.migrations import TABLES
 from session_memory.store.operation_lock import OperationLock, wait_for
 from session_memory.store.postgres_sweep import (
@@ -381,8 +381,11 @@ alter table dictionaries alter column body set storage external;
         tables = self._all_tables() if marks is None else still_marked(self, marks)
         return sweep_tables(self, tables)
 
-    def vacuum_table(self, table: str) -> int:
-        """Rewrite a table, and return the number of deleted rows that had to be kept."""
+    def vacuum_table(self, table: str, wait_s: float) -> int:
+        """Rewrite a table, and return the number of deleted rows that had to be kept.
+
+        Raises `StoreBusy` if another program keeps the table locked for ``wait_s`` seconds.
+        """
         kept = [0]
 
         def note(notice: psycopg.errors.Diagnostic) -> None:
@@ -391,9 +394,11 @@ alter table dictionaries alter column body set storage external;
         connection = self._connections.channel().connection
         connection.add_notice_handler(note)
         try:
+            self.execute(f"set lock_timeout = {int(wait_s * 1000)}")
             self.execute(f"vacuum (full, analyze, verbose) {table}")
         finally:
             connection.remove_notice_handler(note)
+            self.execute(f"set lock_timeout = '{BUSY_S}s'")
         return max(kept)
 
     def withhold_statistics(self) -> None:

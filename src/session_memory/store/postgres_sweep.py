@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from session_memory.core.errors import StoreError
+from session_memory.core.errors import StoreBusy, StoreError
 from session_memory.store.database import Unswept
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 COMPACT = "session-memory store compact"
 PATIENCE_S = 5
+LOCK_S = 30
+SHORTEST_WAIT_S = 0.2
 RETRY_S = 0.1
 STATISTICS = "pg_statistic"
 _FILE = "select pg_relation_filenode(to_regclass(:table))"
@@ -77,21 +79,27 @@ def sweep_tables(db: "Postgres", tables: Sequence[str]) -> list[Unswept]:
             had_statistics |= withhold_statistics(db, table)
         except StoreError as error:
             unswept.add(f"{STATISTICS} of {table}", str(error), _owner(db, table), table)
+    start = time.monotonic()
     for table in dict.fromkeys([*tables, *([STATISTICS] if had_statistics else [])]):
-        reason, command = _vacuum(db, table)
+        reason, command = _vacuum(db, table, start)
         if reason:
             unswept.add(table, reason, command, table)
     return unswept.all()
 
 
-def _vacuum(db: "Postgres", table: str) -> tuple[str, str]:
-    """Rewrite one table. Returns why that was not possible and what to do, or empty texts."""
+def _vacuum(db: "Postgres", table: str, start: float) -> tuple[str, str]:
+    """Rewrite one table. Returns why that was not possible and what to do, or empty texts.
+
+    All tables of a sweep, which began at ``start``, wait for other programs together.
+    """
     before = db.value(_FILE, {"table": table})
-    until = time.monotonic() + PATIENCE_S
+    wait = max(start + LOCK_S - time.monotonic(), SHORTEST_WAIT_S)
     try:
-        while (kept := db.vacuum_table(table)) and time.monotonic() < until:
+        while (kept := db.vacuum_table(table, wait)) and time.monotonic() < start + PATIENCE_S:
             # Most transactions are short. Rows that none of them sees any more can be removed.
             time.sleep(RETRY_S)
+    except StoreBusy:
+        return "another program uses it", f"When that has ended, run: {COMPACT}"
     except StoreError as error:
         return str(error), f"Run: {COMPACT}"
     if db.value(_FILE, {"table": table}) == before:
