@@ -15,7 +15,7 @@ import pytest
 
 from session_memory.collect.discover import roots
 from session_memory.collect.native import tail_hash
-from session_memory.collect.sync import sync
+from session_memory.collect.sync import sync, sync_paths
 from session_memory.collect.sync_report import ReadProgress, SyncOutcome
 from session_memory.config import Config
 from session_memory.core.errors import SessionMemoryError
@@ -347,6 +347,25 @@ def test_an_import_that_was_killed_goes_on_where_it_stopped(
         assert not [row for row in store.sources.every() if row.is_imported]
 
 
+def test_a_long_source_is_written_in_parts_and_goes_on_where_it_was_killed(
+    tmp_path: Path, on_the_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_memory.collect.file_pieces.SEGMENT", 4096)
+    monkeypatch.setattr("session_memory.collect.batches.BATCH_BYTES", 4096)
+    body = b"".join(line("long", f"text {number}") for number in range(100))
+    file = bomb(tmp_path / "long.smx", body)
+    with new_store() as store, new_store() as whole:
+        with pytest.raises(Killed):
+            import_store(store, file, HERE, progress=Killing(len(body) // 2))
+        (row,) = store.sources.every()
+        assert 0 < row.kept < len(body)
+        check_sound(store)
+        import_store(store, file, HERE)
+        import_store(whole, file, HERE)
+        assert store.fingerprint() == whole.fingerprint()
+        check_sound(store)
+
+
 def test_a_log_that_is_gone_here_can_be_continued_by_an_import(
     machine: Machine, on_the_database: None
 ) -> None:
@@ -366,6 +385,41 @@ def test_a_log_that_is_gone_here_can_be_continued_by_an_import(
         assert (done.known, done.refused) == (0, 0)
         assert store.fingerprint() == origin.fingerprint()
         check_sound(store)
+
+
+def test_a_watch_leaves_imported_logs_to_a_look_at_their_directory(
+    machine: Machine, on_the_database: None
+) -> None:
+    """The role and session of such a row are not this machine's words."""
+    log, session = machine.log(0)
+    machine.claude.write()
+    file = write_portable(machine.directory / "a.smx", [forged(log, session, {}, line("x", "y"))])
+    with new_store() as store:
+        import_store(store, file, HERE)
+        where = roots(HERE, (machine.home,))
+        assert sync_paths(store, HERE, where, [log])[1] == [log]
+        collect(store, machine.home)
+        with log.open("ab") as growing:
+            growing.write(line(session, "more"))
+        outcome, unexplained = sync_paths(store, HERE, where, [log])
+        assert (outcome.report.events, unexplained) == (1, [])
+
+
+def test_a_log_that_an_earlier_import_silenced_is_read_again(
+    machine: Machine, on_the_database: None
+) -> None:
+    """Until this release an import could store a row that no sync looked at again."""
+    log, session = machine.log(0)
+    machine.claude.write()
+    with new_store() as store, new_store() as alone:
+        fields = {"host": "here", "flavor": "claude", "role": "log", "home_path": "x.jsonl"}
+        row = SourceRow(**fields, path=str(log), superseded=1, inode=7, ingested_at=1)
+        with store.transaction():
+            store.sources.save(row)
+        collect(store, machine.home)
+        collect(alone, machine.home)
+        check_same(local_part(alone, machine.home), local_part(store, machine.home))
+        assert collect(store, machine.home).report.ingested == 0
 
 
 def test_a_document_of_an_import_does_not_rename_a_local_session(
