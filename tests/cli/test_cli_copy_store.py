@@ -60,7 +60,9 @@ def test_a_store_that_holds_something_is_not_copied_over(demo, run, tmp_path) ->
 
 def test_a_copy_that_differs_is_status_1(demo, run, tmp_path, monkeypatch) -> None:
     prints = iter(("one", "two"))
-    monkeypatch.setattr("session_memory.store.store.Store.fingerprint", lambda self: next(prints))
+    monkeypatch.setattr(
+        "session_memory.store.store.Store.fingerprint", lambda self, **_: next(prints)
+    )
     result = run("copy-store", os.environ["SESSION_MEMORY_STORE"], str(tmp_path / "copy.db"))
     assert result.exit_code == 1
     assert "The fingerprints differ: one and two. Do not use the copy." in result.stdout

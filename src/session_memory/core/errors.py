@@ -159,13 +159,18 @@ class StoreFull(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """The bytes in the store differ from those that were written."""
+    """The bytes in the store differ from those that were written.
+
+    ``in_database``: the database cannot read its own file. Otherwise a stored value is wrong.
+    """
 
     way_on = (
         "Keep the damaged store. Put a backup in its place, or move it away and run session-memory"
-        " sync: it collects the logs that the agents still have."
+        " sync: it collects the logs that the agents still have. To bring out what can be read:"
+        " session-memory store copy DAMAGED NEW, or session-memory restore-native --all --to DIR"
     )
     hint = f"List what is affected with: session-memory store verify. {way_on}"
+    in_database = False
 
     def __init__(self, what: str, detail: str) -> None:
         super().__init__(f"{what} is damaged: {detail}")

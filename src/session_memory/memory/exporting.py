@@ -11,6 +11,7 @@ from session_memory.core.errors import StoreError
 from session_memory.memory.results import ExportResult
 
 if TYPE_CHECKING:
+    from session_memory.retain.native_files import DamagedLog
     from session_memory.store import Store
     from session_memory.views.transcript_items import TranscriptItem, TranscriptOptions
 
@@ -25,9 +26,16 @@ def export_portable(
     """Write the logs of some or all sessions. Another store derives everything else from them."""
     from session_memory.retain.portable_file import export_store
 
+    damaged: list[DamagedLog] = []
     with _writing(target):
-        done = export_store(store, target, uids, redacted=redacted)
-    return ExportResult(path=target, format=PORTABLE, bytes=done.bytes, sources=done.sources)
+        done = export_store(store, target, uids, redacted=redacted, damaged=damaged)
+    return ExportResult(
+        path=target,
+        format=PORTABLE,
+        bytes=done.bytes,
+        sources=done.sources,
+        damaged=tuple(damaged),
+    )
 
 
 def transcript_text(

@@ -8,11 +8,11 @@ from session_memory.core.choices import one_of
 from session_memory.memory.arguments import Names
 from session_memory.memory.base import OpenMemory
 from session_memory.memory.checks import (
-    a_count,
     a_flag,
     a_function,
     a_path,
     checked_limit,
+    maybe_count,
     maybe_text,
     names,
     paths,
@@ -218,17 +218,30 @@ class Operations(OpenMemory):
         )
 
     def verify(
-        self, sample: int = 20, *, on_source: Callable[[int], None] = lambda size: None
+        self,
+        sample: int | None = 20,
+        *,
+        on_source: Callable[[int], None] = lambda size: None,
+        on_session: Callable[[int, int], None] = lambda done, total: None,
     ) -> VerifyResult:
         """Read everything back and compare it with its hashes.
 
-        ``sample`` sessions are derived again from the stored logs and compared with what is stored.
-        ``on_source`` gets the size of each log that was read back.
+        ``sample`` sessions, each time others, are derived again from the stored logs and compared
+        with what is stored; None takes all. ``checked`` of the result says how many of all were
+        checked. ``on_source`` gets the size of each log that was read back, ``on_session`` how many
+        sessions of the sample were derived again, and how many there are.
         """
-        from session_memory.retain.verification import verify
+        from session_memory.memory.verifying import verify_all
 
-        some, report = a_count("sample", sample), a_function("on_source", on_source)
-        return VerifyResult.of(verify(self.store, some, report))
+        return VerifyResult.of(
+            verify_all(
+                self.store,
+                self.config,
+                maybe_count("sample", sample),
+                a_function("on_source", on_source),
+                a_function("on_session", on_session),
+            )
+        )
 
     def backup(self, target: str | Path) -> BackupResult:
         """Copy the store to a new file, while others may write to it. The copy is a store."""

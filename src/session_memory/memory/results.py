@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from session_memory.collect.sync_report import SyncOutcome
     from session_memory.learn.analyze import Analyzed
     from session_memory.memory.retention import DueRetention
-    from session_memory.retain.verification import VerifyReport
+    from session_memory.retain.native_files import DamagedLog
+    from session_memory.retain.verification import CheckedCount, VerifyReport
 
 
 # What ``sync --json`` prints.
@@ -91,7 +92,8 @@ class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):
 class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was read back and compared. ``findings`` say what is wrong; ``ok`` if there are none.
 
-    ``skipped`` names the agents whose sessions were not derived anew, each with the reason."""
+    ``skipped`` names the agents whose sessions were not derived anew, each with the reason.
+    ``checked`` says for each kind of data how many of all were checked."""
 
     ok: bool
     packs: int
@@ -100,6 +102,7 @@ class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
     evicted: int
     findings: tuple[str, ...]
     skipped: Mapping[str, str]
+    checked: "Mapping[str, CheckedCount]"
 
     @classmethod
     def of(cls, verified: "VerifyReport") -> "VerifyResult":
@@ -111,10 +114,12 @@ class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
             evicted=verified.evicted,
             findings=tuple(verified.findings),
             skipped=verified.skipped,
+            checked=verified.checked,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {**msgspec.structs.asdict(self), "findings": list(self.findings)}
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
 
 
 class BackupResult(msgspec.Struct, frozen=True):
@@ -129,13 +134,14 @@ class BackupResult(msgspec.Struct, frozen=True):
 
 class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
     """The file that was written. ``sources`` is the number of logs in a portable file;
-    ``sessions`` is the number of sessions in a transcript."""
+    ``sessions`` is the number of sessions in a transcript. ``damaged`` logs were left out."""
 
     path: Path
     format: str
     bytes: int
     sources: int | None = None
     sessions: int | None = None
+    damaged: "tuple[DamagedLog, ...]" = ()
 
     def to_dict(self) -> dict[str, Any]:
         if self.sources is not None:

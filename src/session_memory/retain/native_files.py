@@ -22,6 +22,7 @@ class DamagedLog(msgspec.Struct, frozen=True):
     path: str
     sessions: tuple[str, ...]
     reason: str
+    in_database: bool = False
 
 
 class RestoredFile(msgspec.Struct, frozen=True):
@@ -204,12 +205,16 @@ def _digest(store: Store, row: SourceRow) -> str:
 
 def damaged_log(store: Store, row: SourceRow, error: StoreDamaged) -> DamagedLog:
     """The log with the sessions derived from it, as far as they can be found."""
+    return DamagedLog(row.path, sessions_of_log(store, row), str(error), error.in_database)
+
+
+def sessions_of_log(store: Store, row: SourceRow) -> tuple[str, ...]:
+    """The sessions derived from a log. Empty if the store is too damaged to tell."""
     try:
         ids = store.sessions.of_source(row.id)
-        uids = tuple(sorted(store.sessions.row_by_id(one).uid for one in ids))
-    except StoreDamaged:
-        uids = ()
-    return DamagedLog(row.path, uids, str(error))
+        return tuple(sorted(store.sessions.row_by_id(one).uid for one in ids))
+    except (StoreDamaged, LookupError):
+        return ()
 
 
 def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[Path]) -> None:

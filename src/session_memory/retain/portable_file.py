@@ -12,12 +12,17 @@ from pathlib import Path
 import msgspec
 
 from session_memory.collect.masking import masked_copy, masked_row
-from session_memory.core.errors import SessionEvicted
+from session_memory.core.errors import SessionEvicted, StoreDamaged
 from session_memory.core.time import now_ms
 from session_memory.derive.live_sources import is_table
-from session_memory.retain.native_files import sources_of
+from session_memory.retain.native_files import (
+    DamagedLog,
+    damaged_log,
+    sources_of,
+    whole_log,
+)
 from session_memory.store.private_files import refuse_existing, sweep_unfinished, whole_file
-from session_memory.store.raw import Raw
+from session_memory.store.raw import stream_of
 from session_memory.store.retention_archive import add_member
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -42,27 +47,54 @@ class ExportManifest(msgspec.Struct):
 
 
 def export_store(
-    store: Store, target: Path, uids: list[str] | None = None, *, redacted: bool = False
+    store: Store,
+    target: Path,
+    uids: list[str] | None = None,
+    *,
+    redacted: bool = False,
+    damaged: list[DamagedLog] | None = None,
 ) -> StoreExport:
     """Write a portable file that must not exist yet. It appears complete or not at all.
 
-    With ``redacted`` the stored logs have their secrets masked, and their sources say so.
+    With ``redacted`` the stored logs have their secrets masked, and their sources say so. With a
+    list ``damaged``, damaged logs are left out and added to the list. Without it, `StoreDamaged`
+    is raised.
     """
     refuse_existing(target)
-    rows = _rows(store, uids)
-    total = sum(row.kept for row in rows)
     sweep_unfinished(target.parent)
+    with store.db.snapshot():
+        rows = _rows(store, uids)
+        try:
+            return _write(store, target, rows, redacted)
+        except StoreDamaged as error:
+            if damaged is None or error.in_database:
+                raise
+        # The number of logs is at the start of the file. So the damaged ones are found first.
+        return _write(store, target, [r for r in rows if _is_whole(store, r, damaged)], redacted)
+
+
+def _is_whole(store: Store, row: SourceRow, damaged: list[DamagedLog]) -> bool:
+    try:
+        for _ in whole_log(store, row):
+            pass
+    except StoreDamaged as error:
+        damaged.append(damaged_log(store, row, error))
+        return False
+    return True
+
+
+def _write(store: Store, target: Path, rows: list[SourceRow], redacted: bool) -> StoreExport:
+    total = sum(row.kept for row in rows)
     with (
         whole_file(target) as file,
         zstd.open(file, "wb", level=LEVEL) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
-        store.db.snapshot(),
     ):
         manifest = ExportManifest(FORMAT, FORMAT_VERSION, len(rows), total, now_ms())
         add_member(archive, "manifest.json", msgspec.json.encode(manifest))
         for row in map(masked_row, rows) if redacted else rows:
             add_member(archive, f"sources/{row.uid}.json", msgspec.json.encode(row))
-            _add_raw(archive, store.raw, row, redacted)
+            _add_raw(archive, store, row, redacted)
     return StoreExport(len(rows), total)
 
 
@@ -80,11 +112,11 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
     return [row for row in here if row.ingested_at is not None and not is_table(row)]
 
 
-def _add_raw(archive: tarfile.TarFile, raw: Raw, row: SourceRow, redacted: bool) -> None:
+def _add_raw(archive: tarfile.TarFile, store: Store, row: SourceRow, redacted: bool) -> None:
     entry = tarfile.TarInfo(f"raw/{row.uid}")
     entry.size, entry.mode = row.kept, 0o600
     with (
-        raw.open(row.id) as kept,
+        stream_of(whole_log(store, row)) as kept,
         masked_copy(row, kept) if redacted else nullcontext(kept) as body,
     ):
         archive.addfile(entry, body)

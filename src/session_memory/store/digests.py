@@ -92,6 +92,7 @@ class UnanalyzedSession(msgspec.Struct, frozen=True):
 _DIGEST = DigestRow.__struct_fields__
 # The columns before the body. Reading a column behind it would read the body's pages as well.
 _BRIEF = _DIGEST[: _DIGEST.index("analysis")]
+_STORED = f"select {', '.join(_DIGEST)} from digests order by session_uid"
 _ERROR = ErrorRow.__struct_fields__
 _SIGNAL = SignalRow.__struct_fields__
 # Made by earlier code. Any two versions have an order, so that of two installations with one store
@@ -227,6 +228,13 @@ class Digests:
         """The digest's JSON, or None if the session was never analyzed."""
         packed = self._db.value(_BODY, {"uid": uid})
         return None if packed is None else zstd.decompress(packed)
+
+    def stored(self) -> Iterator[tuple[DigestRow, bytes]]:
+        """Every digest without its body, and the body as stored."""
+        for row in self._db.each(_STORED):
+            values = dict(zip(_DIGEST, row, strict=True))
+            body = values.pop("body")
+            yield DigestRow(**values), body
 
     def briefs(self, since: int, until: int) -> Iterator[DigestRow]:
         """Digests without bodies and versions, of sessions that ended in the period, by uid."""

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from session_memory.core.errors import StoreDamaged
+
 if TYPE_CHECKING:
+    from session_memory.store.sources import SourceRow
     from session_memory.store.store import Store
 
 # These depend on when and how often a store was synced, not on what it holds.
@@ -26,18 +29,22 @@ WATERMARKS = (
 )
 
 
-def fingerprint(store: "Store") -> str:
-    """Equal for two stores with the same content, however it was collected."""
+def fingerprint(store: "Store", *, damaged: list[int] | None = None) -> str:
+    """Equal for two stores with the same content, however it was collected.
+
+    With a list ``damaged``, a log that cannot be unpacked counts as it is stored, and the id of its
+    source is added to the list. That is for comparing a copy with a damaged store.
+    """
     digest = sha256()
     with store.db.snapshot():
-        for part in _parts(store):
+        for part in _parts(store, damaged):
             digest.update(msgspec.json.encode(part, order="sorted"))
             digest.update(b"\n")
     return digest.hexdigest()
 
 
-def _parts(store: "Store") -> Iterator[Any]:
-    yield from _sources(store)
+def _parts(store: "Store", damaged: list[int] | None = None) -> Iterator[Any]:
+    yield from _sources(store, damaged)
     for uid in store.sessions.uids():
         yield from session_parts(store, uid)
     for problem in store.problems.every():
@@ -116,7 +123,7 @@ def _live(store: "Store") -> Iterator[Any]:
             yield ["live", *row]
 
 
-def _sources(store: "Store") -> Iterator[Any]:
+def _sources(store: "Store", damaged: list[int] | None) -> Iterator[Any]:
     evicted = store.retention.evicted()
     for row in store.sources.every():
         eviction = evicted.get(row.id)
@@ -133,8 +140,21 @@ def _sources(store: "Store") -> Iterator[Any]:
             row.lines,
             row.bookkeeping,
             row.starts_at,
-            _hash(store.raw.pieces(row.id)) if eviction is None else eviction.digest,
+            _log_hash(store, row, damaged) if eviction is None else eviction.digest,
         ]
+
+
+def _log_hash(store: "Store", row: "SourceRow", damaged: list[int] | None) -> str:
+    if damaged is not None and store.raw.is_incomplete(row.id, row.kept):
+        damaged.append(row.id)
+        return _hash(pack.body for pack in store.raw.packs(row.id))
+    try:
+        return _hash(store.raw.pieces(row.id))
+    except StoreDamaged as error:
+        if damaged is None or error.in_database:
+            raise
+        damaged.append(row.id)
+        return _hash(pack.body for pack in store.raw.packs(row.id))
 
 
 def _hash(pieces: Iterable[bytes]) -> str:

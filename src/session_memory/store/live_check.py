@@ -1,5 +1,6 @@
 """Check live sessions: every seq exists once, every path reaches the root, every body is intact."""
 
+import json
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
@@ -34,6 +35,13 @@ _UNSPILLED = """
     select distinct m.body from live_messages m
     where m.body is not null and not exists (select 1 from live_bodies b where b.hash = m.body)
 """
+_JSON_COLUMNS = ("blocks", "tool_calls", "meta")
+_VALUES = """
+    select s.session_id, m.seq, m.blocks, m.tool_calls, m.meta
+    from live_messages m
+    join live_lanes l on l.id = m.lane_id
+    join live_sessions s on s.id = l.session_key
+"""
 _BODIES = "select hash, length, body from live_bodies"
 
 Lanes = dict[int, tuple[int, int | None, int, int]]
@@ -51,6 +59,17 @@ def live_findings(db: Database) -> Iterator[str]:
     for row in db.all(_UNSETTLED):
         yield f"live session {row[0]}: its settings are missing"
     yield from _check_bodies(db)
+
+
+def live_message_findings(db: Database) -> Iterator[str]:
+    """Messages with a value that cannot be read. Their texts have no hash to compare with."""
+    for name, seq, *values in db.each(_VALUES):
+        for column, value in zip(_JSON_COLUMNS, values, strict=True):
+            try:
+                if value is not None:
+                    json.loads(value)
+            except ValueError:
+                yield f"live session {name}: {column} of message {seq} cannot be read"
 
 
 def _check_session(db: Database, lanes: Lanes, row: tuple[Any, ...]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Names that repeat on many rows (kinds, tools, models). Each is stored once and has a number."""
 
+from session_memory.core.errors import StoreDamaged
 from session_memory.core.text import escaped
 from session_memory.store.database import Database
 
@@ -21,6 +22,8 @@ class NameTable:
             return None
         if number not in self._names:
             self._names = {row[0]: row[1] for row in self._db.all(_LOAD)}
+            if number not in self._names:
+                raise StoreDamaged("the table names", f"row {number} is missing")
         return self._names[number]
 
     def all(self) -> set[str]:

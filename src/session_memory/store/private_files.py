@@ -126,7 +126,20 @@ def whole_database(path: Path) -> Iterator[Path]:
     nothing is left. An existing file raises `UnsafePath`.
     """
     refuse_existing(path)
-    make_private(path.parent)
+    try:
+        make_private(path.parent)
+        with _whole_database(path) as made:
+            yield made
+        sync_directory(path.parent)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreFull(str(path)) from error
+        hint = "Check the path, its links and the permissions of its directory."
+        raise StoreError(f"cannot create {path}: {error.strerror}", hint) from error
+
+
+@contextmanager
+def _whole_database(path: Path) -> Iterator[Path]:
     with _staging(path) as directory:
         made = directory / path.name
         yield made
@@ -135,7 +148,6 @@ def whole_database(path: Path) -> Iterator[Path]:
             raise StoreFull(str(path))
         _sync_file(made)
         _name(made, path, replace=False)
-    sync_directory(path.parent)
 
 
 def refuse_existing(path: Path) -> None:

@@ -72,6 +72,7 @@ _NEWEST_DICTIONARY = """
     select id, body from dictionaries where flavor = :flavor order by id desc limit 1
 """
 _FLAVOR = "select flavor from sources where id = :source"
+_LENGTH = "select coalesce(sum(length), 0) from packs where source_id = :source"
 _STORED = "select coalesce(sum(length), 0), coalesce(sum(length(body)), 0) from packs"
 
 WHOLE_SOURCE = 1 << 62
@@ -158,6 +159,10 @@ class Raw:
         (row,) = (row for row in self._db.each(_ALL, window) if row[0] == start)
         return Pack(*row)
 
+    def is_incomplete(self, source_id: int, kept: int) -> bool:
+        """Whether the packs of a source do not add up to the bytes that were kept of it."""
+        return int(self._db.value(_LENGTH, {"source": source_id})) != kept
+
     def unpacked(self, source_id: int, pack: Pack) -> bytes:
         if sha256(pack.body).digest() != pack.hash:
             raise StoreDamaged(f"pack {source_id}@{pack.start}", "its hash does not match")
@@ -185,7 +190,7 @@ class Raw:
 
     def open(self, source_id: int, offset: int = 0) -> BinaryIO:
         """A binary stream of the source from ``offset`` on. It holds one pack in memory."""
-        return io.BufferedReader(_PackStream(self, source_id, offset), PACK_BYTES)
+        return stream_of(_each_pack(self, source_id, offset))
 
     def stored_bytes(self) -> tuple[int, int]:
         """``(raw, compressed)`` bytes of all packs."""
@@ -288,9 +293,14 @@ def cut(data: bytes) -> Iterator[bytes]:
         start = end
 
 
-class _PackStream(io.RawIOBase):
-    def __init__(self, raw: Raw, source_id: int, offset: int) -> None:
-        self._pieces = _each_pack(raw, source_id, offset)
+def stream_of(pieces: Iterator[bytes]) -> BinaryIO:
+    """The pieces as a binary stream. It holds one of them in memory."""
+    return io.BufferedReader(_PieceStream(pieces), PACK_BYTES)
+
+
+class _PieceStream(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:

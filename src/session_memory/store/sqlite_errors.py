@@ -45,7 +45,9 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
     if isinstance(error, apsw.NotADBError):
         return NotAStore(str(path), "it is not an SQLite database")
     if isinstance(error, apsw.CorruptError | apsw.IOError):
-        return StoreDamaged(str(path), str(error))
+        damaged = StoreDamaged(str(path), str(error))
+        damaged.in_database = True
+        return damaged
     return StoreError(f"{path}: {error}")
 
 

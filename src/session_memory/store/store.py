@@ -97,9 +97,9 @@ class Store:
                 place += len(piece)
         return row
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, damaged: list[int] | None = None) -> str:
         """Equal for stores with the same content, after any number and order of syncs."""
-        return fingerprint(self)
+        return fingerprint(self, damaged=damaged)
 
     def backup(self, target: Path) -> int:
         """Write a consistent copy to a file that must not exist yet, and return its size."""

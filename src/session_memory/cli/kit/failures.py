@@ -12,6 +12,7 @@ from session_memory.render.text import safe
 
 DEBUG = "SESSION_MEMORY_DEBUG"
 FAILED, USAGE, PROBLEMS, INTERRUPTED = 1, 2, 3, 130
+BUG = "bug"
 
 
 class Failure(NamedTuple):
@@ -22,11 +23,17 @@ class Failure(NamedTuple):
 
 
 def guarded(
-    run: Callable[[], int], *, as_json: bool, plain: bool, is_resumable: Callable[[], bool]
+    run: Callable[[], int],
+    *,
+    as_json: bool,
+    plain: bool,
+    is_resumable: Callable[[], bool],
+    find_damage: Callable[[], str | None] = lambda: None,
 ) -> int:
     """The exit status of ``run``; an exception becomes a message on stderr.
 
     ``is_resumable`` says after an interruption whether the same command continues when run again.
+    ``find_damage`` says after an unexpected exception what is damaged in the store.
     """
     _write_anything()
     try:
@@ -46,6 +53,8 @@ def guarded(
             click.echo(error.format_message(), err=True)
             return USAGE
         failure = explained(error, resumable=is_resumable())
+        if failure.kind == BUG and (damage := _damage(error, find_damage)):
+            failure = damage
         with suppress(BrokenPipeError):
             report(failure, as_json=as_json, plain=plain)
         return failure.status
@@ -70,7 +79,17 @@ def explained(error: BaseException, *, resumable: bool = False) -> Failure:
             return _os_error(error)
     message = f"unexpected {type(error).__name__}: {error}"
     hint = f"This is a bug. Run the command again with {DEBUG}=1 for a traceback."
-    return Failure("bug", message, hint, FAILED)
+    return Failure(BUG, message, hint, FAILED)
+
+
+def _damage(error: BaseException, find_damage: Callable[[], str | None]) -> Failure | None:
+    """The failure if the cause of an unexpected exception is a damaged store, and not a bug."""
+    from session_memory.core.errors import StoreDamaged
+    from session_memory.store.damage import is_unreadable_value
+
+    found = f"a stored value cannot be read: {error}" if is_unreadable_value(error) else None
+    found = found or find_damage()
+    return Failure(StoreDamaged.kind, found, StoreDamaged.hint, FAILED) if found else None
 
 
 def _usage(error: click.UsageError) -> Failure:

@@ -84,23 +84,34 @@ class MainGroup(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         name = prog_name or PROGRAM
         meta: dict[str, Any] = {}
+        settings: Any = None
 
         def run() -> int:
-            nonlocal meta
+            nonlocal meta, settings
             if instruction := os.environ.get(complete_var or COMPLETE):
                 from click.shell_completion import shell_complete
 
                 return shell_complete(self, extra, name, complete_var or COMPLETE, instruction)
             with self.make_context(name, words, **extra) as ctx:
                 meta = ctx.meta
-                self.invoke(ctx)
+                try:
+                    self.invoke(ctx)
+                finally:
+                    settings = ctx.obj
             return 0
+
+        def find_damage() -> str | None:
+            from session_memory.store.damage import damage_of
+
+            stores = getattr(settings, "opened_stores", ())
+            return damage_of(getattr(store.db, "url", store.db.name) for store in stores)
 
         status = guarded(
             run,
             as_json="--json" in words,
             plain="--no-color" in words,
             is_resumable=lambda: bool(meta.get(RESUMABLE)),
+            find_damage=find_damage,
         )
         if standalone_mode:
             sys.exit(status)

@@ -17,6 +17,7 @@ class Bar(ReadProgress):
         self._bar: Any = None
         self._task: Any = None
         self.is_enabled = True
+        self.again = 0
 
     def begin(self, files: int, size: int) -> None:
         if size < WORTH_A_BAR or self._bar is not None or not self.is_enabled:

@@ -9,6 +9,7 @@ A transcript is for reading: Markdown and HTML have one session, JSONL any numbe
 can be exported as transcripts. Secrets are masked. The HTML page loads nothing and runs nothing.
 
 Only you can read the file. A file that exists is not overwritten. As FILE, - is standard output.
+Logs that are damaged in the store are named and left out of a portable file; the exit status is 3.
 """
 
 import shutil
@@ -19,9 +20,10 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
-from session_memory.core.errors import StoreError
+from session_memory.core.errors import StoreDamaged, StoreError
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
@@ -29,6 +31,7 @@ from session_memory.views.figures import plural, size
 if TYPE_CHECKING:
     from session_memory.memory import Memory
     from session_memory.memory.results import ExportResult
+    from session_memory.retain.rescue import Damage
 
 STDOUT = "-"
 LIVE = "live:"
@@ -46,8 +49,8 @@ LEVELS = ("user", "assistant", "tool", "full")
         ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one JSON object per line"),
         ("export -o - > everything.smx", "to standard output"),
     ),
-    json_shape='{"path", "sources", "bytes"}; of a transcript {"path", "format", "sessions",'
-    ' "bytes"}',
+    json_shape='{"path", "sources", "bytes"} and, if something is damaged, "damaged"; of a'
+    ' transcript {"path", "format", "sessions", "bytes"}',
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [UID]...", shell_complete=complete_uid)
 @click.option(
@@ -123,6 +126,29 @@ def command(
 def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
+    from session_memory.cli.lines.damage import as_json, print_damage
+
+    try:
+        done, damage = _exported_from(settings, file, sessions, is_named, redacted)
+    except StoreDamaged as error:
+        if not error.in_database:
+            raise
+        done, damage = _rescued(settings, Path(file), sessions, redacted)
+    if settings.as_json:
+        print_json(done.to_dict() | as_json(damage))
+    elif not settings.quiet:
+        what = f"{plural(done.sources or 0, 'source')} ({size(done.bytes)})"
+        click.echo(f"Exported {what} to {safe(short_path(done.path))}.")
+    if damage:
+        if not settings.as_json:
+            print_damage(settings, damage)
+        click.get_current_context().exit(PROBLEMS)
+
+
+def _exported_from(
+    settings: Settings, file: str, sessions: tuple[str, ...], is_named: bool, redacted: bool
+) -> "tuple[ExportResult, Damage]":
+    from session_memory.retain.rescue import Damage
     from session_memory.views.lookup import names_session
 
     with settings.memory() as memory:
@@ -131,11 +157,23 @@ def _portable(
             correct = f"session-memory export NAME.smx {file}"
             raise click.UsageError(f"{file} is a session: give the FILE to write first: {correct}")
         done = _exported(settings, memory, Path(file), sessions, redacted=redacted)
-    if settings.as_json:
-        print_json(done.to_dict())
-    elif not settings.quiet:
-        what = f"{plural(done.sources or 0, 'source')} ({size(done.bytes)})"
-        click.echo(f"Exported {what} to {safe(short_path(done.path))}.")
+    return done, Damage(logs=list(done.damaged))
+
+
+def _rescued(
+    settings: Settings, file: Path, sessions: tuple[str, ...], redacted: bool
+) -> "tuple[ExportResult, Damage]":
+    """Export what is readable in a file that its database cannot read as a whole."""
+    from session_memory.memory.exporting import export_portable
+    from session_memory.retain.rescue import Damage
+    from session_memory.store.salvage import salvaged
+    from session_memory.views.lookup import find_session
+
+    target = file.expanduser().absolute()
+    with salvaged(settings.where(), beside=target.parent) as (store, lost):
+        uids = [find_session(store, one) for one in sessions] or None
+        done = export_portable(store, target, uids, redacted=redacted)
+    return done, Damage(logs=list(done.damaged), rows=lost)
 
 
 def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redacted: bool) -> None:
@@ -150,9 +188,15 @@ def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redact
     with TemporaryDirectory(prefix="session-memory-export-") as directory:
         file = Path(directory) / "export.smx"
         with settings.memory() as memory:
-            _exported(settings, memory, file, sessions, redacted=redacted)
+            done = _exported(settings, memory, file, sessions, redacted=redacted)
         with file.open("rb") as written:
             shutil.copyfileobj(written, sys.stdout.buffer)
+    if done.damaged:
+        from session_memory.cli.lines.damage import print_damage
+        from session_memory.retain.rescue import Damage
+
+        print_damage(settings, Damage(logs=list(done.damaged)))
+        click.get_current_context().exit(PROBLEMS)
 
 
 def _exported(
@@ -164,13 +208,13 @@ def _exported(
     if sessions and live:
         hint = "Write it as a transcript, or copy the whole store with: session-memory store copy"
         raise StoreError(f"{live[0]} is a live session and has no log to export", hint)
-    done = memory.export(file, sessions or None, redact=redacted)
     if not sessions:
+        # Before the export: in a damaged store this may fail, and then the export is rescued.
         remark_evicted(settings, memory.store)
         if live:
             left_out = f"Left out: {plural(len(live), 'live session')}, which have no log."
             remark(settings, f"{left_out} To copy everything: session-memory store copy")
-    return done
+    return memory.export(file, sessions or None, redact=redacted)
 
 
 def _live_sessions(memory: "Memory", sessions: tuple[str, ...]) -> list[str]:

@@ -2,13 +2,15 @@
 
 Their logs come back byte for byte, and their events are derived from them again. Sessions that were
 evicted together come back together. They stay as long as new sessions do; pin keeps them longer.
-To write back the agent's own log, use restore-native.
+With --all, sessions whose archive is damaged are named and the others come back; the exit status is
+3 then. To write back the agent's own log, use restore-native.
 """
 
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
@@ -20,31 +22,41 @@ from session_memory.views.figures import plural, size
         ("restore 5b0c6a1e", "one session"),
         ("restore --all", "all evicted sessions"),
     ),
-    json_shape='{"restored": [{"sessions": [UID, …], "bytes"}, …]}',
+    json_shape='{"restored": [{"sessions": [UID, …], "bytes"}, …]}; with --all also "failed":'
+    ' [{"sessions": [UID, …], "reason"}, …] if some cannot be restored.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option("--all", "everything", is_flag=True, help="All evicted sessions.")
-@click.pass_obj
-def command(settings: Settings, sessions: tuple[str, ...], everything: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, sessions: tuple[str, ...], everything: bool) -> None:
     from session_memory.core.time import now_ms
-    from session_memory.retain.restore import restore
+    from session_memory.retain.restore import FailedRestore, restore
     from session_memory.views.lookup import find_session
 
+    settings: Settings = ctx.obj
+    failed: list[FailedRestore] = []
     if everything == bool(sessions):
         raise click.UsageError("give the sessions to restore, or --all")
     config = settings.configuration()
     with settings.opened(config) as store:
         uids = None if everything else [find_session(store, one) for one in sessions]
-        restored = restore(store, config, uids, now_ms())
+        restored = restore(store, config, uids, now_ms(), failed if everything else None)
     if settings.as_json:
         import msgspec
 
-        print_json({"restored": msgspec.to_builtins(restored)})
-        return
+        rest = {"failed": msgspec.to_builtins(failed)} if failed else {}
+        print_json({"restored": msgspec.to_builtins(restored)} | rest)
+        ctx.exit(PROBLEMS if failed else 0)
     for uid in (uid for one in restored for uid in one.sessions) if not settings.quiet else ():
         click.echo(safe(f"{uid} is back"))
     total = size(sum(one.bytes for one in restored))
     count = sum(len(one.sessions) for one in restored)
     remark(
-        settings, f"{plural(count, 'session')}, {total}." if restored else "No session is evicted."
+        settings,
+        f"{plural(count, 'session')}, {total}." if restored or failed else "No session is evicted.",
     )
+    for one in failed:
+        click.secho(safe(f"{', '.join(one.sessions)}: {one.reason}"), fg="red", err=True)
+    if failed:
+        remark(settings, "Check the archive: session-memory archive verify")
+        ctx.exit(PROBLEMS)

@@ -2,20 +2,27 @@
 
 Afterwards the agent can resume the session. Logs of subagents, and outputs that the agent keeps in
 separate files, are written too. No file is overwritten, no link followed. Without --to, --all
-writes only logs of this machine.
+writes only logs of this machine. Logs that are damaged in the store are named and left out, and
+all others are written; the exit status is 3 then.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
+
+if TYPE_CHECKING:
+    from session_memory.retain.native_files import RestoredFile
+    from session_memory.retain.rescue import Damage
 
 
 @make_command(
@@ -25,7 +32,8 @@ from session_memory.views.figures import plural, size
         ("restore-native --all --to /tmp/logs", "all logs that were collected"),
         ("restore-native --all --only-missing", "all logs that the agent deleted"),
     ),
-    json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}',
+    json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}; and, if something is damaged,'
+    ' "damaged": {"logs": [{"path", "sessions", "reason"}, …], "rows": [TEXT, …]}.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option("--all", "everything", is_flag=True, help="The logs of all sessions.")
@@ -34,9 +42,9 @@ from session_memory.views.figures import plural, size
 )
 @click.option("--host", metavar="NAME", help="Only logs of this machine.")
 @click.option("--only-missing", is_flag=True, help="Skip files that exist.")
-@click.pass_obj
+@click.pass_context
 def command(
-    settings: Settings,
+    ctx: click.Context,
     sessions: tuple[str, ...],
     everything: bool,
     to: str | None,
@@ -45,12 +53,16 @@ def command(
 ) -> None:
     import msgspec
 
+    from session_memory.cli.lines.damage import as_json
     from session_memory.cli.lines.retention import remark_evicted
     from session_memory.collect.discover import present_paths, roots
     from session_memory.config import this_host
-    from session_memory.retain.native_files import restore_native
+    from session_memory.retain.native_files import DamagedLog, restore_native
+    from session_memory.retain.rescue import rescue_native
+    from session_memory.store import Store
     from session_memory.views.lookup import find_session
 
+    settings: Settings = ctx.obj
     if everything == bool(sessions):
         raise click.UsageError("give the sessions to restore, or --all")
     target = Path(to).expanduser() if to else None
@@ -59,24 +71,39 @@ def command(
     if target is None and host is None and everything:
         # Logs of other machines have no place here.
         host = this_host(config)
-    with settings.opened() as store:
+    present = present_paths(config, where) if target is None else ()
+
+    def restore(store: Store, damaged: list[DamagedLog], again: bool) -> "list[RestoredFile]":
         uids = None if everything else [find_session(store, one) for one in sessions]
         if everything:
             remark_evicted(settings, store)
-        restored = restore_native(
+        return restore_native(
             store,
             uids,
             target,
             host,
-            only_missing=only_missing,
+            only_missing=only_missing or again,
             below=[root.path for root in where],
-            present=present_paths(config, where) if target is None else (),
+            present=present,
+            damaged=damaged,
         )
-    total = sum(file.bytes for file in restored)
+
+    restored, damage = rescue_native(settings.opened, settings.where(config), restore)
     if settings.as_json:
         files = [{**msgspec.structs.asdict(file), "path": str(file.path)} for file in restored]
-        print_json({"files": files, "bytes": total})
-        return
+        print_json({"files": files, "bytes": sum(f.bytes for f in restored)} | as_json(damage))
+    else:
+        _print(settings, restored, damage, host)
+    if damage:
+        ctx.exit(PROBLEMS)
+
+
+def _print(
+    settings: Settings, restored: "list[RestoredFile]", damage: "Damage", host: str | None
+) -> None:
+    from session_memory.cli.lines.damage import print_damage
+
+    total = sum(file.bytes for file in restored)
     for file in restored if not settings.quiet else ():
         click.echo(safe(short_path(file.path)))
     of_host = f" of {host}" if host and not restored else ""
@@ -85,3 +112,5 @@ def command(
         remark(
             settings, f"{plural(masked, 'file')} of them masked: their secrets were never stored."
         )
+    if damage:
+        print_damage(settings, damage)

@@ -1,8 +1,12 @@
 """Check that nothing in the store is damaged.
 
-Reads everything back and compares it with its hashes. Then derives a sample of sessions again from
-the stored logs and compares the events. The exit status is 1 if something differs.
+Reads all logs back and compares them with their hashes. Checks all sums, counts and references,
+all digests and live messages, and the archive if it is at hand. Then derives a random sample of
+sessions again from the stored logs, and compares their events, digests and indexed words. The last
+lines say what was sampled. The exit status is 1 if something differs.
 """
+
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,34 +18,49 @@ from session_memory.core.errors import StoreDamaged
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from session_memory.cli.kit.progress import Bar
+    from session_memory.memory import Memory
+    from session_memory.memory.results import VerifyResult
+    from session_memory.retain.verification import CheckedCount
+
+KINDS = {
+    "sessions": "sessions derived again",
+    "indexed_events": "events looked up in the index",
+    "digests_made_again": "digests made again",
+    "archive": "archived logs",
+}
+
 
 @make_command(
     examples=(
         ("store verify", "check every byte"),
         ("store verify --sample 200", "derive 200 sessions again to compare"),
+        ("store verify --sample all", "derive all sessions again; takes longer"),
         ("store verify --json", "for a script; exit status 0: no damage"),
     ),
     json_shape='{"ok", "packs", "bytes", "sessions", "evicted", "findings": [TEXT, …],'
-    ' "skipped": {FLAVOR: REASON, …}}',
+    ' "skipped": {FLAVOR: REASON, …}, "checked": {KIND: {"checked", "of"}, …}}',
 )
 @click.option(
     "--sample",
-    type=click.IntRange(min=0),
-    default=20,
+    metavar="N|all",
+    default="20",
     show_default=True,
+    callback=lambda ctx, parameter, value: _sample(value),
     help="How many sessions to derive again.",
 )
 @click.pass_context
-def command(ctx: click.Context, sample: int) -> None:
+def command(ctx: click.Context, sample: int | None) -> None:
     from session_memory.cli.kit.progress import progress
-    from session_memory.cli.lines.agents import remark_skipped
 
     settings: Settings = ctx.obj
     try:
         with settings.memory() as memory, progress(settings, "Verifying") as bar:
-            sources = memory.store.sources.every()
-            bar.begin(len(sources), sum(row.kept for row in sources))
-            found = memory.verify(sample, on_source=bar.advance)
+            _begin(bar, memory, sample)
+            found = memory.verify(sample, on_source=bar.advance, on_session=_advancing(bar))
     except StoreDamaged as error:
         # Its usual hint is to run this command.
         error.hint = StoreDamaged.way_on
@@ -49,16 +68,69 @@ def command(ctx: click.Context, sample: int) -> None:
     if settings.as_json:
         print_json(found.to_dict())
     else:
-        read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
-        verdict = "everything is as it was written" if not found.findings else "something is wrong"
-        click.echo(f"{read}, derived {plural(found.sessions, 'session')} again: {verdict}.")
-        if found.evicted:
-            count = plural(found.evicted, "session")
-            click.echo(f"{count} evicted. Check them with: session-memory archive verify")
-        remark_skipped(settings, found.skipped)
-        for finding in found.findings:
-            click.secho(f"  {safe(finding)}", fg="red")
-        if not all("; run: " in finding for finding in found.findings):
-            remark(settings, StoreDamaged.way_on)
+        _print(settings, found)
     if found.findings:
         ctx.exit(FAILED)
+
+
+def _sample(value: str) -> int | None:
+    if value == "all":
+        return None
+    if not value.isascii() or not value.isdigit():
+        raise click.BadParameter("give a number, or all")
+    return int(value)
+
+
+def _print(settings: Settings, found: "VerifyResult") -> None:
+    from session_memory.cli.lines.agents import remark_skipped
+
+    read = f"Read {plural(found.packs, 'pack')} back ({size(found.bytes)})"
+    verdict = "everything is as it was written" if not found.findings else "something is wrong"
+    sessions = found.checked.get("sessions")
+    total = sessions.of if sessions else 0
+    derived = plural(found.sessions, "session")
+    if found.sessions < total:
+        derived = f"{found.sessions:,} of {plural(total, 'session')}"
+    click.echo(f"{read}, derived {derived} again: {verdict}.")
+    if partly := [line for line in map(_partly, found.checked.items()) if line]:
+        click.echo(f"Not all were checked: {', '.join(partly)}.")
+    if found.sessions < total:
+        remark(settings, "Derive all sessions again: session-memory store verify --sample all")
+    archive = found.checked.get("archive")
+    if found.evicted and (archive is None or not archive.checked):
+        count = plural(found.evicted, "session")
+        click.echo(f"{count} evicted. Check them with: session-memory archive verify")
+    remark_skipped(settings, found.skipped)
+    for finding in found.findings:
+        click.secho(f"  {safe(finding)}", fg="red")
+    if not all("; run: " in finding for finding in found.findings):
+        remark(settings, StoreDamaged.way_on)
+
+
+def _partly(count: "tuple[str, CheckedCount]") -> str:
+    """``20 of 1,500 sessions`` for what was sampled; empty for what was checked as a whole."""
+    kind, counts = count
+    if counts.checked >= counts.of:
+        return ""
+    return f"{counts.checked:,} of {counts.of:,} {KINDS.get(kind, kind)}"
+
+
+def _begin(bar: "Bar", memory: "Memory", sample: int | None) -> None:
+    """The bytes to read, once for the hashes and once for the sessions to derive again."""
+    sources, sessions = memory.store.sources.every(), memory.store.sessions.count()
+    raw = sum(row.kept for row in sources)
+    share = 1.0 if sample is None or sample >= sessions else sample / sessions
+    bar.again = int(raw * share)
+    bar.begin(len(sources), raw + bar.again)
+
+
+def _advancing(bar: "Bar") -> "Callable[[int, int], None]":
+    before = 0
+
+    def advance(done: int, total: int) -> None:
+        nonlocal before
+        place = bar.again * done // total if total else 0
+        bar.advance(place - before)
+        before = place
+
+    return advance

@@ -1,0 +1,68 @@
+"""Check stored digests: each can be read, and those of some sessions are made again to compare."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from session_memory.learn.analyze import prices_id, read_session
+from session_memory.learn.digest import decoded, encoded
+from session_memory.learn.version import analysis_version
+from session_memory.pricing import session_amounts
+from session_memory.store.digests import DigestRow, Digests
+from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
+
+_AGAIN = "; run: session-memory analyze "
+
+
+class DigestCheck(msgspec.Struct):
+    """``read`` digests of ``all`` could be read; ``compared`` ones were made again."""
+
+    all: int = 0
+    read: int = 0
+    compared: int = 0
+    findings: list[str] = []
+
+
+def check_digests(store: Store, sampled: Collection[str]) -> DigestCheck:
+    """Read every digest, and make those of the sampled sessions again.
+
+    A digest that was made from another revision, by another release or with other prices differs
+    for a reason, so it is only read.
+    """
+    result, digests = DigestCheck(), Digests(store.db)
+    prices, version, wanted = prices_id(store), analysis_version(), set(sampled)
+    for row, packed in digests.stored():
+        result.all += 1
+        try:
+            row.body = zstd.decompress(packed)
+            digest = decoded(row.body)
+        except (zstd.ZstdError, msgspec.MsgspecError) as error:
+            result.findings.append(_wrong(row, f"its digest cannot be read: {error}"))
+            continue
+        result.read += 1
+        if (digest.session_uid, digest.outcome.outcome, digest.cost.tokens) != (
+            row.session_uid,
+            row.outcome,
+            row.tokens,
+        ):
+            result.findings.append(_wrong(row, "its digest differs from its row"))
+        elif row.session_uid in wanted and (row.prices, row.analysis) == (prices, version.code):
+            _compare(store, row, result)
+    return result
+
+
+def _compare(store: Store, row: DigestRow, result: DigestCheck) -> None:
+    session, stored = store.sessions.get(row.session_uid), store.sessions.row(row.session_uid)
+    if session is None or stored is None or stored.evicted_at is not None or stored.stale:
+        return
+    if session.revision != row.revision:
+        return
+    amount = session_amounts(store, [row.session_uid])[row.session_uid]
+    result.compared += 1
+    if encoded(read_session(store, stored.id, session, amount)) != row.body:
+        result.findings.append(_wrong(row, "its digest differs from its events"))
+
+
+def _wrong(row: DigestRow, what: str) -> str:
+    return f"{row.session_uid}: {what}{_AGAIN}{row.session_uid}"

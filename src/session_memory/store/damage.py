@@ -1,0 +1,53 @@
+"""Find out whether a damaged store is the cause of an unexpected exception."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from session_memory.core.errors import StoreError
+from session_memory.store.database import Database, connect
+from session_memory.store.zstandard import zstd
+
+_WITHOUT_NAME = """
+    select t.{column} from {table} t
+    where t.{column} is not null and not exists (select 1 from names n where n.id = t.{column})
+    limit 1
+"""
+_NAMED = (
+    *(("events", name) for name in ("kind", "marks", "role", "tool", "native_kind", "model")),
+    *(("usage", name) for name in ("model", "speed", "service_tier")),
+)
+
+
+def is_unreadable_value(error: BaseException) -> bool:
+    """Whether a stored value could not be unpacked or decoded."""
+    kinds = (zstd.ZstdError, msgspec.DecodeError, json.JSONDecodeError, UnicodeDecodeError)
+    return isinstance(error, kinds)
+
+
+def damage_of(stores: Iterable[str]) -> str | None:
+    """What is damaged in one of these stores; None if SQLite finds no fault in their files."""
+    for where in stores:
+        if where == ":memory:":
+            continue
+        try:
+            db = connect(where, create=False)
+        except StoreError as error:
+            return str(error)
+        try:
+            findings = [*db.check(), *missing_names(db)]
+        except StoreError as error:
+            return str(error)
+        finally:
+            db.close()
+        if findings:
+            return f"{db.name} is damaged: {findings[0]}"
+    return None
+
+
+def missing_names(db: Database) -> Iterator[str]:
+    """The kinds, roles, marks, tools and models of events and usage that have no name."""
+    for table, column in _NAMED:
+        if row := db.one(_WITHOUT_NAME.format(table=table, column=column)):
+            yield f"table names: row {row[0]} is missing, which is the {column} of a row of {table}"

@@ -1,0 +1,209 @@
+"""Read what is still readable in a damaged SQLite file, and put it into a new store.
+
+A table is read in the order of its rows and without its indexes. Where a page cannot be read, the
+reading goes on with the next row that can be read. Rows that refer to a lost row are left out.
+"""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.core.errors import StoreDamaged, StoreNotFound
+from session_memory.store.address import is_postgres, shown
+from session_memory.store.copying import INDEX_STATE
+from session_memory.store.migrations import TABLES
+from session_memory.store.sqlite import Sqlite
+from session_memory.store.sqlite_errors import translated
+from session_memory.store.store import Store, open_store
+
+# Each of so many rows behind a damaged one is tried. Then the steps grow, up to the largest row id.
+TRIED_ONE_BY_ONE = 1000
+LARGEST = 2**63 - 1
+Row = tuple[Any, ...]
+
+# What a restored log and an export are made of, and the tables whose values are numbers of names.
+NAMED_TABLES = ("events", "usage")
+LOG_TABLES = ("sources", "dictionaries", "packs", "evicted_sources", "sessions", "session_sources")
+
+
+class LostRows(msgspec.Struct, frozen=True):
+    """Rows of a table that could not be read: those after ``after``, and before ``before``."""
+
+    table: str
+    after: int
+    before: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        end = "to its end" if self.before is None else f"to {self.before - 1}"
+        return f"table {self.table}: rows {self.after + 1} {end} cannot be read: {self.reason}"
+
+
+@contextmanager
+def salvaged(
+    where: str, tables: Collection[str] = LOG_TABLES, beside: Path | None = None
+) -> Iterator[tuple[Store, list[LostRows]]]:
+    """A temporary store with what is readable in a damaged file, and what was lost.
+
+    The damaged file is only read. The temporary store is in a directory in ``beside``.
+    """
+    if is_postgres(where):
+        raise StoreDamaged(shown(where), "only the server can repair its files")
+    path = Path(where).expanduser()
+    if not path.is_file():
+        raise StoreNotFound(where)
+    damaged = _opened(path)
+    try:
+        with (
+            TemporaryDirectory(prefix=".session-memory-", dir=beside) as directory,
+            open_store(Path(directory) / "memory.db", durability="normal") as store,
+        ):
+            yield store, salvage(damaged, store, tables)
+    finally:
+        damaged.close()
+
+
+def _opened(path: Path) -> apsw.Connection:
+    """The file for reading, even if it is too short or its table of tables is damaged."""
+    try:
+        connection = apsw.Connection(str(path))
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+        connection.pragma("query_only", True)
+        next(connection.execute("select 1 from sqlite_master where name = 'sources'"))
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    except StopIteration:
+        raise StoreDamaged(str(path), "its table of tables is gone") from None
+    return connection
+
+
+def salvage(
+    damaged: apsw.Connection, target: Store, tables: Collection[str] = TABLES
+) -> list[LostRows]:
+    """Copy the readable rows of some tables into an empty store, and return what was lost."""
+    assert isinstance(target.db, Sqlite)
+    lost: list[LostRows] = []
+    connection = target.db.connection
+    connection.pragma("foreign_keys", False)
+    try:
+        with target.transaction():
+            for table in (one for one in TABLES if one in tables and one != INDEX_STATE):
+                if table in NAMED_TABLES and any(one.table == "names" for one in lost):
+                    # Without the names of kinds and models, their rows cannot be read.
+                    lost.append(LostRows(table, 0, None, "its names were lost"))
+                    continue
+                columns = target.db.columns(table)
+                for row in _readable(damaged, table, columns, lost):
+                    _insert(connection, table, columns, row, lost)
+            lost += _drop_orphans(connection)
+            target.index.declare(complete=False)
+    finally:
+        connection.pragma("foreign_keys", True)
+    return lost
+
+
+def _readable(
+    connection: apsw.Connection, table: str, columns: list[str], lost: list[LostRows]
+) -> Iterator[Row]:
+    """Each row that can be read, with its row id first."""
+    select = f"select rowid, {', '.join(columns)} from {table} not indexed"
+    # Not "greater than the last one": SQLite would look for that in the page that is damaged.
+    start: int | None = -LARGEST
+    while start is not None:
+        following = start
+        try:
+            for row in connection.execute(f"{select} where rowid >= ? order by rowid", (start,)):
+                yield row
+                # In a damaged page the ids may be in any order.
+                following = max(following, row[0] + 1)
+            return
+        except apsw.Error as error:
+            start = _next_readable(connection, select, max(following, 1))
+            lost.append(LostRows(table, max(following, 1) - 1, start, str(error)))
+
+
+def _next_readable(connection: apsw.Connection, select: str, first: int) -> int | None:
+    """The first row behind ``first`` and behind the damage. None if there is no such row."""
+    failed, place, step = first, first + 1, 1
+    while place < LARGEST:
+        found, row = _row_from(connection, select, place)
+        if found:
+            return _nearest(connection, select, failed, place, row)
+        failed = place
+        step = 1 if place - first < TRIED_ONE_BY_ONE else step * 2
+        place = min(place + step, LARGEST)
+    return None
+
+
+def _nearest(
+    connection: apsw.Connection, select: str, failed: int, place: int, row: int | None
+) -> int | None:
+    """Halve the steps between a place that failed and one that did not."""
+    while place - failed > 1:
+        middle = (failed + place) // 2
+        found, nearer = _row_from(connection, select, middle)
+        if found:
+            place, row = middle, nearer
+        else:
+            failed = middle
+    return row
+
+
+def _row_from(connection: apsw.Connection, select: str, place: int) -> tuple[bool, int | None]:
+    """Whether the first row at or behind ``place`` can be read, and its id if there is one."""
+    sql = f"{select} where rowid >= ? order by rowid limit 1"
+    try:
+        row = next(connection.execute(sql, (place,)), None)
+    except apsw.Error:
+        return False, None
+    # A damaged page may give a row that was not asked for.
+    return True, None if row is None else max(int(row[0]), place)
+
+
+def _insert(
+    connection: apsw.Connection,
+    table: str,
+    columns: list[str],
+    row: Row,
+    lost: list[LostRows],
+) -> None:
+    marks = ", ".join("?" * len(columns))
+    sql = f"insert into {table} ({', '.join(columns)}) values ({marks})"
+    try:
+        connection.execute(sql, row[1:])
+    except (apsw.ConstraintError, apsw.MismatchError) as error:
+        # A damaged row can hold a value of a wrong type, or one that another row has.
+        lost.append(LostRows(table, row[0] - 1, row[0] + 1, str(error)))
+
+
+def _drop_orphans(connection: apsw.Connection) -> list[LostRows]:
+    """Delete rows that refer to lost ones. That may make other rows orphans."""
+    lost = []
+    while broken := list(connection.execute("pragma foreign_key_check")):
+        for table, rowid, parent, _ in {(t, r, p, 0) for t, r, p, _ in broken}:
+            connection.execute(f"delete from {table} where rowid = ?", (rowid,))
+            lost.append(LostRows(table, rowid - 1, rowid + 1, f"its row of {parent} was lost"))
+    return _joined(sorted(lost, key=lambda one: (one.table, one.reason, one.after)))
+
+
+def _joined(lost: list[LostRows]) -> list[LostRows]:
+    """Ranges that follow each other as one."""
+    joined: list[LostRows] = []
+    for one in lost:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and (last.table, last.reason) == (one.table, one.reason)
+            and last.before is not None
+            and one.after <= last.before - 1
+        ):
+            joined[-1] = msgspec.structs.replace(last, before=one.before)
+        else:
+            joined.append(one)
+    return joined
