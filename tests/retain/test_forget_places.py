@@ -195,6 +195,15 @@ def test_the_copy_before_an_update_is_beside_the_store_itself(tmp_path: Path) ->
     assert len(list((tmp_path / "far").glob("real.db.before-step-*"))) == 1
 
 
+@pytest.mark.only("sqlite")
+def test_copies_that_a_killed_command_left_beside_the_store_go(filled: Keeper) -> None:
+    store = Path(filled.place)
+    left = store.with_name(f".{store.name}.before-step-9-1.4000000-0.session-memory.part")
+    left.write_text(SECRET)
+    forgotten(filled)
+    assert not left.exists()
+
+
 # ---------------------------------------------------------------- lessons
 
 

@@ -14,7 +14,7 @@ from session_memory.config import Config
 from session_memory.core.errors import StoreError
 from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive.derivation import derive_stale
-from session_memory.derive.evicted import archive_of, bring_back, family
+from session_memory.derive.evicted import archive_of, beside, bring_back, family
 from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, refs_of
 from session_memory.derive.reported_usage import settle_reports
@@ -27,6 +27,7 @@ from session_memory.retain.forget_plan import ForgetPlan, Selection, describe, s
 from session_memory.retain.forget_traces import traces
 from session_memory.retain.proof import Proof, prove
 from session_memory.store.database import Unswept
+from session_memory.store.private_files import sweep_unfinished
 from session_memory.store.retention import SESSION, SOURCE, session_key, source_key
 from session_memory.store.retention_archive import Archive
 from session_memory.store.retention_forget import (
@@ -87,6 +88,8 @@ def sweep(
         return None
     with store.db.operation_lock(shared=False):
         try:
+            if marks and (place := beside(store)) is not None:
+                sweep_unfinished(place)
             unswept = _sweep_index(store) if marks else []
             unswept += store.db.vacuum(None if everything or UNSWEPT in marks else marks)
             unswept += _sweep_lake(store, config) if marks and config else []
