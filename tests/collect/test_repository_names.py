@@ -74,7 +74,7 @@ def test_one_directory_may_serve_several_repositories(tmp_path: Path) -> None:
         assert sorted(str(one.repo) for one in store.sessions.every()) == ["it", "shop", "till"]
 
 
-@pytest.mark.parametrize("order", list(permutations(range(4))), ids=str)
+@pytest.mark.parametrize("order", list(permutations(range(4)))[::3], ids=str)
 def test_the_order_of_arrival_does_not_matter(
     tmp_path: Path, order: tuple[int, ...], stride: int
 ) -> None:
