@@ -174,4 +174,4 @@ def test_an_old_digest_of_a_session_that_left_the_store_is_shown_and_masked(
     output = json.loads(run("digest", "s80", "--json"))
     assert output["is_stored"] and output["digest"]["events"] == digest.events
     assert output["digest"]["title"] == "with [redacted:github-token]"
-    assert "with [redacted:github-token]" in run("digest", "s80")
+    assert not [token for token in secretive.tokens if token in run("digest", "s80")]
