@@ -119,6 +119,13 @@ def test_a_tree_has_the_cost_of_every_member(printed, run) -> None:
     assert "2 sessions, $0.32 together" in text
 
 
+def test_a_tree_says_how_many_sessions_are_too_deep_for_it(printed, run, monkeypatch) -> None:
+    monkeypatch.setattr("session_memory.views.family.DEEPEST", 0)
+    answer = printed("tree", "7ac3:a5")
+    assert (answer["sessions"], answer["left_out"]) == (1, 1)
+    assert "1 more session below the hundredth level" in run("tree", "7ac3:a5").stdout
+
+
 def test_a_diff_is_one_that_programs_read(printed, run) -> None:
     answer = printed("diff", "91d4")
     assert answer["totals"] == {"files": 2, "edits": 5, "added": 20, "removed": 1}

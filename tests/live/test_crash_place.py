@@ -113,6 +113,7 @@ def test_a_lease_taken_on_a_wrong_clock_does_not_wedge_the_session(
         set_clock(NOW_NS + ahead_ns)
         lost = store.acquire_lease(session, "lost")
         set_clock(NOW_NS)
+        assert store.lease_holder(session) is None
         assert store.append_message(session, role="user", content="without a lease") == 1
         found = store.acquire_lease(session, "found")
         assert found.fence > lost.fence

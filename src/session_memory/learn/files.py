@@ -1,7 +1,6 @@
 """Write files atomically, and keep append-only journals."""
 
 import errno
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import msgspec
 
 from session_memory.core.errors import UnsafePath
 from session_memory.core.lesson_errors import LessonError
+from session_memory.store.operation_lock import lock_within_a_minute
 from session_memory.store.private_files import make_private, sync_directory
 
 _UNFINISHED = ".session-memory-new"
@@ -130,7 +130,7 @@ class Journal:
         except OSError as error:
             raise _refusal(self.path, error) from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock_within_a_minute(descriptor, str(self.path))
             sync_directory(self.path.parent)
             yield
         finally:

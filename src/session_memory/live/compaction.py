@@ -11,6 +11,9 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.text import short_repr
+from session_memory.live.arguments import mapping, whole
 from session_memory.live.blocks import calls_in, failures_in, is_prompt, pair_calls, text_of
 from session_memory.live.rows import MessageRow
 
@@ -116,8 +119,14 @@ def should_compact(
     context_window: int | None,
     threshold: float = THRESHOLD,
 ) -> bool:
-    if not context_window or context_window <= 0:
+    if not context_window or whole(context_window, "context_window") <= 0:
         return False
+    if last_usage is not None:
+        mapping(last_usage, "last_usage")
+    if not isinstance(threshold, int | float):
+        raise InvalidRecord(
+            f"threshold must be a number, not {short_repr(threshold)}", field="threshold"
+        )
     return context_tokens(last_usage) >= context_window * threshold
 
 
@@ -126,6 +135,7 @@ def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -
 
     An exchange starts with a prompt by a person.
     """
+    whole(keep, "keep")
     prompts = [position for position, message in enumerate(context) if is_prompt(message)]
     # With one more prompt at the end, ``keep=0`` folds everything.
     ends = [*prompts, len(context)]

@@ -26,6 +26,7 @@ from session_memory.core.live_errors import (
 )
 from session_memory.core.text import short_repr
 from session_memory.core.time import now_ms
+from session_memory.live.arguments import whole
 from session_memory.store.database import Database, Row, forks
 
 # Ids become parts of file names elsewhere, so they must not contain path separators.
@@ -112,9 +113,9 @@ class LiveConnection:
         params: dict[str, Any],
     ) -> Row:
         if fence is not None:
-            params["fence"] = fence
+            params["fence"] = whole(fence, "fence")
         if expect is not None:
-            params["expect"] = expect
+            params["expect"] = whole(expect, "expect")
         found = None
         if is_usable(session_id):
             found = self._db.one(guarded(sql, fence is not None, expect is not None), params)

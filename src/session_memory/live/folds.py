@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from session_memory.core.live_errors import CannotFold, CannotUnfold
+from session_memory.live.arguments import mapping, whole
 from session_memory.live.compaction import (
     KEPT_EXCHANGES,
     CompactionPlan,
@@ -68,7 +69,7 @@ class FoldOperations(MessageOperations):
         Messages that others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
         """
         meta = {
-            **(note_meta or {}),
+            **(mapping(note_meta, "note_meta") if note_meta else {}),
             "compacted_at_round": round_index,
             "from_seq": from_seq,
             "to_seq": to_seq,
@@ -141,7 +142,7 @@ def _members(
 def _unfoldable(session_id: str, in_force: Sequence[CompactionRow], asked: int | None) -> int:
     """The compact_seq of the fold to undo; raises `CannotUnfold` if that is not possible."""
     known = {fold.compact_seq: fold for fold in in_force}
-    number = max(known, default=None) if asked is None else asked
+    number = max(known, default=None) if asked is None else whole(asked, "compact_seq")
     if number is None or number not in known:
         reason = "there is none" if not known else "it was undone or is not on the path"
         raise CannotUnfold(session_id, asked, reason)

@@ -7,6 +7,7 @@ a lease is valid, a write without a fence is refused too.
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.text import escaped, short_repr
+from session_memory.live.arguments import text, whole
 from session_memory.live.connection import LONGEST_LEASE_MS, LiveConnection, is_usable, now
 from session_memory.live.rows import Lease
 
@@ -31,9 +32,10 @@ _RELEASE = """
     where session_id = :session and fence = :fence and lease_owner = :owner
     returning fence
 """
-_HOLDER = """
+_HOLDER = f"""
     select lease_owner, fence, lease_until from live_sessions
     where session_id = :session and lease_owner is not null and lease_until > :now
+      and lease_until <= :now + {LONGEST_LEASE_MS}
 """
 
 
@@ -46,8 +48,8 @@ class LeaseOperations(LiveConnection):
         ``force`` takes it anyway: use it when you know that the owner is gone.
         """
         at = now()
-        params = {"owner": escaped(owner), "until": at + _checked(ttl_ms), "now": at}
-        params["force"] = int(force)
+        params = {"owner": text(owner, "owner"), "until": at + _checked(ttl_ms), "now": at}
+        params["force"] = int(bool(force))
         with self._writing():
             fence = None
             if is_usable(session_id):
@@ -78,14 +80,16 @@ class LeaseOperations(LiveConnection):
 
 
 def _checked(ttl_ms: int) -> int:
-    if ttl_ms > LONGEST_LEASE_MS:
+    if isinstance(ttl_ms, int) and ttl_ms > LONGEST_LEASE_MS:
         raise InvalidRecord(
             f"ttl_ms must be at most a day, not {short_repr(ttl_ms)}", field="ttl_ms"
         )
-    return ttl_ms
+    return whole(ttl_ms, "ttl_ms")
 
 
 def _params(lease: Lease) -> dict[str, object]:
+    if not isinstance(lease, Lease):
+        raise InvalidRecord(f"{short_repr(lease)} is not a lease", field="lease")
     return {
         "session": lease.session_id,
         "owner": escaped(lease.owner),

@@ -103,7 +103,7 @@ def _text(value: Any, field: str) -> str:
 
 
 def _whole_number(number: Any) -> int:
-    if isinstance(number, int) and not isinstance(number, bool):
+    if isinstance(number, int) and not isinstance(number, bool) and abs(number) < 2**63:
         return number
     raise InvalidRecord(
         f"round_index must be a whole number, not {short_repr(number)}", field="round_index"
@@ -121,4 +121,6 @@ def title_of(columns: tuple[Any, ...]) -> str | None:
 
 def key_digest(key: str) -> bytes:
     """A hash of the key: keys may be long, and index entries must be short."""
+    if not isinstance(key, str):
+        raise InvalidRecord(f"key must be a text, not {short_repr(key)}", field="key")
     return sha256(key.encode("utf-8", "surrogatepass")).digest()

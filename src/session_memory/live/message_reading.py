@@ -8,6 +8,7 @@ import msgspec
 from session_memory.core.errors import StoreDamaged
 from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.core.text import short_repr
+from session_memory.live.arguments import whole
 from session_memory.live.branches import COLUMNS, BranchReader, Segment
 from session_memory.live.connection import decode, from_json, is_usable
 from session_memory.live.context import apply_folds
@@ -68,6 +69,7 @@ class MessageReader(BranchReader):
 
     def load_tail(self, session_id: str, count: int = 50) -> list[MessageRow]:
         """The last ``count`` messages of the path. The cost does not depend on its length."""
+        whole(count, "count")
         with self._reading():
             _, branch, head = self._position(session_id)
             return self._messages(session_id, self._last_rows(self._segments(branch, head), count))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
+from session_memory.live.arguments import several
 from session_memory.live.branches import COLUMNS
 from session_memory.live.connection import now
 from session_memory.live.message_encoding import (
@@ -77,7 +78,7 @@ class MessageOperations(MessageReader, SessionOperations):
         if not messages:
             return []
         at = now()
-        rows = [encode_message(message, at) for message in messages]
+        rows = [encode_message(message, at) for message in several(messages, "messages")]
         return list(self._append(session_id, rows, key, expect, fence))
 
     def _append(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from session_memory.live.arguments import mapping, whole
 from session_memory.live.blocks import calls_in, error_result, pending_in
 from session_memory.live.connection import is_usable, now
 from session_memory.live.message_encoding import encode_message
@@ -88,13 +89,15 @@ class PendingOperations(MessageOperations):
         self, session_id: str, round_index: int, *, fence: int | None = None
     ) -> None:
         with self._writing():
-            self._change(_ROUND, session_id, fence, round=round_index)
+            self._change(_ROUND, session_id, fence, round=whole(round_index, "round_index"))
 
     def set_pending(self, session_id: str, pending: dict[str, Any] | None) -> bool:
         """Compare ``pending`` with the stored messages: True if they agree. Nothing is written.
 
         Runtimes that keep pending calls themselves can call this; the messages decide.
         """
+        if pending is not None:
+            mapping(pending, "pending")
         calls = {call.call_id for call in self.pending(session_id)}
         named = (pending or {}).get("tool_call_ids")
         return calls == set(named) if isinstance(named, list) else bool(pending) == bool(calls)

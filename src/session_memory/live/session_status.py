@@ -57,11 +57,13 @@ class StatusOperations(SessionOperations):
     ) -> None:
         with self._writing():
             [key] = self._change(_TOUCH, session_id, fence)
-            self._db.execute(_SET_PROMPT, {"key": key, "prompt": stored_text(system_prompt)})
+            self._db.execute(
+                _SET_PROMPT, {"key": key, "prompt": stored_text(system_prompt, "system_prompt")}
+            )
 
     def rename_session(self, session_id: str, title: str, *, fence: int | None = None) -> None:
         with self._writing():
-            self._change(_SET_TITLE, session_id, fence, title=stored_text(title))
+            self._change(_SET_TITLE, session_id, fence, title=stored_text(title, "title"))
 
     def close_session(
         self, session_id: str, *, cascade: bool = True, fence: int | None = None

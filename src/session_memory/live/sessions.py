@@ -7,7 +7,8 @@ import msgspec
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.live_errors import SessionExists, SpawnTooDeep, UnknownLiveSession
-from session_memory.core.text import escaped
+from session_memory.core.text import short_repr
+from session_memory.live.arguments import choice, text, whole
 from session_memory.live.connection import (
     LiveConnection,
     check_id,
@@ -168,10 +169,12 @@ class SessionOperations(LiveConnection):
 
     def _create_if_new(self, session_id: str, fields: dict[str, Any]) -> bool:
         """Create a session. False if the id is taken; that session stays as it is."""
-        depth, kind = 0, SessionKind(fields.get("kind") or SessionKind.ROOT)
+        depth = 0
+        kind = choice(SessionKind, fields.get("kind") or SessionKind.ROOT, "kind")
         if fields.get("parent_session_id") is not None:
             depth, kind = self._depth_below(fields["parent_session_id"]), SessionKind.SUBAGENT
-        lifecycle = SubagentLifecycle(fields.get("lifecycle") or SubagentLifecycle.EPHEMERAL)
+        lifecycle = fields.get("lifecycle") or SubagentLifecycle.EPHEMERAL
+        lifecycle = choice(SubagentLifecycle, lifecycle, "lifecycle")
         full = {**fields, "kind": kind, "lifecycle": lifecycle, "spawn_depth": depth}
         return self._create(session_id, full) is not None
 
@@ -186,7 +189,7 @@ class SessionOperations(LiveConnection):
         at = now()
         values: dict[str, Any] = {
             **dict.fromkeys(_COLUMNS, 0),
-            **{name: stored_text(fields.get(name)) for name in _SETTABLE},
+            **{name: stored_text(fields.get(name), name) for name in _SETTABLE},
             "session_id": session_id,
             "created_at": at,
             "updated_at": at,
@@ -204,7 +207,7 @@ class SessionOperations(LiveConnection):
             return None
         config, metadata = fields.get("config") or {}, fields.get("metadata") or {}
         texts = (to_json(config, "config"), to_json(metadata, "metadata"))
-        settings = (key, stored_text(fields.get("system_prompt")), *texts)
+        settings = (key, stored_text(fields.get("system_prompt"), "system_prompt"), *texts)
         self._db.insert("live_settings", _SETTINGS, [settings])
         branch = self._db.insert_one("live_lanes", BRANCH_COLUMNS, (key, *base))
         self._db.execute(_SET_LANE, {"lane": branch, "key": key})
@@ -247,14 +250,16 @@ class SessionOperations(LiveConnection):
         ``after`` is the last session of the previous page. ``since`` and ``until`` limit the time
         of the last change, in milliseconds.
         """
+        if after is not None and not isinstance(after, SessionRow):
+            raise InvalidRecord(f"{short_repr(after)} is not a session", field="after")
         params = {
-            "cwd": stored_text(cwd),
-            "status": None if status is None else SessionStatus(status).value,
-            "since": since,
-            "until": until,
+            "cwd": stored_text(cwd, "cwd"),
+            "status": None if status is None else choice(SessionStatus, status, "status").value,
+            "since": None if since is None else whole(since, "since"),
+            "until": None if until is None else whole(until, "until"),
             "last": None if after is None else after.session_id,
             "last_at": 0 if after is None else after.updated_at,
-            "limit": limit,
+            "limit": whole(limit, "limit"),
             "without": "" if with_subagents else SessionKind.SUBAGENT.value,
         }
         with self._reading():
@@ -287,5 +292,5 @@ def to_session(row: Row) -> SessionRow:
     return SessionRow(**fields)
 
 
-def stored_text(value: str | None) -> str | None:
-    return None if value is None else escaped(value)
+def stored_text(value: str | None, field: str) -> str | None:
+    return None if value is None else text(value, field)

@@ -5,7 +5,6 @@ crash or a full disk cut short stays in the file; only that entry is lost.
 """
 
 import errno
-import fcntl
 import json
 import os
 import stat
@@ -24,6 +23,7 @@ from session_memory.core.errors import (
 from session_memory.core.ids import NATIVE_ID, check_native_id
 from session_memory.core.schema import Entry
 from session_memory.core.text import short_repr
+from session_memory.store.operation_lock import lock_within_a_minute
 from session_memory.store.private_files import make_private, sync_directory
 
 ENDING = ".jsonl"
@@ -138,7 +138,7 @@ def _locked(path: Path) -> int:
         descriptor = os.open(path, flags, 0o600)
         try:
             _refuse_other_than_file(path, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock_within_a_minute(descriptor, str(path))
             if _still_names(path, descriptor):
                 _keep_private(descriptor)
                 return descriptor

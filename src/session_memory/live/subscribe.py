@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 from session_memory.core.live_errors import UnknownLiveSession
+from session_memory.live.arguments import whole
 from session_memory.live.connection import is_usable
 from session_memory.live.message_reading import OF_SESSION
 from session_memory.live.messages import MessageOperations
@@ -56,6 +57,7 @@ class FollowOperations(MessageOperations):
 
     def messages_after(self, session_id: str, after: int) -> list[MessageRow]:
         """Every message with a seq above ``after``: rewound ones and notes too."""
+        whole(after, "after")
         with self._reading():
             key = self._position(session_id)[0]
             rows = self._db.all(OF_SESSION, {"key": key, "after": after})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from session_memory.core.live_errors import UnknownLiveSession
-from session_memory.core.text import escaped
+from session_memory.live.arguments import mapping, text, whole
 from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
 from session_memory.live.connection import LiveConnection, is_usable, now
 from session_memory.live.rows import UsageRow
@@ -77,6 +77,18 @@ class UsageOperations(LiveConnection):
 
         ``usage`` is the provider's own record; it supplies the figures that are not passed.
         """
+        if usage is not None:
+            mapping(usage, "usage")
+        figures = {
+            "round_index": round_index,
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": total_tokens,
+            "send_index": send_index,
+        }
+        for name, figure in figures.items():
+            if figure is not None:
+                whole(figure, name)
         read, written = cache_tokens(usage)
         prompt = input_tokens(usage) if prompt_tokens is None else prompt_tokens
         completion = output_tokens(usage) if completion_tokens is None else completion_tokens
@@ -91,7 +103,7 @@ class UsageOperations(LiveConnection):
                 sent,
                 round_index,
                 *params,
-                None if model is None else escaped(model),
+                None if model is None else text(model, "model"),
                 now(),
             )
             self._db.insert_one("live_usage", _COLUMNS, row)

@@ -17,6 +17,7 @@ from session_memory.core.errors import StoreBusy, StoreError
 from session_memory.store.database import BUSY_S, forks
 
 RETRY_S = 0.05
+SHORT_RETRY_S = 0.002
 _SHARED_COMMANDS = "sync, watch, analyze, reindex, rebuild or import"
 _EXCLUSIVE_COMMANDS = "retain, forget, restore or lake export"
 
@@ -72,6 +73,21 @@ def locked_file(store: Path, shared: bool) -> Iterator[None]:
         # Unlocked explicitly, because a forked child also has the file open.
         fcntl.flock(opened, fcntl.LOCK_UN)
         os.close(opened)
+
+
+def lock_within_a_minute(descriptor: int, name: str) -> None:
+    """Lock an open file exclusively. Raises `StoreBusy` if another process holds it too long: one
+    that was stopped never gives it back."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise StoreBusy(name) from None
+            time.sleep(SHORT_RETRY_S)
+        else:
+            return
 
 
 def wait_for(take: Callable[[], bool], name: str, *, shared: bool) -> None:

@@ -6,7 +6,6 @@ synced, read back and compared, and only then renamed. After that it never chang
 with a final name is always complete, even if the writer was killed.
 """
 
-import fcntl
 import io
 import os
 import tarfile
@@ -22,6 +21,7 @@ import msgspec
 from session_memory.core.errors import ArchiveError
 from session_memory.core.installation import upgrade_hint
 from session_memory.core.time import format_time
+from session_memory.store.operation_lock import lock_within_a_minute
 from session_memory.store.private_files import UNFINISHED, make_private, sync_directory
 from session_memory.store.raw import LONGEST_PACK, Pack
 from session_memory.store.sources import SourceRow
@@ -168,7 +168,7 @@ class Archive:
         """Lock the archive for writing, and delete unfinished files of killed writers."""
         lock = self._lock()
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock_within_a_minute(lock, str(self.directory))
             for left in self.directory.glob(".*.part"):
                 left.unlink()
             yield

@@ -72,6 +72,8 @@ class FamilyTree(msgspec.Struct, frozen=True):
 
     root: FamilyNode
     asked: str
+    left_out: int = 0
+    """How many sessions are not in the tree, because they are more than 100 levels deep."""
 
     @property
     def amount(self) -> Amount:
@@ -83,12 +85,13 @@ class FamilyTree(msgspec.Struct, frozen=True):
             "root": self.root.to_dict(),
             "sessions": len(self.root.every()),
             "amount": msgspec.to_builtins(self.amount),
+            **({"left_out": self.left_out} if self.left_out else {}),
         }
 
 
 def family(store: Store, uid: str) -> FamilyTree:
     root = _root(store, uid)
-    sessions = _below(store, root)
+    sessions, left_out = _below(store, root)
     uids = [session.session_uid for session, _ in sessions.values()]
     own, total = session_amounts(store, uids), tree_amounts(store, uids)
     titles = best_titles(store, uids)
@@ -112,7 +115,7 @@ def family(store: Store, uid: str) -> FamilyTree:
             children=below,
         )
 
-    return FamilyTree(node(root.session_uid), uid)
+    return FamilyTree(node(root.session_uid), uid, left_out)
 
 
 def _root(store: Store, uid: str) -> Session:
@@ -129,19 +132,28 @@ def _root(store: Store, uid: str) -> Session:
     return session
 
 
-def _below(store: Store, root: Session) -> dict[str, tuple[Session, list[str]]]:
-    """Every session below ``root`` once, to a limited depth, with the uids of its children."""
+def _below(store: Store, root: Session) -> tuple[dict[str, tuple[Session, list[str]]], int]:
+    """Every session below ``root`` once, to a limited depth, with the uids of its children.
+
+    Also returns how many sessions are deeper.
+    """
     found: dict[str, tuple[Session, list[str]]] = {}
     seen = {root.session_uid}
-    waiting = [(root, 0)]
+    waiting, deepest = [(root, 0)], list[str]()
     while waiting:
         session, depth = waiting.pop()
+        if depth >= DEEPEST:
+            deepest.append(session.session_uid)
         children = [] if depth >= DEEPEST else children_of(store, session.session_uid)
         new = [child for child in children if child.session_uid not in seen]
         seen.update(child.session_uid for child in new)
         found[session.session_uid] = (session, [child.session_uid for child in new])
         waiting += [(child, depth + 1) for child in new]
-    return found
+    while deepest:
+        children_uids = [uid for uid in store.sessions.children(deepest.pop()) if uid not in seen]
+        seen.update(children_uids)
+        deepest += children_uids
+    return found, len(seen) - len(found)
 
 
 _BUCKETS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")

@@ -40,6 +40,9 @@ def family_lines(
     spent = money(family.amount) if family.amount != Amount() else "no usage"
     together = " together" if len(nodes) > 1 else ""
     yield f"{plural(len(nodes), 'session')}, {spent}{together}"
+    if family.left_out:
+        deeper = plural(family.left_out, "more session")
+        yield f"{deeper} below the hundredth level: not shown and not counted"
 
 
 def _rows(

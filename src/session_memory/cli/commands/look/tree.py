@@ -19,7 +19,8 @@ from session_memory.cli.kit.settings import Settings
         ("tree 91d4f0a7 --json", "the same for a script"),
     ),
     json_shape='{"asked": UID, "root": NODE, "sessions", "amount": {"microdollars",'
-    ' "unpriced_tokens"}}; a NODE is {"session_uid", "relation", "title", "model", "started_at",'
+    ' "unpriced_tokens"}}, and "left_out", the number of sessions below level 100, if any;'
+    ' a NODE is {"session_uid", "relation", "title", "model", "started_at",'
     ' "ended_at", "turns", "tokens", "total_tokens", "own", "total", "branches": [{"branch",'
     ' "events", "first_seq", "output_tokens"}, …], "children": [NODE, …]}; "own" is the session\'s'
     ' amount, "total" with its subagents.',
