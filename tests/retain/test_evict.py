@@ -13,6 +13,7 @@ from session_memory.retain.evict import evict
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.passes import plan
 from session_memory.retain.portable_file import export_store
+from session_memory.retain.restore import FailedRestore, restore
 from session_memory.retain.retention_run import retain
 from session_memory.retain.units import units
 from session_memory.retain.verification import verify
@@ -363,3 +364,21 @@ def test_a_dry_run_changes_nothing_and_says_what_would_go(keeper: Keeper) -> Non
     check_same(before, contents(keeper.store))
     assert not keeper.archive.exists()
     assert keeper.store.retention.last_run() is None
+
+
+def test_a_damaged_archive_file_costs_the_sessions_in_it(keeper: Keeper) -> None:
+    for name in ("s0", "s1", "s2"):
+        talk(keeper.claude.session(name), f"words of {name}")
+        keeper.collect()
+        keeper.evict(f"claude:{name}")
+    files = Archive(keeper.archive).files()
+    assert len(files) == 3
+    body = bytearray(files[1].read_bytes())
+    body[600:] = bytes(len(body) - 600)
+    files[1].write_bytes(body)
+    failed: list[FailedRestore] = []
+    back = restore(keeper.store, keeper.config, None, LATER, failed)
+    assert sorted(uid for one in back for uid in one.sessions) == ["claude:s0", "claude:s2"]
+    assert [one.sessions for one in failed] == [("claude:s1",)] and failed[0].reason
+    with pytest.raises(ArchiveError):
+        restore(keeper.store, keeper.config, None, LATER)

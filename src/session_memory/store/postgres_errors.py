@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from session_memory.core.errors import (
     SessionMemoryError,
     StoreBusy,
+    StoreDamaged,
     StoreError,
     StoreFull,
     StoreNotFound,
@@ -25,6 +26,7 @@ _BUSY = {"55P03", "40001", "40P01", "53300"}
 _LOST = {"57P01", "57P02", "57P03", "25P03", "08000", "08003", "08006"}
 _NOT_ALLOWED = {"42501"}
 _READ_ONLY = {"25006"}
+_DAMAGED = {"XX001", "XX002"}
 _NO_SCHEMA = {"3F000"}
 
 
@@ -48,6 +50,8 @@ def to_store_error(
         return StoreFull(name)
     if state in _BUSY:
         return StoreBusy(name)
+    if state in _DAMAGED:
+        return StoreDamaged(name, _message(error, url))
     if state in _NO_SCHEMA:
         hint = "Create the schema that is named in search_path: create schema …"
         return StoreError(f"{name} has no schema for the tables", hint)
