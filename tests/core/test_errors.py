@@ -16,6 +16,7 @@ from session_memory.core.errors import (
     CannotForget,
     CannotResume,
     ConfigError,
+    CopyUnfinished,
     IndexTaken,
     InvalidId,
     InvalidRecord,
@@ -118,6 +119,7 @@ EXAMPLES = (
     CannotResume("the command that resumes a session of skill is not known", "Read it instead."),
     MissingExtra("openai-agents"),
     UnsafePath("/a/log.jsonl exists already"),
+    CopyUnfinished("/a/memory.db"),
 )
 each_error = pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.kind)
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.core.errors import NotEmpty
+from session_memory.core.errors import CopyUnfinished, NotEmpty
 from session_memory.derive.reindex import ensure_index
 from session_memory.store import Store, copying, open_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.migrations import TABLES
+from session_memory.store.store import copy_target
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import check_same, check_sound, collect, contents
 from session_memory.testing.stores import PostgresStores, SqliteStores
@@ -148,7 +149,9 @@ def test_a_copy_that_was_killed_left_nothing_and_can_be_made_again(
         collect(old, home)
     words = [sys.executable, "-c", KILLED, places(one, "old"), places(other, "new"), str(at)]
     assert subprocess.run(words, env={**os.environ}, timeout=60).returncode == -signal.SIGKILL
-    with open_store(places(one, "old")) as old, open_store(places(other, "new")) as new:
+    with pytest.raises(CopyUnfinished):
+        open_store(places(other, "new"))
+    with open_store(places(one, "old")) as old, copy_target(places(other, "new")) as new:
         assert all(not rows for rows in rows_of(new).values())
         copy_everything(old, new)
         assert new.fingerprint() == old.fingerprint()
