@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,11 @@ AGENTS = ("claude", "codex", "grok")
 NO_PUBLIC_LOGS = "published logs are only in shared/samples/public: set SESSION_MEMORY_SHARED"
 
 GUARD = pytest.StashKey[Guard]()
+
+# A store that a test left open keeps its connections until the search for garbage finds it, and
+# the server has only so many.
+COLLECTED_EVERY = 10
+_ON_THE_SERVER = count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -168,6 +174,8 @@ def stores(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
     made: PostgresStores = request.getfixturevalue("server_stores")
     yield made
     made.close_places()
+    if next(_ON_THE_SERVER) % COLLECTED_EVERY == 0:
+        gc.collect()
 
 
 @pytest.fixture

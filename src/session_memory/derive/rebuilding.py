@@ -90,6 +90,7 @@ class _Rebuilding:
                 self._rebuild(set(), {source.id})
         with store.transaction():
             store.sessions.drop_orphans()
+            store.index.drop_orphans()
             self._repositories.rename_all()
 
     def _rebuild(self, sessions: set[int], sources: set[int]) -> None:

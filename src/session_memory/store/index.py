@@ -122,6 +122,10 @@ class WordIndex:
         if not self._is_collecting:
             self._write_docs()
 
+    def drop_orphans(self) -> None:
+        """Remove what the index has of events that damage took from the store."""
+        self.drop(self._words.docs_without_events())
+
     def set_title(self, session_id: int, title: str | None) -> None:
         """Set or remove the indexed title of a session."""
         self._new_titles[session_id] = title

@@ -69,6 +69,11 @@ class PostgresWordEngine:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"
         self._db.execute(sql, {"docs": _array(docs)})
 
+    def docs_without_events(self) -> list[int]:
+        known = "select 1 from events e where e.id = w.doc >> 2"
+        sql = f"select doc from {self._table} w where not exists ({known})"
+        return [row[0] for row in self._db.all(sql)]
+
     def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
         matching, params = self._matching(query, text_class)
         sql = (

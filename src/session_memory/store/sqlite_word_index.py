@@ -56,6 +56,12 @@ class SqliteWordEngine:
         sql = f"delete from {self._table} where rowid = :doc"
         self._db.update_many(sql, ({"doc": doc} for doc in docs))
 
+    def docs_without_events(self) -> list[int]:
+        missing = "not exists (select 1 from events e where e.id = w.rowid >> 2)"
+        return [
+            row[0] for row in self._db.all(f"select rowid from {self._table} w where {missing}")
+        ]
+
     def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
         sql = f"select rowid from {self._table} where {self._where(text_class)} and rowid < :before"
         params = _params(query, text_class) | {"limit": limit, "before": before}

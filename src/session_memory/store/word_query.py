@@ -46,6 +46,10 @@ class WordEngine(Protocol):
 
     def drop(self, docs: Sequence[int]) -> None: ...
 
+    def docs_without_events(self) -> list[int]:
+        """Docs of events that the store no longer has."""
+        ...
+
     def find(self, query: WordQuery, text_class: int | None, limit: int, before: int) -> list[int]:
         """The docs of matching texts below ``before``, highest first; None means all classes."""
 
