@@ -58,6 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell starts background jobs (`make test &`) with SIGINT ignored, and child processes
         # inherit that. Tests interrupt their children, so the usual handler is set again.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # The same for `nohup make test`.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     # Where PYTHONDONTWRITEBYTECODE is set, each of the many processes that the tests start would
     # compile the whole package, and each worker all tests.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

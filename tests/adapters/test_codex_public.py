@@ -85,7 +85,7 @@ def test_people_prompt_as_often_as_the_agent_says_they_did(ref: SourceRef) -> No
 
 def test_every_line_is_told_once_or_accounted_for(ref: SourceRef) -> None:
     records = read(ref)
-    lines = [line for line in ref.path.read_bytes().split(b"\n")[:-1] if line.strip()]
+    lines = [line for line in ref.path.read_bytes().split(b"\n") if line.strip()]
     assert len(records) == len(lines)
     assert not [record for record in records if record.problem or record.lenient]
     names = [record.native_id for record in records if record.events]

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from session_memory import Memory, StoredSession
 from session_memory.cli import main
 from session_memory.core.errors import SessionMemoryError, StoreError
+from session_memory.store.migrations import NEWEST
 from session_memory.store.postgres import Postgres
 from session_memory.testing.stores import Stores
 
@@ -236,7 +237,7 @@ def test_a_store_of_an_older_release_has_to_be_updated_first(read_only: ReadOnly
     file.parent.chmod(0o755)
     file.chmod(0o644)
     with Memory(file) as memory, memory.store.transaction():
-        memory.store.db.execute("delete from schema_steps where step = 8")
+        memory.store.db.execute(f"delete from schema_steps where step = {NEWEST}")
     file.chmod(0o444)
     file.parent.chmod(0o555)
 
@@ -246,7 +247,8 @@ def test_a_store_of_an_older_release_has_to_be_updated_first(read_only: ReadOnly
         return str(refused.value), str(refused.value.hint)
 
     message, hint = read_only.ask(use)
-    assert "schema 7, which has to be updated to 8, but you may only read it" in message
+    older = f"schema {NEWEST - 1}, which has to be updated to {NEWEST}"
+    assert f"{older}, but you may only read it" in message
     assert "who may write it" in hint
 
 

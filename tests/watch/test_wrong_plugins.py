@@ -68,7 +68,7 @@ def test_wrong_values_do_not_end_a_watch(
         cursor, time, text = (one.detail for one in store.problems.every())
     assert "WrongCursor: 1000000 is beyond the end of the data" in cursor
     assert time.endswith("gave a wrong record: Expected `int` <= 253402300799999 - at `$.ts`")
-    assert text.endswith("gave a wrong record: 'text' is no Record")
+    assert text.endswith("gave a wrong record: 'text' is not a Record")
     assert memory.summaries("toy:one") == ["fine", "fine again"]
     assert not [one for one in following.stop() if one["event"] == "error"]
     assert following.process.returncode == 0
