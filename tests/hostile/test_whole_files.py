@@ -5,10 +5,8 @@ The commands are killed at many moments, meet a full disk, and run again afterwa
 
 import os
 import signal
-import sys
-import traceback
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +27,7 @@ from session_memory.retain.portable_import import import_store
 from session_memory.store.copying import copy_everything
 from session_memory.store.private_files import is_unfinished, sweep_unfinished, whole_file
 from session_memory.store.store import Store, copy_target, open_store
+from session_memory.testing.killing import run_and_kill
 from session_memory.testing.stores import Stores
 from session_memory.views.transcript_items import TranscriptOptions
 
@@ -159,44 +158,14 @@ def _check_parts(writer: Writer, target: Path, expected: object) -> None:
 
 
 def _run(writer: Writer, place: str, target: Path, at: int = 0) -> int:
-    """Write in a fork of this process, which is killed at its ``at``-th call of a function.
+    """Write in a fork that is killed at its ``at``-th call. Returns the number of calls."""
 
-    Returns the number of calls if it was not killed, else 0.
-    """
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        # Newer Pythons warn of a fork beside the threads of pytest-xdist.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, str(_count_calls(writer, place, target, at)).encode())
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        calls = answer.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return int(calls or 0)
+    @contextmanager
+    def prepared() -> Iterator[Callable[[], object]]:
+        with open_store(place, durability="normal") as store:
+            yield lambda: writer.write(store, target)
 
-
-def _count_calls(writer: Writer, place: str, target: Path, at: int) -> int:
-    seen = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal seen
-        seen += event in ("call", "c_call")
-        if seen == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with open_store(place, durability="normal") as store:
-        sys.setprofile(count)
-        writer.write(store, target)
-        sys.setprofile(None)
-    return seen
+    return run_and_kill(prepared, at)
 
 
 @pytest.mark.only("sqlite")

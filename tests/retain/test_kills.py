@@ -1,10 +1,7 @@
 """Killed at any moment, with no chance to say goodbye: what is left can always be gone on with."""
 
-import os
-import signal
-import sys
-import traceback
-import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,55 +12,26 @@ from session_memory.retain.forget import forget, sweep
 from session_memory.retain.verification import verify
 from session_memory.store.retention_archive import Archive
 from session_memory.testing.collecting import check_same, check_sound, contents
+from session_memory.testing.killing import run_and_kill
 
 SECRET = "xylophone-quartet-zanzibar"
 SESSIONS = 6
 ALPHA = "claude:s0"
 
 
-def run_and_kill(keeper: Keeper, what: str, at: int = 0) -> int:
-    """Do it in a fork of this process, which is killed at its ``at``-th call of a function.
-
-    Returns the number of calls if it was not killed, else 0.
-    """
+def kill(keeper: Keeper, what: str, at: int = 0) -> int:
+    """Retain or forget in a fork that is killed at its ``at``-th call. Returns the calls."""
     keeper.close()
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        # Newer Pythons warn of a fork beside the threads of pytest-xdist.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, str(_count_calls(keeper, what, at)).encode())
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        calls = answer.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return int(calls or 0)
 
+    @contextmanager
+    def prepared() -> Iterator[Callable[[], object]]:
+        store = keeper.store
+        if what == "retain":
+            yield keeper.retain
+        else:
+            yield lambda: forget(store, keeper.config, [ALPHA], LATER)
 
-def _count_calls(keeper: Keeper, what: str, at: int) -> int:
-    store = keeper.store
-    seen = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal seen
-        seen += event in ("call", "c_call")
-        if seen == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.setprofile(count)
-    if what == "retain":
-        keeper.retain()
-    else:
-        forget(store, keeper.config, [ALPHA], LATER)
-    sys.setprofile(None)
-    return seen
+    return run_and_kill(prepared, at)
 
 
 def moments(calls: int, database: str) -> list[int]:
@@ -96,12 +64,12 @@ def test_an_eviction_that_is_killed_leaves_the_raw_in_the_store_or_in_the_archiv
     filled(keeper)
     before = contents(keeper.store)
     analyzed(keeper.store)
-    calls = run_and_kill(keeper, "retain")
+    calls = kill(keeper, "retain")
     for moment in moments(calls, database):
         as_before(keeper)
         for file in Archive(keeper.archive).files():
             file.unlink()
-        run_and_kill(keeper, "retain", moment)
+        kill(keeper, "retain", moment)
         assert verify(keeper.store).findings == []
         for file in Archive(keeper.archive).files():
             assert Archive(keeper.archive).check(file) == []
@@ -128,7 +96,7 @@ def test_forgetting_that_is_killed_is_finished_by_doing_it_again(
         keeper.collect()
         if evicted:
             keeper.evict(ALPHA)
-        return run_and_kill(keeper, "forget", at)
+        return kill(keeper, "forget", at)
 
     calls = once()
     for moment in moments(calls, database):

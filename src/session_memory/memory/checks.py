@@ -29,7 +29,7 @@ def maybe_text(field: str, value: object) -> str | None:
 
 
 def names(field: str, given: object) -> tuple[str, ...]:
-    """One text or several as a tuple; None gives an empty tuple."""
+    """A tuple of texts, from one text or from several. None gives an empty tuple."""
     return tuple(a_text(field, one) for one in _several(field, given, str, "a text or several"))
 
 

@@ -127,7 +127,8 @@ def _gathered(root: Path) -> Iterator[SourceRef | Unlisted]:
             continue
         seen.add((status.st_dev, status.st_ino))
         parts = directory.relative_to(root).parts or (directory.name,)
-        # A home with another name has the same layout.
+        # A home with another name keeps its sessions in `sessions/` too. That part is left out, so
+        # that a session is found under the same path whatever its home is called.
         parts = parts[1:] if parts[0] == "sessions" and len(parts) > 1 else parts
         yield from _session(directory, "/".join((PREFIX, *parts)), is_ours=False)
         waiting += reversed(below)

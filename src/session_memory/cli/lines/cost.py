@@ -189,8 +189,11 @@ def audit_lines(audit: "CostAudit", limit: int | None) -> Iterator[str]:
 
 
 def _per(bucket: str, price: int) -> int:
-    """The price per million tokens, or per search. Picodollars for one are micro-dollars for a
-    million."""
+    """The price per million tokens, or per search, in micro-dollars.
+
+    A price is given in picodollars per token. A token at one picodollar makes a micro-dollar per
+    million tokens, so for tokens the number stays the same.
+    """
     return price // 1_000_000 if bucket == "search" else price
 
 
