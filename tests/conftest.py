@@ -1,8 +1,9 @@
 """Fixtures for all tests: an empty HOME, recorded samples, log builders and stores.
 
-Samples are in ``tests/data``. There are more of them in a directory ``shared`` beside the checkout,
-or where ``SESSION_MEMORY_SHARED`` points to. A test with a ``sample`` argument runs on all that
-exist. No test needs that directory, except those on published logs, which are skipped without it.
+Samples are in ``tests/data``. A test with a ``sample`` argument runs on each of them. There are more
+in a directory ``shared`` beside the checkout, or where ``SESSION_MEMORY_SHARED`` points to. A test
+with an ``any_sample`` argument runs on those as well. No test needs that directory, except those on
+published logs, which are skipped without it.
 
 A test with a ``database`` argument runs on SQLite and on PostgreSQL. The first test that needs the
 PostgreSQL server starts it, for all workers, and it is removed at the end.
@@ -99,11 +100,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         only = metafunc.definition.get_closest_marker("only")
         metafunc.parametrize("database", only.args if only else DATABASES, indirect=True)
     if "sample" in metafunc.fixturenames:
-        recorded = [path for agent in AGENTS for path in sorted((DATA / agent).glob("*"))]
-        for agent in AGENTS:
-            expected = SHARED.glob(f"samples/agents/{agent}-*/*/EXPECTED.json")
-            recorded += sorted(path.parent for path in expected)
-        metafunc.parametrize("sample", recorded, ids=_sample_id)
+        metafunc.parametrize("sample", _samples(), ids=_sample_id)
+    if "any_sample" in metafunc.fixturenames:
+        metafunc.parametrize("any_sample", [*_samples(), *_shared_samples()], ids=_sample_id)
     if "public_logs" in metafunc.fixturenames:
         published = [
             path
@@ -116,6 +115,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         cases = [pytest.param(path, id=path.name) for path in roots]
         missing = pytest.param(None, id="none", marks=pytest.mark.skip(reason=NO_PUBLIC_LOGS))
         metafunc.parametrize("public_logs", cases or [missing])
+
+
+def _samples() -> list[Path]:
+    return [path for agent in AGENTS for path in sorted((DATA / agent).glob("*"))]
+
+
+def _shared_samples() -> list[Path]:
+    """Most are in ``tests/data`` too, with other names of people and machines."""
+    expected = (SHARED.glob(f"samples/agents/{agent}-*/*/EXPECTED.json") for agent in AGENTS)
+    return sorted(path.parent for paths in expected for path in paths)
 
 
 def _sample_id(path: Path) -> str:

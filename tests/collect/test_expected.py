@@ -48,10 +48,10 @@ def named(cost: Cost) -> dict[str, int]:
 
 
 def test_tokens_and_counts_are_those_of_the_script(
-    sample: Path, collected_once: CollectedOnce
+    any_sample: Path, collected_once: CollectedOnce
 ) -> None:
-    derivable = expected_of(sample)["truth"]["derivable_from_native_log"]
-    store = collected_once(sample / "home")
+    derivable = expected_of(any_sample)["truth"]["derivable_from_native_log"]
+    store = collected_once(any_sample / "home")
     events = every_event(store)
     sessions = sum((session.cost for session in store.sessions.every()), Cost())
     assert {
@@ -154,11 +154,11 @@ def test_sessions_have_the_parents_calls_and_depths_of_the_script(
     assert started <= made, "a subagent was started by a call that nobody made"
 
 
-def test_a_session_is_whole_provable_and_can_be_restored(sample: Path, tmp_path: Path) -> None:
-    with collected(sample / "home") as store:
+def test_a_session_is_whole_provable_and_can_be_restored(any_sample: Path, tmp_path: Path) -> None:
+    with collected(any_sample / "home") as store:
         check_sound(store)
-        logs = LOGS[expected_of(sample)["agent"]]
-        check_restores(store, sample / "home", tmp_path / "again", logs)
+        logs = LOGS[expected_of(any_sample)["agent"]]
+        check_restores(store, any_sample / "home", tmp_path / "again", logs)
         before = store.fingerprint()
         assert rebuilt(store).fingerprint() == before
 

@@ -402,8 +402,7 @@ alter table dictionaries alter column body set storage external;
         return max(kept)
 
     def withhold_statistics(self) -> None:
-        for table in self._all_tables():
-            withhold_statistics(self, table)
+        withhold_statistics(self, self._all_tables())
 
     def statistics(self) -> Iterator[tuple[str, str]]:
         return statistics(self)

@@ -11,7 +11,7 @@ So no statistics are made of columns with texts. Where there are some, they are 
 import re
 import time
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import psycopg
 
@@ -28,28 +28,29 @@ SHORTEST_WAIT_S = 0.2
 RETRY_S = 0.1
 STATISTICS = "pg_statistic"
 _FILE = "select pg_relation_filenode(to_regclass(:table))"
-_IS_OWNER = """
-    select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass(:table)
-"""
 # Packs and other compressed values are bytes. Hashes are bytes, too, and their statistics help.
 _TEXT_COLUMNS = """
-    select a.attname::text, format_type(a.atttypid, a.atttypmod),
-        (select quote_ident(c.collname) from pg_collation c where c.oid = a.attcollation),
+    select t.name, pg_has_role(c.relowner, 'usage'), a.attname::text,
+        format_type(a.atttypid, a.atttypmod),
+        (select quote_ident(o.collname) from pg_collation o where o.oid = a.attcollation),
         exists (
             select 1 from pg_stats s where s.schemaname = current_schema()
-            and s.tablename = :table and s.attname = a.attname
+            and s.tablename = t.name and s.attname = a.attname
         )
-    from pg_attribute a
-    where a.attrelid = to_regclass(:table) and a.attnum > 0 and not a.attisdropped
-        and coalesce(a.attstattarget, -1) <> 0
+    from unnest(:tables::text[]) t (name)
+    join pg_class c on c.oid = to_regclass(t.name)
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where coalesce(a.attstattarget, -1) <> 0
         and (a.atttypid in ('text'::regtype, 'tsvector'::regtype)
             or a.atttypid = 'bytea'::regtype and a.attname in ('body', 'state'))
 """
 _TEXT_INDEXES = """
-    select c.relname::text, a.attnum from pg_index i
+    select t.name, pg_has_role(c.relowner, 'usage'), c.relname::text, a.attnum
+    from unnest(:tables::text[]) t (name)
+    join pg_index i on i.indrelid = to_regclass(t.name)
     join pg_class c on c.oid = i.indexrelid
     join pg_attribute a on a.attrelid = i.indexrelid and a.attnum > 0
-    where i.indrelid = to_regclass(:table) and i.indkey[a.attnum - 1] = 0
+    where i.indkey[a.attnum - 1] = 0
         and a.atttypid = 'text'::regtype and coalesce(a.attstattarget, -1) <> 0
 """
 _VIEWS = """
@@ -76,7 +77,7 @@ def sweep_tables(db: "Postgres", tables: Sequence[str]) -> list[Unswept]:
     had_statistics = False
     for table in tables:
         try:
-            had_statistics |= withhold_statistics(db, table)
+            had_statistics |= withhold_statistics(db, [table])
         except StoreError as error:
             unswept.add(f"{STATISTICS} of {table}", str(error), _owner(db, table), table)
     start = time.monotonic()
@@ -161,30 +162,38 @@ def still_marked(db: "Postgres", marks: Collection[str]) -> list[str]:
 # ---------------------------------------------------------------- statistics
 
 
-def withhold_statistics(db: "Postgres", table: str) -> bool:
-    """Let the server make no statistics of the texts in a table. True if it had made some."""
-    columns = db.all(_TEXT_COLUMNS, {"table": table})
-    indexes = db.all(_TEXT_INDEXES, {"table": table})
-    if not (columns or indexes):
+class _TextColumn(NamedTuple):
+    table: str
+    is_ours: bool
+    name: str
+    kind: str
+    collation: str | None
+    has_statistics: bool
+
+
+def withhold_statistics(db: "Postgres", tables: Sequence[str]) -> bool:
+    """Let the server make no statistics of the texts in tables. True if it had made some."""
+    given = {"tables": list(tables)}
+    columns = [_TextColumn(*row) for row in db.all(_TEXT_COLUMNS, given)]
+    if not columns and not db.all(_TEXT_INDEXES, given):
         return False
-    if not db.value(_IS_OWNER, {"table": table}):
-        if any(has_some for *_, has_some in columns):
-            raise StoreError("it holds common texts of the table")
-        return False
-    filled = [column for column in columns if column[3]]
+    if any(one.has_statistics and not one.is_ours for one in columns):
+        raise StoreError("it holds common texts of the table")
     with db.transaction():
-        if filled:
-            _drop_statistics(db, table, filled)
-        if columns:
-            changes = (f"alter column {name} set statistics 0" for name, *_ in columns)
+        for table in dict.fromkeys(one.table for one in columns if one.is_ours):
+            its = [one for one in columns if one.table == table]
+            if filled := [one for one in its if one.has_statistics]:
+                _drop_statistics(db, table, filled)
+            changes = (f"alter column {one.name} set statistics 0" for one in its)
             db.execute(f"alter table {table} {', '.join(changes)}")
-        # Changing a column has made the indexes again, so they are looked up again.
-        for index, number in db.all(_TEXT_INDEXES, {"table": table}):
-            db.execute(f"alter index {index} alter column {number} set statistics 0")
-    return bool(filled)
+        # Changing a column has made the indexes again, so they are looked up only now.
+        for _, is_ours, index, number in db.all(_TEXT_INDEXES, given):
+            if is_ours:
+                db.execute(f"alter index {index} alter column {number} set statistics 0")
+    return any(one.has_statistics for one in columns)
 
 
-def _drop_statistics(db: "Postgres", table: str, columns: Sequence[tuple[object, ...]]) -> None:
+def _drop_statistics(db: "Postgres", table: str, columns: Sequence[_TextColumn]) -> None:
     """Remove the statistics of columns: a column that is given a type, even its own, loses them.
 
     Views of a column would not allow that, so they are made again, with their rights.
@@ -194,8 +203,9 @@ def _drop_statistics(db: "Postgres", table: str, columns: Sequence[tuple[object,
     for view, _ in views:
         db.execute(f"drop view {view}")
     changes = (
-        f"alter column {name} type {kind}" + (f" collate {collation}" if collation else "")
-        for name, kind, collation, _ in columns
+        f"alter column {one.name} type {one.kind}"
+        + (f" collate {one.collation}" if one.collation else "")
+        for one in columns
     )
     db.execute(f"alter table {table} {', '.join(changes)}")
     for view, definition in views:
