@@ -1,6 +1,6 @@
 """Fixtures for all tests: an empty HOME, recorded samples, log builders and stores.
 
-Samples are in ``tests/data``. A test with a ``sample`` argument runs on each of them. There are more
+Samples are in ``tests/data``. A test with a ``sample`` argument runs on each. There are more
 in a directory ``shared`` beside the checkout, or where ``SESSION_MEMORY_SHARED`` points to. A test
 with an ``any_sample`` argument runs on those as well. No test needs that directory, except those on
 published logs, which are skipped without it.
