@@ -6,7 +6,7 @@ other writers have their turn. A rebuild that is killed leaves some groups as th
 one makes all of them again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 BATCH = 2000
+READ_TOGETHER = 100
 
 
 class RebuildReport(NamedTuple):
@@ -85,13 +86,22 @@ class _Rebuilding:
             if session_id not in self._done and flavor not in self._skipped:
                 self._rebuild(*group_of(store, [session_id]))
         # A source without a session: nothing was found in it, or it was just copied into a store.
-        for source in store.sources.every():
-            if source.id not in self.read and source.flavor not in self._skipped:
-                self._rebuild(set(), {source.id})
+        for batch in self._without_session():
+            self._rebuild(set(), batch)
         with store.transaction():
             store.sessions.drop_orphans()
             store.index.drop_orphans()
             self._repositories.rename_all()
+
+    def _without_session(self) -> Iterator[set[int]]:
+        """The other sources, of one agent at a time. Some are read together: copies of one session
+        are then derived once, and not again with each of them."""
+        rest = [source for source in self._store.sources.every() if source.id not in self.read]
+        for flavor in sorted({source.flavor for source in rest}):
+            its = [source.id for source in rest if source.flavor == flavor]
+            for first in range(0, len(its), READ_TOGETHER):
+                if flavor not in self._skipped:
+                    yield set(its[first : first + READ_TOGETHER])
 
     def _rebuild(self, sessions: set[int], sources: set[int]) -> None:
         """Make one group again. Small logs are read before the transaction begins."""
