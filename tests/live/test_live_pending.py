@@ -36,7 +36,13 @@ def test_after_a_crash_behind_one_of_two_results_resume_ran_no_tool(live: Sessio
     assert (missing.call_id, missing.name, missing.arguments) == ("b", "bash", {"n": 1})
     state = live.get_state(session)
     assert state is not None
-    assert state.pending == {"assistant_seq": 2, "round_index": 4, "tool_call_ids": ["b"]}
+    call_b = {"id": "b", "function": {"name": "bash", "arguments": '{"n": 1}'}}
+    assert state.pending == {
+        "assistant_seq": 2,
+        "round_index": 4,
+        "tool_call_ids": ["b"],
+        "tool_calls": [call_b],
+    }
     answer(live, session, "b")
     assert live.resume_plan(session).next == "ask_model"
     live.append_message(session, role="assistant", content="all done")

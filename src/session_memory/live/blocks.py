@@ -29,6 +29,12 @@ def text_of(content: Any) -> str:
 
 def calls_in(message: MessageRow) -> Iterator[PendingCall]:
     """The tool calls of a message in order."""
+    for call, _ in call_entries(message):
+        yield call
+
+
+def call_entries(message: MessageRow) -> Iterator[tuple[PendingCall, dict[str, Any]]]:
+    """The tool calls of a message in order, each with its entry of ``tool_calls`` or its block."""
     calls: list[Any] = message.tool_calls or []
     for call in calls:
         if not isinstance(call, dict):
@@ -38,11 +44,13 @@ def calls_in(message: MessageRow) -> Iterator[PendingCall]:
         call_id = call.get("id") or call.get("call_id")
         if isinstance(call_id, str):
             arguments = _decoded(details.get("arguments"))
-            yield PendingCall(escaped(call_id), details.get("name"), arguments, message.seq)
+            made = PendingCall(escaped(call_id), details.get("name"), arguments, message.seq)
+            yield made, call
     for block in _blocks(message, "tool_use"):
         call_id = block.get("id")
         if isinstance(call_id, str):
-            yield PendingCall(escaped(call_id), block.get("name"), block.get("input"), message.seq)
+            made = PendingCall(escaped(call_id), block.get("name"), block.get("input"), message.seq)
+            yield made, block
 
 
 def results_in(message: MessageRow) -> Iterator[str]:

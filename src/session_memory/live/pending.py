@@ -1,28 +1,41 @@
 """Pending calls, which are calls without a result: find them, repair them, abort them."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
+from session_memory.core.text import escaped
 from session_memory.live.arguments import mapping, whole
-from session_memory.live.blocks import calls_in, error_result, pending_in
-from session_memory.live.connection import is_usable, now
+from session_memory.live.blocks import call_entries, calls_in, error_result, pending_in
+from session_memory.live.connection import from_json, is_usable, now, to_json
 from session_memory.live.message_encoding import encode_message
 from session_memory.live.messages import MessageOperations
 from session_memory.live.rows import MessageRow, PendingCall, ResumePlan, SessionStateRow
+from session_memory.live.shapes import flat_call
+from session_memory.live.tail import TailReader
 
 INTERRUPTED = "The tool did not finish: the run was interrupted before its result was recorded."
 ABORTED = "The call was aborted before it finished."
 
 _STATE = """
-    select next_seq, round_index, last_compact_seq, lane_id, head from live_sessions
+    select next_seq, round_index, last_compact_seq, lane_id, head, pending, pending_seq
+    from live_sessions s join live_settings t on t.session_key = s.id
     where session_id = :session
 """
 _ROUND = """
     update live_sessions set round_index = :round, updated_at = :now, revision = revision + 1
     where session_id = :session and status = 'active'{guard} returning id
 """
+_SET_PENDING = """
+    update live_settings set pending = :pending, pending_seq = :seq where session_key = :key
+"""
+# The messages say these. A stored value only has what else a runtime passed.
+_DERIVED = ("assistant_seq", "round_index", "tool_call_ids", "tool_calls")
+
+StoredPending = tuple[str | None, int | None]
 
 
-class PendingOperations(MessageOperations):
+class PendingOperations(MessageOperations, TailReader):
     def pending(self, session_id: str) -> list[PendingCall]:
         """Every call on the path without a result. Nothing is written."""
         return pending_in(self.load_path(session_id))
@@ -30,13 +43,15 @@ class PendingOperations(MessageOperations):
     def resume_plan(self, session_id: str) -> ResumePlan:
         """What a runtime does next when it resumes the session.
 
-        ``run_tools`` (the pending calls), ``ask_model`` or ``wait_for_user``.
+        ``run_tools`` (the pending calls of the tail), ``ask_model`` or ``wait_for_user``.
         """
-        path = self.load_path(session_id)
-        missing = pending_in(path)
+        with self._reading():
+            _, branch, head = self._position(session_id)
+            tail = self._tail(session_id, branch, head)
+        missing = pending_in(tail)
         if missing:
             return ResumePlan(session_id, "run_tools", tuple(missing))
-        waits = not path or (path[-1].role == "assistant" and not any(calls_in(path[-1])))
+        waits = not tail or (tail[-1].role == "assistant" and not any(calls_in(tail[-1])))
         return ResumePlan(session_id, "wait_for_user" if waits else "ask_model")
 
     def repair(self, session_id: str, *, fence: int | None = None) -> list[int]:
@@ -70,19 +85,25 @@ class PendingOperations(MessageOperations):
         return list(range(first, head + 1))
 
     def get_state(self, session_id: str) -> SessionStateRow | None:
+        """The counters of a session and its pending calls, or None if it does not exist.
+
+        ``pending`` has the calls of the tail that have no result: ``assistant_seq``,
+        ``round_index``, ``tool_call_ids`` and ``tool_calls`` in the shape of chat completions,
+        together with what `set_pending` was given. None if nothing is pending.
+        """
         if not is_usable(session_id):
             return None
         with self._reading():
             row = self._db.one(_STATE, {"session": session_id})
             if row is None:
                 return None
-            path = self._path(session_id, list(self._segments(row[3], row[4])))
+            tail = self._tail(session_id, row[3], row[4])
         return SessionStateRow(
             session_id=session_id,
             next_seq=row[0],
             round_index=row[1],
             last_compact_seq=row[2],
-            pending=_as_state(path, pending_in(path)),
+            pending=_as_state(tail, (row[5], row[6])),
         )
 
     def set_round_index(
@@ -91,26 +112,84 @@ class PendingOperations(MessageOperations):
         with self._writing():
             self._change(_ROUND, session_id, fence, round=whole(round_index, "round_index"))
 
-    def set_pending(self, session_id: str, pending: dict[str, Any] | None) -> bool:
-        """Compare ``pending`` with the stored messages: True if they agree. Nothing is written.
+    def set_pending(
+        self, session_id: str, pending: dict[str, Any] | None, *, fence: int | None = None
+    ) -> bool:
+        """Keep what a runtime says about its pending calls. True if the messages agree.
 
-        Runtimes that keep pending calls themselves can call this; the messages decide.
+        The messages decide which calls are pending, so only what they do not say is stored. A value
+        that names calls of the session ends with them; any other one stays until the next call.
         """
         if pending is not None:
             mapping(pending, "pending")
-        calls = {call.call_id for call in self.pending(session_id)}
-        named = (pending or {}).get("tool_call_ids")
-        return calls == set(named) if isinstance(named, list) else bool(pending) == bool(calls)
+        with self._reading():
+            _, branch, head = self._position(session_id)
+            tail = self._tail(session_id, branch, head)
+            is_stored = self._stored_pending(session_id) == _to_store(tail, pending)
+        if not is_stored:
+            with self._writing():
+                key, branch, head, _ = self._hold(session_id, fence)
+                tail = self._tail(session_id, branch, head)
+                value, seq = _to_store(tail, pending)
+                self._db.execute(_SET_PENDING, {"key": key, "pending": value, "seq": seq})
+        calls = {call.call_id for call in pending_in(tail)}
+        named = _named(pending or {})
+        return calls == named if named else bool(pending) == bool(calls)
+
+    def _stored_pending(self, session_id: str) -> StoredPending:
+        row = self._db.one(_STATE, {"session": session_id}) or (None,) * 7
+        return row[5], row[6]
 
 
-def _as_state(path: list[MessageRow], calls: list[PendingCall]) -> dict[str, Any] | None:
-    """Pending calls in the shape that runtimes use for their own state."""
+def _named(pending: Any) -> set[str]:
+    """The ids of the calls that a runtime's value names."""
+    ids, calls = pending.get("tool_call_ids"), pending.get("tool_calls")
+    named = list(ids) if isinstance(ids, list | tuple) else []
+    for call in calls if isinstance(calls, list | tuple) else ():
+        named.append(call.get("id") if isinstance(call, dict) else None)
+    return {escaped(call_id) for call_id in named if isinstance(call_id, str)}
+
+
+def _to_store(tail: Sequence[MessageRow], pending: Any) -> StoredPending:
+    """What to store of a runtime's value, and the message with the calls that it names."""
+    if not pending:
+        return None, None
+    made = {call.call_id: call.seq for message in tail for call in calls_in(message)}
+    named = _named(pending)
+    if not named or not named <= made.keys():
+        return to_json(pending, "pending"), None
+    rest = {name: value for name, value in pending.items() if name not in _DERIVED}
+    if not rest:
+        return None, None
+    return to_json(rest, "pending"), max(made[call_id] for call_id in named)
+
+
+def _as_state(tail: Sequence[MessageRow], stored: StoredPending) -> dict[str, Any] | None:
+    """Pending calls in the shape that runtimes use, with what `set_pending` stored."""
+    calls = pending_in(tail)
+    value, seq = stored
+    said: dict[str, Any] | None = None
+    if value is not None and (seq is None or seq in {call.seq for call in calls}):
+        said = from_json(value)
     if not calls:
-        return None
-    seq = calls[-1].seq
-    made = next(message for message in path if message.seq == seq)
+        return said
+    last = next(message for message in tail if message.seq == calls[-1].seq)
     return {
-        "assistant_seq": seq,
-        "round_index": made.round_index,
-        "tool_call_ids": sorted(call.call_id for call in calls),
+        **(said or {}),
+        "assistant_seq": last.seq,
+        "round_index": last.round_index,
+        "tool_call_ids": [call.call_id for call in calls],
+        "tool_calls": _entries(tail, calls),
     }
+
+
+def _entries(tail: Sequence[MessageRow], calls: Sequence[PendingCall]) -> list[dict[str, Any]]:
+    """The pending calls as entries of ``tool_calls``, in order."""
+    # A result answers the oldest call with its id, so the pending ones are the last.
+    left = Counter((call.seq, call.call_id) for call in calls)
+    entries = []
+    for call, entry in reversed([pair for message in tail for pair in call_entries(message)]):
+        if left[call.seq, call.call_id]:
+            left[call.seq, call.call_id] -= 1
+            entries.append(flat_call(entry) if entry.get("type") == "tool_use" else entry)
+    return entries[::-1]

@@ -68,7 +68,10 @@ def _flat(message: MessageRow) -> Shaped:
     }
     if thought:
         flat["reasoning_content"] = "\n".join(thought)
-    if calls := [*(message.tool_calls or ()), *(_call(b) for b in blocks if _is(b, "tool_use"))]:
+    if calls := [
+        *(message.tool_calls or ()),
+        *(flat_call(b) for b in blocks if _is(b, "tool_use")),
+    ]:
         flat["tool_calls"] = calls
     return {**flat, **_about(message)}
 
@@ -110,7 +113,8 @@ def _result_text(block: Shaped) -> str:
     return ""
 
 
-def _call(block: Shaped) -> Shaped:
+def flat_call(block: Shaped) -> Shaped:
+    """A ``tool_use`` block as an entry of ``tool_calls``."""
     arguments = json.dumps(block.get("input") or {})
     function = {"name": block.get("name"), "arguments": arguments}
     return {"id": block.get("id"), "type": "function", "function": function}

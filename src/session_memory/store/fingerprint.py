@@ -68,7 +68,7 @@ _LIVE = (
         s.kind, s.parent_session_id, s.detached_from, s.spawn_tool_call_id, s.spawn_depth,
         s.lifecycle, t.metadata, s.title, s.provider, s.cwd, s.api_base, s.forked_from,
         s.forked_at, n.number, s.head, s.next_seq, s.round_index, s.send_index,
-        s.last_compact_seq, s.fence, s.lease_owner, s.lease_until
+        s.last_compact_seq, s.fence, s.lease_owner, s.lease_until, t.pending, t.pending_seq
     from live_sessions s
     join live_settings t on t.session_key = s.id
     left join numbered n on n.id = s.lane_id
