@@ -24,7 +24,11 @@ def is_an_agents(root: Path) -> bool:
     if not names.isdisjoint((root.name, root.parent.name)):
         return True
     try:
-        return any((root / name).is_dir() for name in names)
+        # Listing the directory takes one call; asking for each name would take one per name.
+        with os.scandir(root) as entries:
+            return any(entry.name in names and entry.is_dir() for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError:
         return True
 

@@ -1,7 +1,7 @@
 """Finding sources: the files of every enabled agent, below their roots."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -70,12 +70,17 @@ def roots(
         if not source.enabled and not only:
             continue
         named = given or tuple(Path(root).expanduser() for root in source.roots)
-        places = named or default_roots(agent(flavor), environ)
-        # Two names may lead to one directory, through a link. The first name is taken.
-        once = {place.resolve(): place.absolute() for place in reversed(places)}
-        for place in reversed(once.values()):
-            found.append(Root(flavor, place, place.exists(), not named))
+        for place in _distinct(named or default_roots(agent(flavor), environ)):
+            found.append(Root(flavor, place.absolute(), place.exists(), not named))
     return found
+
+
+def _distinct(places: Sequence[Path]) -> Sequence[Path]:
+    """Each directory once. Two names may lead to one, through a link; the first name is taken."""
+    if len(places) < 2:
+        return places
+    once = {place.resolve(): place for place in reversed(places)}
+    return list(reversed(once.values()))
 
 
 def _refuse_unknown(config: Config) -> None:

@@ -6,7 +6,10 @@ from session_memory.store.database import Database
 
 _LOAD = "select id, name from names"
 _FIND = "select id from names where name = :name"
-_ADD = "insert into names (name) values (:name) returning id"
+_ADD = """
+    insert into names (name) select :name
+    where not exists (select 1 from names where name = :name) returning id
+"""
 
 
 class NameTable:
@@ -44,11 +47,13 @@ class _Numbers(dict[str | None, int | None]):
         self._db = db
 
     def __missing__(self, name: str | None) -> int | None:
-        number = None
-        if name is not None:
-            params = {"name": escaped(name)}
-            number = self._db.value(_FIND, params)
-            if number is None:
-                number = self._db.value(_ADD, params)
-        self[name] = number
-        return number
+        if not self:
+            self[None] = None
+            self.update((stored, number) for number, stored in self._db.all(_LOAD))
+        kept = None if name is None else escaped(name)
+        if kept not in self:
+            params = {"name": kept}
+            # Another process may have added the name since the table was read.
+            self[kept] = self._db.value(_ADD, params) or self._db.value(_FIND, params)
+        self[name] = self[kept]
+        return self[name]

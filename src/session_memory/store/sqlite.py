@@ -216,7 +216,7 @@ class Sqlite:
         except BaseException:
             self.roll_back()
             raise
-        if not shared and time.monotonic() - began > LONG_S:
+        if not (shared or self.in_memory) and time.monotonic() - began > LONG_S:
             time.sleep(GIVE_WAY_S)
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
