@@ -29,8 +29,8 @@ from session_memory.testing.collecting import (
 
 # More of them: EFFORT=50 pytest tests/collect/test_any_arrival.py
 EXAMPLES = {
-    "sqlite": times(40),
-    "postgresql": times(5),
+    "sqlite": times(20),
+    "postgresql": times(3),
 }
 
 
@@ -126,4 +126,4 @@ def test_records_with_the_same_id_and_other_content_give_one_store_however_they_
     database: str,
 ) -> None:
     # Nearly every example has a theft, so fewer are needed.
-    check_many(thefts(), database, {"sqlite": times(20), "postgresql": times(3)})
+    check_many(thefts(), database, {"sqlite": times(12), "postgresql": times(2)})

@@ -183,8 +183,8 @@ class Following(RuleBasedStateMachine):
 
 
 EXAMPLES = {
-    "sqlite": times(25),
-    "postgresql": times(4),
+    "sqlite": times(16),
+    "postgresql": times(2),
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 import toy
+from on_a_server import cases
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.base import (
@@ -163,7 +164,7 @@ def reader(chance: AnyRecords) -> Callable[[Readable, Cursor], Iterator[tuple[Cu
     return read
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", cases(range(3), (0,)))
 def test_no_record_of_the_right_types_stops_a_sync(tmp_path: Path, seed: int) -> None:
     root = tmp_path / ".toy"
     root.mkdir()

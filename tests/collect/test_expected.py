@@ -92,6 +92,7 @@ def buckets(usage: Usage) -> Counter[str]:
     )
 
 
+@pytest.mark.only("sqlite")
 def test_every_request_that_was_answered_in_full_has_its_usage(
     sample: Path, collected_once: CollectedOnce
 ) -> None:
@@ -103,6 +104,7 @@ def test_every_request_that_was_answered_in_full_has_its_usage(
     assert found == {response: (model, used) for response, _, model, used in scripted(expected)}
 
 
+@pytest.mark.only("sqlite")
 def test_every_lane_used_what_its_requests_did(sample: Path, collected_once: CollectedOnce) -> None:
     """A parent's turns without its subagents', whatever the agent says per turn or per request."""
     lanes: dict[str, Counter[str]] = {}
@@ -116,6 +118,7 @@ def test_every_lane_used_what_its_requests_did(sample: Path, collected_once: Col
     assert sorted(sessions.values(), key=by_size) == sorted(lanes.values(), key=by_size)
 
 
+@pytest.mark.only("sqlite")
 def test_an_interruption_is_a_human_intervention(
     sample: Path, collected_once: CollectedOnce
 ) -> None:
@@ -128,6 +131,7 @@ def test_an_interruption_is_a_human_intervention(
     assert bool(interrupts) == expected_of(sample)["truth"]["interrupted"]
 
 
+@pytest.mark.only("sqlite")
 def test_sessions_have_the_parents_calls_and_depths_of_the_script(
     sample: Path, collected_once: CollectedOnce
 ) -> None:
@@ -163,6 +167,7 @@ def test_a_session_is_whole_provable_and_can_be_restored(any_sample: Path, tmp_p
         assert rebuilt(store).fingerprint() == before
 
 
+@pytest.mark.only("sqlite")
 def test_a_tests_result_is_marked_by_what_its_output_says() -> None:
     """In the scripted session the tests fail, a file is edited, and then they pass."""
     sample = Path(__file__).parent.parent / "data" / "claude" / "basic"

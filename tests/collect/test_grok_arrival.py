@@ -27,6 +27,7 @@ def pieces(body: bytes, is_log: bool, chance: random.Random) -> list[bytes]:
     return [body[:cut] for cut in (*cuts, len(body))]
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("scenario", sorted(path.name for path in DRIVEN.iterdir()))
 def test_pieces_in_any_order_give_the_same_store(scenario: str, tmp_path: Path) -> None:
     chance = random.Random(scenario)

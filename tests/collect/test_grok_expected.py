@@ -1,12 +1,12 @@
 """Grok sessions of the real program, driven by a script: we count what the script says."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from on_a_server import cases
 
 from session_memory.core.roles import LOG
 from session_memory.core.schema import Cost, SessionEvent
@@ -22,20 +22,22 @@ from session_memory.testing.collecting import (
 
 CollectedOnce = Callable[[Path], Store]
 
-ROOT = Path(__file__).parent.parent.parent
 DATA = Path(__file__).parent.parent / "data" / "grok"
 DRIVEN = DATA.with_name("grok_driven")
-SHARED = Path(os.environ.get("SESSION_MEMORY_SHARED") or ROOT.parent / "shared")
-SAMPLES = [
-    *sorted(path.parent for path in DATA.glob("*/EXPECTED.json")),
-    *sorted(path.parent for path in DRIVEN.glob("*/EXPECTED.json")),
-    *sorted(path.parent for path in SHARED.glob("samples/agents/grok-*/*/EXPECTED.json")),
-]
+SAMPLES = sorted(path.parent for place in (DATA, DRIVEN) for path in place.glob("*/EXPECTED.json"))
+# Subagents, forks and rewinds are what the most statements are about.
+ON_A_SERVER = ("background_nested", "compact_fork_rewind", "fork_subagents", "subagent_resume")
 
-every_sample = pytest.mark.parametrize(
-    "recorded",
-    SAMPLES,
-    ids=[f"{'shared' if SHARED in path.parents else 'data'}-{path.name}" for path in SAMPLES],
+
+@pytest.fixture
+def recorded(request: pytest.FixtureRequest) -> Path:
+    return next(path for path in SAMPLES if path.name == request.param)
+
+
+NAMES = [path.name for path in SAMPLES]
+every_sample = pytest.mark.parametrize("recorded", cases(NAMES, ()), indirect=True)
+every_sample_and_some_on_a_server = pytest.mark.parametrize(
+    "recorded", cases(NAMES, ON_A_SERVER), indirect=True
 )
 
 
@@ -61,7 +63,7 @@ def named(cost: Cost) -> dict[str, int]:
     }
 
 
-@every_sample
+@every_sample_and_some_on_a_server
 def test_tokens_and_counts_are_those_of_the_script(
     recorded: Path, collected_once: CollectedOnce
 ) -> None:
@@ -165,7 +167,7 @@ def test_an_interruption_is_a_human_intervention(
     assert bool(interrupts) == truth_of(recorded)["interrupted"]
 
 
-@every_sample
+@every_sample_and_some_on_a_server
 def test_a_session_is_whole_provable_and_can_be_restored(recorded: Path, tmp_path: Path) -> None:
     with collected(recorded / "home") as store:
         check_sound(store)
@@ -185,6 +187,7 @@ def test_a_whole_session_directory_comes_back(tmp_path: Path) -> None:
     assert kept <= again
 
 
+@pytest.mark.only("sqlite")
 def test_a_tests_result_is_marked_by_what_its_output_says() -> None:
     """In the scripted session the tests fail, a file is edited, and then they pass."""
     with collected(DATA / "basic" / "home") as store:
@@ -196,6 +199,7 @@ def test_a_tests_result_is_marked_by_what_its_output_says() -> None:
     assert not [event for event in events if event.is_a("retry")]
 
 
+@pytest.mark.only("sqlite")
 def test_answers_carry_their_turns_usage() -> None:
     with collected(DATA / "subagent" / "home") as store:
         for uid in store.sessions.uids():

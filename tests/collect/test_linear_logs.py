@@ -2,11 +2,11 @@
 
 import shutil
 from collections.abc import Iterator
-from itertools import permutations
 from pathlib import Path
 
 import pytest
 import toy
+from on_a_server import orders_for
 from toy import ToyLog, answer, called, prompt, resulted, went_back
 
 from session_memory.retain.native_files import restore_native
@@ -40,7 +40,7 @@ def settled(root: Path) -> Store:
     expected = contents(store)
     assert contents(rebuilt(store)) == expected
     _grown_line_by_line(root, expected)
-    _in_any_order(root, expected)
+    _in_any_order(root, store, expected)
     return store
 
 
@@ -54,10 +54,10 @@ def _grown_line_by_line(root: Path, expected: list[str]) -> None:
         check_same(expected, contents(store))
 
 
-def _in_any_order(root: Path, expected: list[str]) -> None:
+def _in_any_order(root: Path, at_once: Store, expected: list[str]) -> None:
     kept = root.with_name("kept")
     shutil.copytree(root, kept)
-    for order in list(permutations(sorted(kept.iterdir())))[:24]:
+    for order in orders_for(at_once, sorted(kept.iterdir())):
         shutil.rmtree(root)
         root.mkdir()
         with new_store() as store:
@@ -365,12 +365,13 @@ def test_a_log_that_was_compressed_in_place_is_the_same_source(tmp_path: Path) -
         assert len(events_of(store, "toy:s")) == 3
 
 
+@pytest.mark.only("sqlite")
 def test_a_compressed_log_that_is_no_such_thing_or_a_bomb_is_a_problem(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ToyLog(home / "good.toy").add(prompt("one")).write()
     (home / "torn.toy.zst").write_bytes(zstd.compress(b"x" * 100)[:-3])
     (home / "bad.toy.zst").write_bytes(b"no such thing")
-    (home / "bomb.toy.zst").write_bytes(zstd.compress(bytes(200_000_000), 19))
+    (home / "bomb.toy.zst").write_bytes(zstd.compress(bytes(200_000_000), 1))
     with collected(home) as store:
         problems = [problem.detail for problem in store.problems.every()]
         assert len(problems) == 3, problems

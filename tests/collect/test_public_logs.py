@@ -11,7 +11,6 @@ from session_memory.store.sources import total
 from session_memory.testing.collecting import (
     check_restores,
     check_sound,
-    collected,
     events_of,
     every_usage,
     lines_below,
@@ -39,17 +38,11 @@ def test_every_line_is_an_event_bookkeeping_a_copy_or_a_problem(
 
 
 def test_published_logs_are_provable_and_come_back_byte_for_byte(
-    public_logs: Path, tmp_path: Path
+    public_logs: Path, collected_once: CollectedOnce, tmp_path: Path
 ) -> None:
-    with collected(public_logs) as store:
-        check_sound(store)
-        check_restores(store, public_logs, tmp_path / "again")
-
-
-def test_a_rebuild_of_published_logs_changes_nothing(public_logs: Path) -> None:
-    with collected(public_logs) as store:
-        before = store.fingerprint()
-        assert rebuilt(store).fingerprint() == before
+    store = collected_once(public_logs)
+    check_sound(store)
+    check_restores(store, public_logs, tmp_path / "again")
 
 
 def test_the_sum_over_sessions_counts_every_response_once(
@@ -79,3 +72,12 @@ def test_events_carry_the_tokens_of_their_responses_and_know_their_parents(
         # Nearly every log has one root; a handful of restarts and cut copies have more.
         roots = [e for e in events if e.native_id and e.parent_seq is None]
         assert len(roots) <= 6, uid
+
+
+def test_a_rebuild_of_published_logs_changes_nothing(
+    public_logs: Path, collected_once: CollectedOnce
+) -> None:
+    """It changes the store of the other tests, and proves that it is the same afterwards."""
+    store = collected_once(public_logs)
+    before = store.fingerprint()
+    assert rebuilt(store).fingerprint() == before

@@ -57,14 +57,15 @@ def in_both_orders(claude: ClaudeHome, logs: Iterable[ClaudeLog]) -> Store:
     logs = list(logs)
     store = collected(claude.write(logs))
     check_sound(store)
+    found = contents(store)
     for order in (logs, logs[::-1]):
         for path in claude.path.rglob("*.jsonl"):
             path.unlink()
         with collected(claude.write(order[:1])) as other:
             for log in order[1:]:
                 collect(other, claude.write([log]))
-            check_same(contents(store), contents(other))
-            check_same(contents(store), contents(rebuilt(other)))
+            check_same(found, contents(other))
+            check_same(found, contents(rebuilt(other)))
             check_sound(other)
     return store
 

@@ -8,7 +8,8 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from effort import EFFORT, IS_REPEATABLE, times
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.adapters.agent import Agent
@@ -27,6 +28,7 @@ from session_memory.testing.collecting import (
 )
 
 CLAUDE = agent("claude")
+DATA = Path(__file__).parent.parent / "data"
 
 
 def sources_below(root: Path, adapter: Agent = CLAUDE) -> Iterator[BytesSource]:
@@ -86,17 +88,20 @@ def check_resumes_anywhere(source: BytesSource, adapter: Agent = CLAUDE) -> None
         assert list(adapter.read(source, cursor)) == whole[seen:], f"stopped after item {seen}"
 
 
+@pytest.mark.only("sqlite")
 def test_reading_a_recorded_session_can_stop_after_any_item(sample: Path) -> None:
     adapter = agent_of(sample)
     for source in sources_below(sample / "home", adapter):
         check_resumes_anywhere(source, adapter)
 
 
+@pytest.mark.only("sqlite")
 def test_reading_can_stop_after_any_item(claude: ClaudeHome) -> None:
     for source in sources_below(family(claude).write()):
         check_resumes_anywhere(source)
 
 
+@pytest.mark.only("sqlite")
 def test_a_subagent_whose_first_lines_name_no_session_can_be_resumed_too(
     claude: ClaudeHome,
 ) -> None:
@@ -114,6 +119,7 @@ def test_a_subagent_whose_first_lines_name_no_session_can_be_resumed_too(
     assert sessions[1:] == ["main:a1"] * 4
 
 
+@pytest.mark.only("sqlite")
 def test_reading_any_beginning_of_a_file_gives_the_beginning_of_its_items(
     claude: ClaudeHome,
 ) -> None:
@@ -157,7 +163,15 @@ def small_log(claude: ClaudeHome) -> ClaudeLog:
     return log
 
 
-def test_a_log_cut_at_any_byte_and_grown_gives_the_same_store(
+def cuts_of(data: bytes) -> list[int]:
+    """Every place at the end of a line and inside a character, and some of those between."""
+    special = {place for place, byte in enumerate(data) if byte == ord("\n") or byte > 127}
+    beside = {place + step for place in special for step in (-1, 0, 1, 2)}
+    between = set(range(0, len(data), max(1, round(8 / EFFORT))))
+    return sorted(cut for cut in beside | between if 0 <= cut < len(data))
+
+
+def test_a_log_cut_anywhere_and_grown_gives_the_same_store(
     claude: ClaudeHome, tmp_path: Path, stride: int
 ) -> None:
     log = small_log(claude)
@@ -167,7 +181,7 @@ def test_a_log_cut_at_any_byte_and_grown_gives_the_same_store(
         expected = contents(store)
     kept = tmp_path / "kept"
     shutil.copytree(root, kept)
-    for size in range(0, len(log.data), stride):
+    for size in cuts_of(log.data)[::stride]:
         check_same(expected, cut_and_grown(tmp_path, kept, str(log.place), [size]))
 
 
@@ -182,12 +196,32 @@ def test_every_log_of_a_family_may_be_cut_and_grown_in_three_steps(
     shutil.copytree(root, kept)
     chance = random.Random(20261115)
     for log in claude.logs:
-        for _ in range(0, 12, stride):
+        for _ in range(0, times(5), stride):
             sizes = sorted(chance.randrange(len(log.data)) for _ in range(3))
             check_same(expected, cut_and_grown(tmp_path, kept, str(log.place), sizes))
 
 
-def test_a_recorded_session_may_be_cut_and_grown(sample: Path, tmp_path: Path, stride: int) -> None:
+@pytest.mark.only("sqlite")
+def test_a_recorded_session_may_be_cut_and_grown(sample: Path, tmp_path: Path) -> None:
+    check_cut_and_grown(sample, tmp_path, times(2))
+
+
+@pytest.mark.only("sqlite")
+def test_the_files_of_a_recorded_session_may_arrive_in_any_order(
+    sample: Path, tmp_path: Path
+) -> None:
+    check_any_order(sample, tmp_path, times(2))
+
+
+@pytest.mark.only("postgresql")
+@pytest.mark.parametrize("place", ["claude/subagent", "codex/subagent", "grok/resume"])
+def test_a_recorded_session_may_be_cut_and_grown_on_a_server(place: str, tmp_path: Path) -> None:
+    check_cut_and_grown(DATA / place, tmp_path, 1)
+    shutil.rmtree(tmp_path / "home")
+    check_any_order(DATA / place, tmp_path, 1)
+
+
+def check_cut_and_grown(sample: Path, tmp_path: Path, often: int) -> None:
     kept = sample / "home"
     agent = agent_of(sample)
     shutil.copytree(kept, tmp_path / "home")
@@ -197,22 +231,20 @@ def test_a_recorded_session_may_be_cut_and_grown(sample: Path, tmp_path: Path, s
     for source in sources_below(kept, agent):
         if not source.data or source.ref.at is not None:
             continue
-        for _ in range(0, 3, stride):
+        for _ in range(often):
             sizes = sorted(chance.randrange(len(source.data)) for _ in range(3))
             name = str(source.ref.path.relative_to(kept))
             check_same(expected, cut_and_grown(tmp_path, kept, name, sizes))
 
 
-def test_the_files_of_a_recorded_session_may_arrive_in_any_order(
-    sample: Path, tmp_path: Path, stride: int
-) -> None:
+def check_any_order(sample: Path, tmp_path: Path, often: int) -> None:
     kept, agent, root = sample / "home", agent_of(sample), tmp_path / "home"
     shutil.copytree(kept, root)
     with collected(root) as store:
         expected = contents(store)
     files = [source.ref.place.relative_to(kept) for source in sources_below(kept, agent)]
     chance = random.Random(len(files))
-    for _ in range(0, 4, stride):
+    for _ in range(often):
         chance.shuffle(files)
         check_same(expected, in_order(files, kept, root))
 
@@ -265,8 +297,8 @@ def files_of(root: Path) -> list[Path]:
     return sorted(path.relative_to(root) for path in root.rglob("*") if path.is_file())
 
 
-def test_forks_and_their_subagents_may_arrive_in_every_order(
-    claude: ClaudeHome, tmp_path: Path, stride: int
+def test_forks_and_their_subagents_may_arrive_in_any_order(
+    claude: ClaudeHome, tmp_path: Path, database: str
 ) -> None:
     log = claude.session("main")
     log.prompt("one")
@@ -288,29 +320,29 @@ def test_forks_and_their_subagents_may_arrive_in_every_order(
     shutil.copytree(root, kept)
     orders = list(permutations(files_of(kept)))
     assert len(orders) == 120
-    for order in orders[::stride]:
+    step = max(1, round((7 if database == "sqlite" else 40) / EFFORT))
+    for order in orders[::step]:
         check_same(expected, in_order(list(order), kept, root))
 
 
-@settings(
-    max_examples=25,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_a_larger_family_may_arrive_in_any_order(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    scratch = tmp_path_factory.mktemp("order")
-    claude = family(ClaudeHome(scratch / "home"))
-    root = claude.write()
+def test_a_larger_family_may_arrive_in_any_order(tmp_path: Path, database: str) -> None:
+    root, kept = tmp_path / "home", tmp_path / "kept"
+    family(ClaudeHome(root)).write()
     with collected(root) as store:
         expected = contents(store)
-    shutil.copytree(root, scratch / "kept")
-    order = data.draw(st.permutations(files_of(scratch / "kept")))
-    check_same(expected, in_order(order, scratch / "kept", root))
-    shutil.rmtree(scratch)
+    shutil.copytree(root, kept)
+
+    @settings(
+        max_examples=times(12 if database == "sqlite" else 3),
+        derandomize=IS_REPEATABLE,
+        deadline=None,
+        database=None,
+    )
+    @given(order=st.permutations(files_of(kept)))
+    def check(order: list[Path]) -> None:
+        check_same(expected, in_order(order, kept, root))
+
+    check()
 
 
 def test_a_second_sync_of_the_same_files_changes_nothing(claude: ClaudeHome) -> None:

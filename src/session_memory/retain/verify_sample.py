@@ -15,9 +15,10 @@ from session_memory.derive.live_sources import is_reordered, is_table, opened_ta
 from session_memory.derive.rebuilding import rebuild
 from session_memory.derive.reindex import docs_of
 from session_memory.store.fingerprint import session_parts
+from session_memory.store.memory_store import temporary_store
 from session_memory.store.raw import PACK_BYTES, compressor, packed
 from session_memory.store.sessions import CollectedSession
-from session_memory.store.store import Store, open_store
+from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def check_sample(
     for first in range(0, len(report.sampled), AT_ONCE):
         on_session(first, len(report.sampled))
         some = [uid for uid in report.sampled[first : first + AT_ONCE] if uid not in done]
-        with open_store(":memory:") as scratch:
+        with temporary_store() as scratch:
             done |= _compare(store, some, scratch, report)
     on_session(len(report.sampled), len(report.sampled))
     report.sessions = len(done)
