@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.cli.kit import output
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call
 
@@ -83,6 +84,20 @@ def test_a_timeline_has_clock_bar_and_duration(printed, run) -> None:
     lines = run("timeline", "7ac3").stdout.splitlines()
     (line,) = [line for line in lines if "npm run import:nightly" in line]
     assert line.startswith("21:14:48  ") and "━━━" in line and "31 s" in line
+
+
+@pytest.mark.only("sqlite")
+@pytest.mark.parametrize("on_terminal", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 201])
+def test_a_long_list_is_printed_as_if_it_were_printed_at_once(
+    capsys, monkeypatch, count: int, on_terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: on_terminal)
+    items = [{"at": None, "text": "a\nb\x7f]}", "more": [number, {}]} for number in range(count)]
+    output.print_json({"session": "x]}", "moments": items})
+    whole = capsys.readouterr().out
+    output.print_json_list({"session": "x]}"}, "moments", iter(items))
+    assert capsys.readouterr().out == whole
 
 
 def test_bars_of_a_timeline_leave_gaps_out(home, run) -> None:

@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import subprocess
+import tracemalloc
 from hashlib import blake2b
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from session_memory.core.errors import CannotResume
 from session_memory.core.schema import Session
+from session_memory.core.time import parse_time
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
@@ -26,7 +28,7 @@ from session_memory.views.files import list_files
 from session_memory.views.masking import masked
 from session_memory.views.resuming import resume
 from session_memory.views.stats import StatsFilter, statistics
-from session_memory.views.timeline import timeline
+from session_memory.views.timeline import TimelineStream, timeline
 from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import (
     SessionEnd,
@@ -268,6 +270,61 @@ def test_a_timeline_pairs_calls_with_their_results(sample: Path) -> None:
             calls = [event for event in events if event.is_a("tool_call")]
             unanswered = sum(event.call_id not in results for event in calls)
             assert sum(tool.state == "open" for tool in tools) == unanswered
+
+
+def test_a_timeline_is_the_same_when_its_moments_are_made_one_by_one(sample: Path) -> None:
+    with collected_from(sample) as store:
+        for session in store.sessions.every():
+            whole, stream = timeline(store, session), TimelineStream(store, session)
+            assert stream.span == whole.span
+            assert list(stream.moments()) == list(stream.moments()) == whole.moments
+            gaps = [parse_time(m.at) for m in whole.moments if m.sort == "gap"]
+            assert list(stream.gaps[0]) == gaps
+
+
+@pytest.mark.only("sqlite")
+def test_a_stream_of_moments_leaves_out_what_arrives_meanwhile(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    log = home.session("grows000")
+    log.prompt("go")
+    log.answer(call("Bash", command="sleep 1"))
+    home.write()
+    collected(home.path, tmp_path / "memory.db")
+    with open_store(tmp_path / "memory.db") as store:
+        stream = TimelineStream(store, of(store, "claude:grows000"))
+        log.result("done")
+        log.prompt("more")
+        home.write()
+        collected(home.path, tmp_path / "memory.db")
+        assert [m.state for m in stream.moments() if m.sort == "tool"] == ["open"]
+        assert [m.text for m in stream.moments() if m.sort == "prompt"] == ["go"]
+        later = TimelineStream(store, of(store, "claude:grows000"))
+        assert [m.state for m in later.moments() if m.sort == "tool"] == ["ok"]
+        assert [m.text for m in later.moments() if m.sort == "prompt"] == ["go", "more"]
+
+
+@pytest.mark.only("sqlite")
+def test_a_long_timeline_needs_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    def peak(times: int) -> int:
+        home = ClaudeHome(tmp_path / f"home{times}")
+        log = home.session("long0000")
+        for number in range(times):
+            log.prompt(f"prompt {number} " + "x" * 100)
+            log.answer(call("Bash", command=f"echo {number}"))
+            log.result("done")
+        home.write()
+        collected(home.path, tmp_path / f"{times}.db")
+        with open_store(tmp_path / f"{times}.db") as store:
+            stream = TimelineStream(store, of(store, "claude:long0000"))
+            tracemalloc.start()
+            try:
+                assert sum(1 for _ in stream.moments()) == 3 * times
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+    # Events are loaded in pages of 500.
+    assert peak(1200) < 1.3 * peak(400)
 
 
 def test_a_long_silence_is_a_gap(run, tmp_path: Path) -> None:

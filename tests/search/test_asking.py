@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from session_memory.core.errors import InvalidRecord, InvalidTime, UnknownSession
+from session_memory.core.index_words import folded, words_in
 from session_memory.demo import demo_home
+from session_memory.search import Filters, find_hits, parse
 from session_memory.store import Store, open_store
+from session_memory.store.hits import Hit
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, thinking
 from session_memory.testing.collecting import collect, collected, new_store
 
-from .asking import asked, found, hits_as_given, said
+from .asking import NOW, asked, found, hits_as_given, said
 
 
 @pytest.fixture
@@ -296,11 +299,57 @@ def test_a_phrase_of_very_common_words_is_not_looked_for_without_end(
     monkeypatch.setattr(sys.modules["session_memory.search.find"], "MOST_COMPARED", 20)
     log = claude.session("alpha")
     log.prompt("the title")
-    log.prompt("here is a-b")
+    log.prompt("here is a.b")
     for number in range(60):
         log.prompt(f"b and a {number}")
     with collected(claude.write()) as store:
-        few = asked(store, "a-b", limit=5)
+        few = asked(store, "a.b", limit=5)
         assert (few.total, few.total_exact) == (0, False)
-        every = asked(store, "a-b", limit=0)
+        every = asked(store, "a.b", limit=0)
         assert (every.total, every.total_exact) == (1, True)
+
+
+def test_words_with_a_hyphen_are_found_among_very_common_words_without_reading_many_texts(
+    claude: ClaudeHome,
+) -> None:
+    log = claude.session("alpha")
+    log.prompt("a b to do")
+    log.prompt("here is a-b to do")
+    for number in range(60):
+        log.prompt(f"a b, a - b, to do, a--b {number}")
+    with collected(claude.write()) as store:
+        read: list[Hit] = []
+
+        def text_of(hit: Hit) -> str:
+            read.append(hit)
+            return hit.summary
+
+        for question, total in (("a-b", 1), ("A-B", 1), ("to-do", 0), ("a-b -to-do", 1)):
+            answer = find_hits(
+                store, parse(question), Filters(), text_of=text_of, now=NOW, limit=20
+            )
+            assert (answer.total, answer.total_exact) == (total, True), question
+        assert len(read) <= 3
+
+
+HYPHENATED = (
+    *("a-b", "schema-build", "schema-build and a b", "a - b", "b-a", "a-B-c", "A-(b)", "é-b a"),
+    *("to-do", "photo-documents", "to do", "go-do to", "to-dos and a-b", "a–b", "a_b", "a/b-c"),
+    *("1-2", "11-22 1", "--x", "x--y", "a\u00adb", "a-\u0301b", "ﬁ-b", "中-b a", "a-b" * 300),
+)
+
+
+def test_joints_leave_out_no_text_that_has_the_words_and_the_exact_text(
+    claude: ClaudeHome,
+) -> None:
+    log = claude.session("alpha")
+    for text in ("title", *HYPHENATED):
+        log.prompt(text)
+    with collected(claude.write()) as store:
+        for question in ("a-b", "to-do", "1-2", "b-c", "i-b", "o-d", "a-b-c", "é-b"):
+            first, literal = words_in(question)[0], folded(question)
+            having = [text for text in HYPHENATED if literal in folded(text)]
+            expected = [text for text in having if first in words_in(text)]
+            if not expected and len(first) > 1:
+                expected = having
+            assert len(found(store, question)) == len(expected), question

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from session_memory.core.index_words import JOINT
 from session_memory.search.query import MOST_TERMS, parse
 from session_memory.store.word_query import QueryWord
 
@@ -41,6 +42,19 @@ def test_what_is_in_pieces_stands_there_so(text: str) -> None:
     assert term.needs_text
     assert term.matches(f"in {text}x")
     assert not term.matches(" ".join(reversed(text)))
+
+
+def test_a_short_last_word_is_not_asked_for_because_the_exact_text_implies_it() -> None:
+    (term,) = parse("a-b").terms
+    assert term.required_words == (QueryWord("a"), QueryWord(f"{JOINT}ab"))
+    (term,) = parse("src/auth-tokens").terms
+    last = QueryWord("tokens", is_prefix=True)
+    assert term.required_words == (
+        *(QueryWord("src"), QueryWord("auth"), last),
+        QueryWord(f"{JOINT}ht"),
+    )
+    (term,) = parse("webhook").terms
+    assert term.required_words == term.words
 
 
 def test_a_part_may_begin_anywhere() -> None:

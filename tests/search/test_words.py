@@ -7,7 +7,15 @@ from effort import IS_REPEATABLE, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.core.index_words import LONGEST, indexable, vocabulary, words_in
+from session_memory.core.index_words import (
+    JOINT,
+    LONGEST,
+    folded,
+    indexable,
+    joints_in,
+    vocabulary,
+    words_in,
+)
 from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import new_store
@@ -96,6 +104,39 @@ def test_the_index_has_the_words_of_any_text_and_no_others(database: str) -> Non
                 )
 
     check()
+
+
+@pytest.mark.parametrize(
+    ("text", "joints"),
+    [
+        ("to-do, a-b and A-B", ["ab", "od"]),
+        ("--x -- - a--b -", []),
+        ("a - b, a- b, -b", []),
+        ("2026-07-02", ["60", "70"]),
+        ("é-B, ﬁ-①", ["eb", "i1"]),
+        ("中-a, a-中, a-İ", ["ai"]),
+    ],
+)
+def test_words_with_a_hyphen_between_them_give_a_joint(text: str, joints: list[str]) -> None:
+    assert joints_in(indexable(text)) == [JOINT + joint for joint in joints]
+
+
+@given(texts, st.data())
+def test_a_text_has_the_joints_of_every_part_of_it(text: str, data: st.DataObject) -> None:
+    plain = folded(text)
+    start = data.draw(st.integers(0, len(plain)))
+    part = plain[start : data.draw(st.integers(start, len(plain)))]
+    assert set(joints_in(part)) <= set(joints_in(indexable(text)))
+
+
+def test_the_index_finds_joints_and_does_not_count_them_as_words(database: str) -> None:
+    with one_doc("Schema-build of é-mail\0x-y") as store:
+        assert {word for word, _ in store.index.terms_with("a")} == {"schema", "mail"}
+        for joint in ("ab", "em", "xy"):
+            assert store.index.find(WordQuery(((QueryWord(JOINT + joint),),))) == [7]
+        assert not store.index.find(WordQuery(((QueryWord(JOINT + "sb"),),)))
+        store.index.drop([7])
+        assert not store.index.find(WordQuery(((QueryWord(JOINT + "ab"),),)))
 
 
 @pytest.mark.parametrize("size", [199, 200, 201, 5_000, 40_001])

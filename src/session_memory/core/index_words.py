@@ -3,10 +3,15 @@
 A word is a run of ASCII letters and digits, or a run of letters of another script. Case and accents
 are ignored. In scripts without blanks between words every character is a word, so any part of a
 sentence can be found.
+
+Two words with a hyphen between them also give a *joint*: the last character of the first word and
+the first of the second. Short words such as those of ``a-b`` are in nearly every text, their joint
+is not.
 """
 
 import re
 import unicodedata
+from itertools import pairwise
 
 LONGEST = 200
 """Longer words are cut to this many characters. Where it matters, the full texts are compared."""
@@ -28,6 +33,10 @@ _UNSPACED = (
     (0x20000, 0x3FFFF),
 )
 _ACCENTS = (0x0300, 0x036F)
+_MARKS = re.compile(f"[{chr(_ACCENTS[0])}-{chr(_ACCENTS[1])}]+")
+HYPHEN = "-"
+JOINT = "\ue000"
+"""The first character of a joint in the index. It is part of no word."""
 
 
 class _Folding(dict[int, str]):
@@ -87,6 +96,24 @@ def words_in(text: str) -> list[str]:
     return [word[:LONGEST] for word in _WORDS.findall(indexable(text).lower())]
 
 
+def joints_in(text: str) -> list[str]:
+    """The joints of a text that `indexable` returned, each once."""
+    if HYPHEN not in text:
+        return []
+    ends = {before[-1:] + after[:1] for before, after in pairwise(text.split(HYPHEN))}
+    if not text.isascii():
+        # The engines fold the case of ASCII letters only, and a joint has no others.
+        ends = {end for end in ends if end.isascii()}
+    return sorted({JOINT + end.lower() for end in ends if len(end) == 2 and end.isalnum()})
+
+
+def with_joints(text: str) -> str:
+    """The text for the index: as `indexable`, with its joints at the end."""
+    plain = indexable(text)
+    joints = joints_in(plain)
+    return f"{plain} {' '.join(joints)}" if joints else plain
+
+
 def vocabulary(text: str) -> dict[str, None]:
     """Every word of a text once, as keys in order of appearance.
 
@@ -106,5 +133,4 @@ def folded(text: str) -> str:
     """``text`` without case and accents, for comparing texts character by character."""
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return plain.translate(dict.fromkeys(range(_ACCENTS[0], _ACCENTS[1] + 1)))
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))

@@ -31,13 +31,19 @@ def parsed_ref(ref: str) -> RecordPlace:
     return RecordPlace(source, int(offset or 0), int(length or 0), int(block or 0))
 
 
+# Packs of this many bytes are kept unpacked. A search reads the same packs once for each class.
+KEPT_BYTES = 16 * 1024 * 1024
+
+
 class RawRecords:
-    """Reads single records. Neighbours usually lie in the pack that was read last."""
+    """Reads single records. Neighbours usually lie in a pack that was read lately."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._sources: dict[str, SourceRow | None] = {}
-        self._window: tuple[str, int, bytes] = ("", 0, b"")
+        # The packs that were read last, the latest at the end: source and start → bytes.
+        self._packs: dict[tuple[str, int], bytes] = {}
+        self._size = 0
 
     def source(self, uid: str) -> SourceRow | None:
         """The row of a source; None when the store has no such source any more."""
@@ -52,11 +58,21 @@ class RawRecords:
             return b""
         if is_table(row) and not row.kept:
             return LiveRows(self._store.db).line_at(row.session, place.offset)
-        known, start, data = self._window
-        end = place.offset + place.length
-        if known != row.uid or not start <= place.offset <= end <= start + len(data):
-            start, data = place.offset, self._store.raw.from_place(row.id, place.offset)
-            if len(data) < place.length:
-                return self._store.raw.record(row.id, place.offset, place.length)
-            self._window = (row.uid, start, data)
-        return data[place.offset - start : end - start]
+        start, data = self._pack(row, place.offset)
+        if start + len(data) < place.offset + place.length:
+            return self._store.raw.record(row.id, place.offset, place.length)
+        return data[place.offset - start : place.offset - start + place.length]
+
+    def _pack(self, row: SourceRow, offset: int) -> tuple[int, bytes]:
+        """The start and the bytes of the pack that contains ``offset``."""
+        for uid, start in reversed(self._packs):
+            if uid == row.uid and start <= offset < start + len(self._packs[uid, start]):
+                data = self._packs.pop((uid, start))
+                self._packs[uid, start] = data
+                return start, data
+        start, data = self._store.raw.around(row.id, offset)
+        self._packs[row.uid, start] = data
+        self._size += len(data)
+        while self._size > KEPT_BYTES and len(self._packs) > 1:
+            self._size -= len(self._packs.pop(next(iter(self._packs))))
+        return start, data

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from session_memory.views.payloads import Payload, Payloads
     from session_memory.views.session import SessionView
     from session_memory.views.similar import Similar
-    from session_memory.views.timeline import Timeline
+    from session_memory.views.timeline import Timeline, TimelineStream
     from session_memory.views.transcript_items import TranscriptItem
 
 
@@ -275,6 +275,13 @@ class StoredSession:
         from session_memory.views.timeline import timeline
 
         return timeline(self._store, self.record)
+
+    def timeline_stream(self) -> "TimelineStream":
+        """The same as `timeline`, with moments that are made while you read them. A session of any
+        length needs little memory; the store must stay open."""
+        from session_memory.views.timeline import TimelineStream
+
+        return TimelineStream(self._store, self.record)
 
     def diff(self, *, file: str | None = None, children: bool = True) -> "SessionDiff":
         """What it changed, file by file; ``file`` is a part of a path: as ``diff --json``."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from session_memory.core.index_words import LONGEST
 from session_memory.search.query import Term
 from session_memory.store.index import WordIndex
 from session_memory.store.word_query import QueryWord, WordQuery
@@ -33,7 +34,11 @@ def expand_unknown(index: WordIndex, terms: Sequence[Term]) -> ExpandedTerms:
             return True
         if term.is_negative or term.phrase or len(term.words[0].text) < 2:
             return False
-        return term.literal is not None or not index.count(WordQuery((term.words[:1],)))
+        if term.literal is None:
+            return not index.count(WordQuery((term.words[:1],)))
+        # An exact text may start inside of a word. Its other words must be there all the same.
+        others = tuple((word,) for word in term.required_words[1:])
+        return bool(index.find(WordQuery(others), limit=1)) if others else True
 
     return _expanded(index, terms, is_unknown)
 
@@ -48,13 +53,26 @@ def _expanded(
         if not needs_words(term):
             ready.append(term)
             continue
-        found = sorted(index.terms_with(term.words[0].text), key=lambda word: (-word[1], word[0]))
+        found = sorted(_words_with(index, term), key=lambda word: (-word[1], word[0]))
         words = tuple(word for word, _ in found[:MOST_WORDS])
         replaced[term.shown] = words
         too_many = len(found) > MOST_WORDS
         is_cut = is_cut or too_many
         ready.append(_any_of(term, words, too_many))
     return ExpandedTerms(tuple(ready), replaced, is_cut)
+
+
+def _words_with(index: WordIndex, term: Term) -> list[tuple[str, int]]:
+    """The words of the index that contain the first word of a term.
+
+    In an exact text a separator follows the first word, so a longer word must end with it. The end
+    of a very long word is not in the index.
+    """
+    text = term.words[0].text
+    found = index.terms_with(text)
+    if term.literal is None:
+        return found
+    return [one for one in found if one[0].endswith(text) or len(one[0]) >= LONGEST]
 
 
 def _any_of(term: Term, words: Sequence[str], too_many: bool) -> Term:

@@ -21,7 +21,7 @@ from session_memory.store.word_query import QueryWord, WordQuery
 ALL = 0
 # For each class, this many pages of the newest hits are scored. A common word has far more.
 PAGES = 3
-AT_ONCE, COMPARED = 500, 100
+AT_ONCE, COMPARED = 500, 50
 # At most this many texts are compared, and more only while nothing was found.
 LOOKED_AT = 2000
 # While nothing was found, at most this many texts of each class are compared. A text takes up to a
@@ -263,6 +263,7 @@ def _word_query(terms: Sequence[Term]) -> WordQuery:
             without += () if term.needs_text else term.words
         elif term.is_part:
             clauses[term.words] = None
+            clauses.update(((word,), None) for word in term.joints)
         else:
-            clauses.update(((word,), None) for word in term.words)
+            clauses.update(((word,), None) for word in term.required_words)
     return WordQuery(tuple(clauses)[:MOST_CLAUSES], tuple(without))

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from session_memory.core.index_words import LONGEST, folded, words_in
+from session_memory.core.index_words import LONGEST, folded, joints_in, words_in
 from session_memory.store.word_query import QueryWord
 
 FIELDS = (
@@ -18,6 +18,8 @@ FIELDS = (
 )
 _TERM = re.compile(r'(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<bare>\S+))')
 MOST_TERMS = 32
+# Fewer letters than this are the start of very many words.
+SHORT = 3
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -37,6 +39,22 @@ class Term(msgspec.Struct, frozen=True):
     @property
     def needs_text(self) -> bool:
         return self.literal is not None or self.phrase is not None
+
+    @property
+    def required_words(self) -> tuple[QueryWord, ...]:
+        """The words and joints that every text with this term has, as the index has them."""
+        if self.literal is None:
+            return self.words
+        words = self.words
+        if len(words[-1].text) < SHORT and len(words) > 1 and self.literal.isascii():
+            # A text with ``a-b`` also has a word that starts with b. Thousands of words do, and
+            # to ask for all of them is slow.
+            words = words[:-1]
+        return words + self.joints
+
+    @property
+    def joints(self) -> tuple[QueryWord, ...]:
+        return tuple(map(QueryWord, joints_in(self.literal or "")))
 
     def matches(self, text: str) -> bool:
         """Whether the text contains the term."""

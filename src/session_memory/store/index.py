@@ -13,7 +13,7 @@ from session_memory.store.database import Database
 from session_memory.store.row_values import containing
 from session_memory.store.word_query import TABLE, TITLES, QueryWord, WordEngine, WordQuery
 
-VERSION = "1"
+VERSION = "2"
 """The version of the rule in `core.index_words`. An index of another version is not used."""
 
 MESSAGE, SUMMARY, CALL, OUTPUT = range(4)

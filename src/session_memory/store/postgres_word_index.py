@@ -5,9 +5,10 @@ A ``tsvector`` holds at most a megabyte, so a text with more words becomes sever
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from session_memory.core.index_words import vocabulary
+from session_memory.core.index_words import JOINT, indexable, joints_in, vocabulary
 from session_memory.store.word_query import QueryWord, WordQuery
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ _ADD = """
     select doc, words::tsvector
     from unnest(cast(:docs as bigint[]), cast(:words as text[])) as given (doc, words)
 """
-_STAT = "select word, ndoc from ts_stat('select lexemes from {table}')"
+_STAT = f"""
+    select word, ndoc from ts_stat('select lexemes from {{table}}') where left(word, 1) <> '{JOINT}'
+"""
 
 
 class PostgresWordEngine:
@@ -119,9 +122,9 @@ class PostgresWordEngine:
     def terms(self, *, like: str = "", first: str = "", last: str = "") -> list[tuple[str, int]]:
         sql = _STAT.format(table=self._table)
         if like:
-            sql += " where word like :like escape '!'"
+            sql += " and word like :like escape '!'"
             return [(row[0], int(row[1])) for row in self._db.all(sql, {"like": like})]
-        sql += ' where word collate "C" >= :first and word collate "C" < :last'
+        sql += ' and word collate "C" >= :first and word collate "C" < :last'
         rows = self._db.all(sql, {"first": first, "last": last})
         return [(row[0], int(row[1])) for row in rows]
 
@@ -137,7 +140,7 @@ def _array(numbers: Sequence[int]) -> str:
 def _parts(text: str) -> Iterator[str]:
     part: list[str] = []
     size = 0
-    for word in vocabulary(text):
+    for word in chain(vocabulary(text), joints_in(indexable(text))):
         part.append(word)
         size += 4 * len(word) + 8
         if size > PART_BYTES:

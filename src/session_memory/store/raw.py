@@ -179,11 +179,16 @@ class Raw:
 
     def from_place(self, source_id: int, place: int) -> bytes:
         """The pack that contains ``place``, from ``place`` on. Empty past the end."""
+        start, data = self.around(source_id, place)
+        return data[place - start :]
+
+    def around(self, source_id: int, place: int) -> tuple[int, bytes]:
+        """Where the pack that contains ``place`` starts, and its bytes. Empty past the end."""
         row = self._db.one(_CONTAINING, {"source": source_id, "place": place})
         if row is None:
-            return b""
+            return place, b""
         pack = Pack(*row)
-        return self.unpacked(source_id, pack)[place - pack.start :]
+        return pack.start, self.unpacked(source_id, pack)
 
     def record(self, source_id: int, place: int, length: int) -> bytes:
         return b"".join(self.pieces(source_id, place, place + length))

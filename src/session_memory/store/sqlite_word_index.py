@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from session_memory.core.index_words import LONGEST, indexable
+from session_memory.core.index_words import JOINT, LONGEST, with_joints
 from session_memory.store.word_query import QueryWord, WordQuery
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SqliteWordEngine:
         self._table = table
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
-        rows = ((doc, indexable(text)) for doc, text in docs)
+        rows = ((doc, with_joints(text)) for doc, text in docs)
         self._db.insert(self._table, ("rowid", "text"), rows)
 
     def drop(self, docs: Sequence[int]) -> None:
@@ -85,10 +85,13 @@ class SqliteWordEngine:
             f" ('main', '{self._table}', 'row')"
         )
         # FTS5 cuts very long words at any byte, so the words are cut again at a character.
-        known = f"select substr(term, 1, {LONGEST}) as word, doc from {view}"
+        known = (
+            f"select substr(term, 1, {LONGEST}) as word, doc from {view}"
+            f" where substr(term, 1, 1) <> '{JOINT}'"
+        )
         if like:
-            return self._db.all(f"{known} where word like :like escape '!'", {"like": like})
-        sql = f"{known} where term >= :first and term < :last"
+            return self._db.all(f"{known} and word like :like escape '!'", {"like": like})
+        sql = f"{known} and term >= :first and term < :last"
         return self._db.all(sql, {"first": first, "last": last})
 
     def purge(self) -> None:

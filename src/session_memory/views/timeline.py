@@ -1,6 +1,12 @@
-"""What happened when: prompts, turns, calls and subagents with their durations, and gaps."""
+"""What happened when: prompts, turns, calls and subagents with their durations, and gaps.
 
+The events are read twice. The first time finds the results of calls and the span, the second time
+makes the moments one by one. So a session of any length needs little memory.
+"""
+
+from array import array
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -47,70 +53,149 @@ class Timeline(msgspec.Struct, frozen=True):
         return min(at for at, _ in times), max(at + spent for at, spent in times)
 
     def to_dict(self) -> dict[str, Any]:
-        span = self.span
-        return {
-            "session": self.session.session_uid,
-            "started_at": format_time(span[0]) if span else None,
-            "ended_at": format_time(span[1]) if span else None,
-            "moments": msgspec.to_builtins(self.moments),
-        }
+        moments = msgspec.to_builtins(self.moments)
+        return {**_head(self.session, self.span), "moments": moments}
 
 
 def timeline(store: Store, session: Session) -> Timeline:
-    row = store.sessions.row(session.session_uid)
-    events = store.events.each_of(row.id, session.session_uid) if row else iter(())
-    return Timeline(session, list(_TimelineBuilder(store, session).moments(events)))
+    """The whole timeline of a session in memory."""
+    return Timeline(session, list(TimelineStream(store, session).moments()))
+
+
+class TimelineStream:
+    """A timeline whose moments are made while they are read.
+
+    ``span`` is the first and the last moment in milliseconds, ``gaps`` the starts of the gaps and
+    their durations.
+    """
+
+    def __init__(self, store: Store, session: Session) -> None:
+        self.session = session
+        self.gaps = array("q"), array("q")
+        self._store = store
+        self._results = _CallResults()
+        self._last_seq = -1
+        self.span = self._survey()
+
+    def moments(self) -> Iterator[TimelineEntry]:
+        # What arrived after the first reading is left out, because its results are not known.
+        yield from self._made(takewhile(lambda event: event.seq <= self._last_seq, self._events()))
+
+    def head(self) -> dict[str, Any]:
+        """The timeline as JSON without its moments."""
+        return _head(self.session, self.span)
+
+    def _made(self, events: Iterator[SessionEvent]) -> Iterator[TimelineEntry]:
+        return _TimelineBuilder(self._store, self.session, self._results).moments(events)
+
+    def _survey(self) -> tuple[int, int] | None:
+        """Read the session once: its span, its gaps, and the results of its calls."""
+        first: int | None = None
+        last = 0
+        for moment in self._made(self._noted()):
+            if moment.at is None:
+                continue
+            at, spent = parse_time(moment.at), moment.duration_ms or 0
+            first, last = (
+                (at, at + spent) if first is None else (min(first, at), max(last, at + spent))
+            )
+            if moment.sort == "gap":
+                self.gaps[0].append(at)
+                self.gaps[1].append(spent)
+        return None if first is None else (first, max(last, self._results.last_end or last))
+
+    def _noted(self) -> Iterator[SessionEvent]:
+        for event in self._events():
+            self._last_seq = event.seq
+            yield event
+
+    def _events(self) -> Iterator[SessionEvent]:
+        row = self._store.sessions.row(self.session.session_uid)
+        return self._store.events.each_of(row.id, self.session.session_uid) if row else iter(())
+
+
+class _CallResults:
+    """The states and durations of the calls of a session, in the order of the calls."""
+
+    STATES = ("open", "ok", "failed")
+
+    def __init__(self) -> None:
+        self._seqs, self._states, self._durations = array("q"), array("b"), array("q")
+        self.last_end: int | None = None
+        """When the last call ended, in milliseconds."""
+
+    def of(self, number: int, seq: int) -> tuple[str, int | None]:
+        """The state and the duration of a call; ``open`` if it is not known yet."""
+        if number == len(self._seqs):
+            self._seqs.append(seq)
+            self._states.append(0)
+            self._durations.append(-1)
+        elif self._seqs[number] != seq:
+            # The session was derived again between the two readings.
+            self._seqs[number], self._states[number], self._durations[number] = seq, 0, -1
+        spent = self._durations[number]
+        return self.STATES[self._states[number]], spent if spent >= 0 else None
+
+    def complete(self, number: int, state: str, at: str | None, spent: int | None) -> None:
+        self._states[number] = self.STATES.index(state)
+        self._durations[number] = -1 if spent is None else spent
+        if at and spent is not None:
+            end = parse_time(at) + spent
+            self.last_end = end if self.last_end is None else max(self.last_end, end)
 
 
 class _TimelineBuilder:
-    def __init__(self, store: Store, session: Session) -> None:
+    def __init__(self, store: Store, session: Session, results: _CallResults) -> None:
         self._store = store
         self._uid = session.session_uid
         self._turn: TimelineEntry | None = None
-        self._calls: dict[str, TimelineEntry] = {}
+        self._results = results
+        self._calls = 0
+        # The calls without a result so far: call id → number and time.
+        self._open: dict[str, tuple[int, str | None]] = {}
         self._counts = [0, 0, 0]
-        self._waiting = [c for c in children_of(store, self._uid) if c.relation == "subagent"]
+        self._waiting = {
+            one.session_uid: one
+            for one in children_of(store, self._uid)
+            if one.relation == "subagent"
+        }
+        self._spawned: dict[str | None, list[str]] = {}
+        for child in self._waiting.values():
+            self._spawned.setdefault(child.spawn_call_id, []).append(child.session_uid)
         self._last: int | None = None
         self._number = 0
 
-    def moments(self, events: Iterator[SessionEvent]) -> list[TimelineEntry]:
-        found: list[TimelineEntry] = []
+    def moments(self, events: Iterator[SessionEvent]) -> Iterator[TimelineEntry]:
         for event in events:
             if is_bookkeeping(event):
                 # For example a change of the mode. An agent logs it with the next prompt, long
                 # after the turn ended.
                 continue
             if event.is_a("user_msg"):
-                found += self._turn_ended()
-            found += self._gap(event)
+                yield from self._turn_ended()
+            yield from self._gap(event)
             self._counted(event)
             if (moment := self._moment(event)) is not None:
-                found.append(moment)
-            found += self._started_by(event)
-        found += self._turn_ended()
-        for child in self._waiting:
-            found += self._subagent(child, 1)
-        return found
+                yield moment
+            yield from self._started_by(event)
+        yield from self._turn_ended()
+        for child in self._waiting.values():
+            yield from self._subagent(child, 1)
 
     def _gap(self, event: SessionEvent) -> Iterator[TimelineEntry]:
         if event.ts is None:
             return
         now = parse_time(event.ts)
-        if self._last is not None and now - self._last >= GAP_MS and not self._is_waiting():
+        # A call that takes an hour is no gap.
+        if self._last is not None and now - self._last >= GAP_MS and not self._open:
             at = format_time(self._last)
             yield self._new("gap", at=at, duration_ms=now - self._last)
         self._last = max(now, self._last or 0)
 
-    def _is_waiting(self) -> bool:
-        """Whether a call is running: a call that takes an hour is no gap."""
-        return any(call.state == "open" for call in self._calls.values())
-
     def _moment(self, event: SessionEvent) -> TimelineEntry | None:
         sort = sort_of(event)
         if sort == "call":
-            call = self._of("tool", event, tool=event.tool, state="open")
-            self._calls[event.call_id or ""] = call
-            return call
+            return self._call(event)
         if sort == "result":
             return self._result(event)
         if sort == "prompt" or event.is_a("decision"):
@@ -120,15 +205,20 @@ class _TimelineBuilder:
             return self._of("compaction", event)
         return self._of("error", event) if event.kind in ("error", "retry") else None
 
+    def _call(self, event: SessionEvent) -> TimelineEntry:
+        state, spent = self._results.of(self._calls, event.seq)
+        self._open[event.call_id or ""] = self._calls, event.ts
+        self._calls += 1
+        return self._of("tool", event, tool=event.tool, state=state, duration_ms=spent)
+
     def _result(self, event: SessionEvent) -> TimelineEntry | None:
-        call = self._calls.pop(event.call_id or "", None)
-        if call is None:
+        number, at = self._open.pop(event.call_id or "", (None, None))
+        if number is None:
             return self._of("error", event) if event.is_error else None
-        _complete(call, state="failed" if event.is_error else "ok")
-        if event.duration_ms is not None:
-            _complete(call, duration_ms=event.duration_ms)
-        elif event.ts and call.at:
-            _complete(call, duration_ms=max(parse_time(event.ts) - parse_time(call.at), 0))
+        spent = event.duration_ms
+        if spent is None and event.ts and at:
+            spent = max(parse_time(event.ts) - parse_time(at), 0)
+        self._results.complete(number, "failed" if event.is_error else "ok", at, spent)
         if event.is_error:
             self._counts[1] += 1
         return None
@@ -160,9 +250,8 @@ class _TimelineBuilder:
     def _started_by(self, event: SessionEvent) -> Iterator[TimelineEntry]:
         if not event.call_id or not event.is_a("tool_call"):
             return
-        for child in [one for one in self._waiting if one.spawn_call_id == event.call_id]:
-            self._waiting.remove(child)
-            yield from self._subagent(child, 1)
+        for uid in self._spawned.pop(event.call_id, ()):
+            yield from self._subagent(self._waiting.pop(uid), 1)
 
     def _subagent(self, child: Session, depth: int) -> Iterator[TimelineEntry]:
         spent = None
@@ -195,7 +284,9 @@ class _TimelineBuilder:
         return TimelineEntry(sort=sort, session_uid=self._uid, **values)
 
 
-def _complete(entry: TimelineEntry, **values: Any) -> None:
-    """Set fields of an entry that were unknown when it was added to the list."""
-    for name, value in values.items():
-        msgspec.structs.force_setattr(entry, name, value)
+def _head(session: Session, span: tuple[int, int] | None) -> dict[str, Any]:
+    return {
+        "session": session.session_uid,
+        "started_at": format_time(span[0]) if span else None,
+        "ended_at": format_time(span[1]) if span else None,
+    }

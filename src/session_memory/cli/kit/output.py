@@ -22,6 +22,24 @@ def print_json(value: Any) -> None:
     click.echo(to_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
+def print_json_list(head: dict[str, Any], name: str, items: Iterable[Any]) -> None:
+    """Print ``head`` with a list ``name`` as its last value, exactly as `print_json` would.
+
+    The items are printed while they are made, so a long list needs no memory.
+    """
+    indent = 2 if sys.stdout.isatty() else None
+    end = "]\n}" if indent else "]}"
+    click.echo(to_json({**head, name: []}, indent=indent).removesuffix(end), nl=False)
+    before, between, after = ("\n    ", ",\n    ", "\n  ") if indent else ("", ", ", "")
+    is_empty, source = True, iter(items)
+    while batch := list(islice(source, BATCH)):
+        # No text of JSON contains a line break.
+        texts = (to_json(one, indent=indent).replace("\n", "\n    ") for one in batch)
+        click.echo((before if is_empty else between) + between.join(texts), nl=False)
+        is_empty = False
+    click.echo(end if is_empty else after + end)
+
+
 class Column(NamedTuple):
     """A column of a table, and how it shrinks on a narrow terminal.
 

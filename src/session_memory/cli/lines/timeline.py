@@ -1,6 +1,8 @@
 """A timeline as lines: the time, a bar for the duration, and what happened."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +12,7 @@ from session_memory.render.text import cut, safe
 from session_memory.views.figures import count_or_zero, duration, local
 
 if TYPE_CHECKING:
-    from session_memory.views.timeline import Timeline, TimelineEntry
+    from session_memory.views.timeline import TimelineEntry, TimelineStream
 
 BAR, SHORTEST_BAR = 24, 8
 # The clock, how long it took, and the blanks between.
@@ -37,10 +39,10 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def timeline_lines(timeline: "Timeline", limit: int | None) -> Iterator[str]:
+def timeline_lines(timeline: "TimelineStream", limit: int | None) -> Iterator[str]:
     scale = _Scale(timeline, _columns(limit))
     day = ""
-    for moment in timeline.moments:
+    for moment in timeline.moments():
         its = local(moment.at, "%Y-%m-%d") if moment.at else day
         if its != day:
             day = its
@@ -89,17 +91,22 @@ def _words(moment: "TimelineEntry") -> str:
 class _Scale:
     """Places of moments on the bar. Gaps take no room on it."""
 
-    def __init__(self, timeline: "Timeline", columns: int) -> None:
+    def __init__(self, timeline: "TimelineStream", columns: int) -> None:
         self.columns = columns
         self._span = timeline.span
-        gaps = (one for one in timeline.moments if one.sort == "gap" and one.at and not one.depth)
-        self._gaps = [(parse_time(str(gap.at)), gap.duration_ms or 0) for gap in gaps]
+        # Gaps are in order of time and do not overlap.
+        self._gaps, self._lasted = timeline.gaps
+        self._before = [0, *accumulate(self._lasted)]
         self._whole = max(self._worked(self._span[1]), 1) if self._span else 1
 
     def _worked(self, moment: int) -> int:
         """Milliseconds from the start of the session to ``moment``, without gaps."""
         start = self._span[0] if self._span else 0
-        idle = sum(min(max(moment - at, 0), lasted) for at, lasted in self._gaps)
+        number = bisect_right(self._gaps, moment) - 1
+        idle = 0
+        if number >= 0:
+            begun = moment - self._gaps[number]
+            idle = self._before[number] + min(begun, self._lasted[number])
         return max(moment - start - idle, 0)
 
     def bar(self, moment: "TimelineEntry") -> str:

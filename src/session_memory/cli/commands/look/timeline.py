@@ -9,7 +9,7 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
-from session_memory.cli.kit.output import print_json, terminal_width
+from session_memory.cli.kit.output import print_json_list, terminal_width
 from session_memory.cli.kit.settings import Settings
 
 
@@ -26,12 +26,14 @@ from session_memory.cli.kit.settings import Settings
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.pass_obj
 def command(settings: Settings, session: str, no_pager: bool) -> None:
+    from msgspec import to_builtins
+
     from session_memory.cli.kit.pager import print_paged
     from session_memory.cli.lines.timeline import timeline_lines
 
     with settings.memory() as memory:
-        line = memory.session(session).timeline()
-    if settings.as_json:
-        print_json(line.to_dict())
-        return
-    print_paged(settings, timeline_lines(line, terminal_width()), paged=not no_pager)
+        line = memory.session(session).timeline_stream()
+        if settings.as_json:
+            print_json_list(line.head(), "moments", map(to_builtins, line.moments()))
+            return
+        print_paged(settings, timeline_lines(line, terminal_width()), paged=not no_pager)
