@@ -109,6 +109,20 @@ def test_what_follows_on_the_same_line_does_not_change_what_was_read(
         assert reasons == [reason]
 
 
+@pytest.mark.parametrize("between", [b"", b" \t ", b"\r"])
+def test_several_records_of_a_last_line_are_noted_however_much_of_it_was_there(
+    log: Path, collected: Collected, between: bytes
+) -> None:
+    first, *others = log.read_bytes().splitlines()
+    whole = first + b"\n" + between.join(others) + b"\n"
+    expected = contents(collected(whole))
+    for end in (len(whole) - 1, len(whole) - 9, len(first) + 1 + len(others[0]) + len(others[1])):
+        store = collected(whole[:end])
+        log.write_bytes(whole)
+        collect(store, log.parents[2])
+        check_same(expected, contents(store))
+
+
 def test_a_last_line_that_is_replaced_counts_once(log: Path, collected: Collected) -> None:
     data = log.read_bytes()
     store = collected(data.rstrip())

@@ -154,6 +154,18 @@ def test_a_file_that_is_a_link_is_not_written_through(logs: ClaudeHome, tmp_path
     assert not outside.exists()
 
 
+def test_only_missing_leaves_a_link_that_leads_nowhere(logs: ClaudeHome, tmp_path: Path) -> None:
+    target = tmp_path / "again"
+    with collected(logs.path) as store:
+        first, *rest = restore_native(store, None, target)
+        first.path.unlink()
+        first.path.symlink_to(tmp_path / "nowhere")
+        rest[0].path.unlink()
+        found = restore_native(store, None, target, only_missing=True)
+    assert [one.path for one in found] == [rest[0].path]
+    assert not (tmp_path / "nowhere").exists()
+
+
 def test_where_the_agent_looks_is_below_its_root_or_nowhere(
     logs: ClaudeHome, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ from session_memory.collect.sync_report import ReadProgress, SyncOutcome
 from session_memory.config import Config
 from session_memory.core.errors import SessionMemoryError
 from session_memory.core.time import now_ms
+from session_memory.retain.native_files import DamagedLog, restore_native
 from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
 from session_memory.store.fingerprint import session_parts
@@ -232,6 +233,7 @@ def test_a_value_of_a_wrong_type_refuses_the_file(machine: Machine, name: str) -
         ({"path": "relative.jsonl"}, "absolute"),
         ({"path": "/a\nb"}, "control"),
         ({"home_path": "../outside.jsonl"}, "home directory"),
+        ({"home_path": "/etc/outside.jsonl"}, "home directory"),
         ({"generation": -1}, "generation"),
         ({"generation": 2**40}, "generation"),
         ({"redacted_from": 10**6}, "masked"),
@@ -385,6 +387,47 @@ def test_a_log_that_is_gone_here_can_be_continued_by_an_import(
         assert (done.known, done.refused) == (0, 0)
         assert store.fingerprint() == origin.fingerprint()
         check_sound(store)
+
+
+@pytest.mark.parametrize("generation", [1, 7])
+def test_the_only_copy_of_a_log_is_not_replaced_by_an_import(
+    machine: Machine, on_the_database: None, generation: int
+) -> None:
+    """The agent deleted its file. A newer generation would be what ``restore-native`` writes."""
+    log, session = machine.log(0)
+    machine.claude.write()
+    body, changed = line("evil", "theirs"), {"generation": generation}
+    file = write_portable(machine.directory / "a.smx", [forged(log, session, changed, body)])
+    kept = log.read_bytes()
+    with new_store() as store:
+        collect(store, machine.home)
+        before = store.fingerprint()
+        log.unlink()
+        assert import_store(store, file, HERE).refused == 1
+        assert store.fingerprint() == before
+        (restored,) = restore_native(store, None, machine.directory / "back")
+        assert restored.path.read_bytes() == kept
+
+
+@pytest.mark.only("sqlite")
+@pytest.mark.parametrize("place", ["the same", ""])
+def test_an_import_does_not_keep_a_log_from_being_restored(machine: Machine, place: str) -> None:
+    log, session = machine.log(0)
+    machine.claude.write()
+    target = machine.directory / "back"
+    with new_store() as store:
+        collect(store, machine.home)
+        (row,) = store.sources.every()
+        changed = {"path": "/elsewhere/x.jsonl", "home_path": row.home_path if place else ""}
+        body = line(session, "theirs")
+        file = write_portable(machine.directory / "a.smx", [forged(log, session, changed, body)])
+        assert import_store(store, file, HERE).refused == 0
+        for uids in (None, [f"claude:{session}"]):
+            left_out: list[DamagedLog] = []
+            found = restore_native(store, uids, target / str(uids), damaged=left_out)
+            assert [file.path.read_bytes() for file in found] == [log.read_bytes()]
+            assert [one.path for one in left_out] == ["/elsewhere/x.jsonl"]
+            assert "imported" in left_out[0].reason
 
 
 def test_a_watch_leaves_imported_logs_to_a_look_at_their_directory(

@@ -61,6 +61,22 @@ def test_a_secret_of_every_kind_is_masked_in_every_spelling_of_json(
         assert not leaks_of_line(planted, line), (planted.kind, line)
 
 
+@pytest.mark.parametrize("sign", ["+", "-", "\x1b[32m+\x1b[m\x1b[32m"])
+def test_a_token_at_the_start_of_a_line_of_a_diff_is_masked(sign: str) -> None:
+    for planted in TOKENS:
+        for before in ("@@ -1 +1 @@\n", "a\tb\n\t", ""):
+            text = f"{before}{sign}{planted.secret}\n"
+            assert not leaked(planted, mask(text)), (planted.kind, before)
+            assert not leaks_of_line(planted, json.dumps({"out": text})), (planted.kind, before)
+
+
+@pytest.mark.parametrize("behind", ["user@host:~$", "_old", "/repo", "-x", "+1"])
+def test_what_is_printed_right_behind_a_token_does_not_hide_it(behind: str) -> None:
+    masked = mask(f"{TOKEN.secret}{behind}")
+    assert not leaked(TOKEN, masked)
+    assert masked.endswith(behind)
+
+
 def test_an_address_inside_of_an_address_is_decoded() -> None:
     password = next(p for p in PLANTED if p.kind == "database-url-password")
     encoded = password.text.replace(":", "%3A").replace("/", "%2F").replace("@", "%40")

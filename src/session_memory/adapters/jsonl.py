@@ -44,17 +44,23 @@ def records(stream: BinaryIO, offset: int, translate: Translate) -> Iterator[tup
     ``translate`` gets the offset, the length and the bytes of a line, or None for a line that is
     too long to hold. A line that it makes a problem of is split into the objects it begins with.
     """
+    end = -1
     for start, length, line in lines(stream, offset):
         record = translate(start, length, line)
         parts = [] if record.problem is None or line is None else _parts(start, line)
         if len(parts) < 2:
-            yield start + length, record
+            # Objects of a torn last line come one by one, without a newline between them.
+            if start == end:
+                record.remark = SHARED_LINE
+            end = start + length
+            yield end, record
             continue
         for place, size, part in parts:
             record = translate(place, size, part)
             if place > start:
                 record.remark = SHARED_LINE
-            yield place + size, record
+            end = place + size
+            yield end, record
 
 
 def lines(stream: BinaryIO, offset: int) -> Iterator[Line]:

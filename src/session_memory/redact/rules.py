@@ -13,13 +13,16 @@ import msgspec
 from session_memory.redact.plausibility import ends_in_checksum
 
 # Increase this when a rule changes. Sources that were masked while collecting record it.
-VERSION = 3
+VERSION = 4
 
 # A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
-# of an escape, in an address the end of a percent escape.
+# of an escape, in an address the end of a percent escape. A sign before it may be that of a diff.
 _AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2})"
-_FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE})"
+_AFTER_SIGN = r"(?<=[^\w+/=-][+-])|(?<=\\[nrt][+-])|(?<=\A[+-])"
+_FREE = rf"(?:(?<![A-Za-z0-9+])|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
 _END = r"(?![A-Za-z0-9_+/-])"
+# For a token whose prefix is in no other text: what was printed right behind it does not hide it.
+_ANY_END = ""
 _REPEATED = re.compile(r"\{\d+,\d+\}")
 LINE = r"(?:[\r\n]|\\{1,7}[rn])"
 # Text before the lines of a key if a tool, a diff, a quote or a comment shows it: marks, and a line
@@ -154,9 +157,13 @@ RULES: tuple[Rule, ...] = (
         "ghp_ gho_ ghu_ ghs_ ghr_",
         r"gh[pousr]_[A-Za-z0-9]{36}",
         checksum=ends_in_checksum,
+        end=_ANY_END,
     ),
     _token(
-        "github-fine-grained-token", "github_pat_", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"
+        "github-fine-grained-token",
+        "github_pat_",
+        r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}",
+        end=_ANY_END,
     ),
     _token(
         "gitlab-token",
@@ -165,7 +172,7 @@ RULES: tuple[Rule, ...] = (
         end="",
     ),
     _token("gitlab-runner-token", "GR1348941", r"GR1348941[\w-]{20}"),
-    _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}", checksum=ends_in_checksum),
+    _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}", checksum=ends_in_checksum, end=_ANY_END),
     _token("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,1000}", end=""),
     _token("rubygems-key", "rubygems_", r"rubygems_[0-9a-f]{48}"),
     _token("docker-token", "dckr_", r"dckr_[po]at_[\w-]{27,40}"),
@@ -177,17 +184,19 @@ RULES: tuple[Rule, ...] = (
     ),
     _token("artifactory-token", "AKCp cmVmd", r"(?:AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59})", 4.0),
     _token("postman-key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
-    _token("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
+    _token("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}", end=_ANY_END),
     _token("atlassian-token", "ATATT3", r"ATATT3[\w=-]{180,240}"),
     _token("figma-token", "figd_", r"figd_[\w-]{40}"),
     _token("notion-token", "ntn_", r"ntn_[0-9]{11}[A-Za-z0-9]{35}"),
     # Models
-    _token("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d\d-[\w-]{80,120}"),
+    _token("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d\d-[\w-]{80,120}", end=_ANY_END),
     _token("openrouter-key", "sk-or-v1-", r"sk-or-v1-[0-9a-f]{64}"),
-    _token("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)[\w-]{40,200}", 3.5),
+    _token(
+        "openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)[\w-]{40,200}", 3.5, end=_ANY_END
+    ),
     _token("openai-key", "sk-", r"sk-[A-Za-z0-9]{32,64}", 3.3),
     _token("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{34}", 3.3),
-    _token("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{52}"),
+    _token("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{52}", end=_ANY_END),
     _token("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{48}"),
     _token("xai-key", "xai-", r"xai-[A-Za-z0-9]{70,90}"),
     _token("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37,40}"),
@@ -215,6 +224,7 @@ RULES: tuple[Rule, ...] = (
         "stripe-key",
         "sk_live_ rk_live_ sk_test_ rk_test_",
         r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}",
+        end=_ANY_END,
     ),
     _token("stripe-webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{32,64}={0,2}", in_run=False),
     _token("square-token", "sq0", r"sq0(?:atp|csp|idp)-[\w-]{22,60}"),
@@ -242,7 +252,7 @@ RULES: tuple[Rule, ...] = (
         "jwt",
         ("eyJ",),
         re.compile(
-            rf"(?:(?<![\w+-])|{_AFTER_ESCAPE})"
+            rf"(?:(?<![\w+-])|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
             r"eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,12000}+(?:\.[\w-]{10,2000}={0,2})?",
             re.ASCII,
         ),

@@ -15,6 +15,9 @@ from session_memory.store.private_files import sweep_unfinished, whole_file
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
+Target = tuple[SourceRow, Path]
+"""A log and the file to write it to."""
+
 
 class DamagedLog(msgspec.Struct, frozen=True):
     """A log that cannot be read back as a whole, and the sessions that are derived from it."""
@@ -71,14 +74,19 @@ def _restore_native(
     present: Collection[Path],
     damaged: list[DamagedLog] | None,
 ) -> list[RestoredFile]:
-    rows = _selected(store, uids, host)
-    targets = [(row, _target(row, to, allowed)) for row in rows]
+    # Logs that were read here come first: an import must not take their places.
+    rows = sorted(_selected(store, uids, host), key=lambda row: row.is_imported)
+    targets = _targets(store, rows, to, allowed, damaged)
     for directory in {path.parent for _, path in targets}:
         sweep_unfinished(directory)
     taken = frozenset(present) if to is None else frozenset()
     if only_missing:
-        targets = [(row, path) for row, path in targets if not (path in taken or path.exists())]
-    targets = _each_once(store, targets)
+        targets = [
+            (row, path)
+            for row, path in targets
+            if not (path in taken or path.exists() or path.is_symlink())
+        ]
+    targets = _each_once(store, targets, damaged)
     _refuse_clashes(targets, taken)
     written = []
     for row, path in targets:
@@ -170,18 +178,48 @@ def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
     return to.joinpath(*parts)
 
 
+def _targets(
+    store: Store,
+    rows: list[SourceRow],
+    to: Path | None,
+    allowed: list[Path],
+    left_out: list[DamagedLog] | None,
+) -> list[Target]:
+    """Where each log goes. An import whose place is not safe does not keep others from theirs."""
+    targets = []
+    for row in rows:
+        try:
+            targets.append((row, _target(row, to, allowed)))
+        except UnsafePath as error:
+            if left_out is None or not row.is_imported or len(rows) == 1:
+                raise
+            left_out.append(_left_out(store, row, str(error)))
+    return targets
+
+
+def _left_out(store: Store, row: SourceRow, reason: str) -> DamagedLog:
+    return DamagedLog(row.path, sessions_of_log(store, row), f"imported from {row.host}: {reason}")
+
+
 def _as_named(text: str) -> str:
     """The original path. Bytes that are not UTF-8 were stored as escapes."""
     return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
 
 
-def _each_once(store: Store, targets: list[tuple[SourceRow, Path]]) -> list[tuple[SourceRow, Path]]:
-    """The targets without sources that are byte for byte the same as another for the same path."""
-    kept: dict[Path, tuple[SourceRow, Path]] = {}
+def _each_once(
+    store: Store, targets: list[Target], left_out: list[DamagedLog] | None
+) -> list[Target]:
+    """The targets without sources that are byte for byte the same as another for the same path,
+    and without imports of a machine whose log for this path was there before."""
+    kept: dict[Path, Target] = {}
     others = []
     for row, path in targets:
         first = kept.setdefault(path, (row, path))[0]
-        if first is not row and not _is_same(store, first, row):
+        if first is row or _is_same(store, first, row):
+            continue
+        if left_out is not None and row.is_imported and row.host == first.host:
+            left_out.append(_left_out(store, row, f"{path} is the place of {first.path}"))
+        else:
             others.append((row, path))
     return [*kept.values(), *others]
 
@@ -217,7 +255,7 @@ def sessions_of_log(store: Store, row: SourceRow) -> tuple[str, ...]:
         return ()
 
 
-def _refuse_clashes(targets: Iterable[tuple[SourceRow, Path]], taken: frozenset[Path]) -> None:
+def _refuse_clashes(targets: Iterable[Target], taken: frozenset[Path]) -> None:
     seen: dict[Path, SourceRow] = {}
     for row, path in targets:
         if path in taken and not path.exists():

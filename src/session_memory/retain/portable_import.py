@@ -134,7 +134,7 @@ class _ImportRun:
     def _task(self, run: RunContext, row: SourceRow, file: BinaryIO) -> ReadTask | None:
         """What to read of a source; None if it is refused, or its adapter is missing."""
         known = self._store.sources.by_uid(row.uid)
-        if self._is_local(row):
+        if self._is_local(row) and (known is None or os.path.lexists(row.path)):
             if known is not None and self._begins_with(known, file):
                 # The next sync reads the rest from the file itself.
                 self._done.known += 1
@@ -158,9 +158,11 @@ class _ImportRun:
         return ReadTask(known.flavor, RawSource.ref_of(known), known, stat, is_new=False)
 
     def _is_local(self, row: SourceRow) -> bool:
-        """Whether a sync of this machine has read the file and will read it again."""
-        is_read = row.host == self._here and (row.host, row.path) in self._read_by_host
-        return is_read and os.path.lexists(row.path)
+        """Whether a sync of this machine has read the file. The agent may have deleted it since.
+
+        Then the store has the only copy. An import may continue it, but not replace it.
+        """
+        return row.host == self._here and (row.host, row.path) in self._read_by_host
 
     def _new_task(self, run: RunContext, row: SourceRow, stat: Stat, version: int) -> ReadTask:
         fresh = SourceRow(

@@ -218,7 +218,7 @@ def _wrong_text(row: SourceRow) -> str:
             return f"its {name} has {len(text):,} characters"
         if _CONTROL.search(text):
             return f"its {name} {short_repr(text)} has control characters"
-    if ".." in PurePosixPath(row.home_path).parts:
+    if ".." in PurePosixPath(row.home_path).parts or _ABSOLUTE.match(row.home_path):
         return f"{short_repr(row.home_path)} is not below a home directory"
     return ""
 
