@@ -1,20 +1,25 @@
 """What a rebuild makes again besides events: problems, and how many lines were read."""
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
+from session_memory.config import Config
 from session_memory.core.time import now_ms
 from session_memory.derive.rebuilding import rebuild
 from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import (
     check_same,
     check_sound,
+    collect,
     collected,
     contents,
     rebuilt,
 )
+from session_memory.views.doctor import examine
 
 
 def test_a_rebuild_finds_the_same_problems_and_counts_the_sources(claude: ClaudeHome) -> None:
@@ -50,23 +55,65 @@ def test_a_rebuild_lets_other_writers_in_between_its_groups(claude: ClaudeHome) 
         check_same(before, contents(store))
 
 
-def test_a_rebuild_that_is_stopped_leaves_whole_sessions(claude: ClaudeHome) -> None:
+def home_with_four(claude: ClaudeHome) -> Path:
     origin = claude.session("alpha")
     origin.prompt("one")
     claude.fork(origin, "beta").prompt("two")
     claude.session("gamma").prompt("three")
     claude.session("delta").prompt("four")
-    with collected(claude.write()) as store:
+    return claude.write()
+
+
+def rebuilt_up_to(store: Store, stop: int) -> list[int]:
+    """Begin a rebuild and stop it when it reads the source number ``stop``. Returns the sources
+    that it read."""
+    seen: list[int] = []
+
+    def stopping(source: SourceRow) -> None:
+        if len(seen) == stop:
+            raise KeyboardInterrupt
+        seen.append(source.id)
+
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(store, now_ms(), lambda repo, cwd: None, stopping)
+    return seen
+
+
+def advice(store: Store) -> list[str | None]:
+    """What the doctor says about rebuilding."""
+    diagnosis = examine(Config(), ":memory:", store, None, "here")
+    return [check.hint for check in diagnosis.checks if check.name == "rebuild"]
+
+
+@pytest.mark.parametrize("stop", range(4))
+def test_a_rebuild_that_is_stopped_leaves_whole_sessions_and_is_continued(
+    claude: ClaudeHome, stop: int
+) -> None:
+    with collected(home_with_four(claude)) as store:
         before = contents(store)
-        for stop in range(1, 5):
-            seen: list[SourceRow] = []
+        read = rebuilt_up_to(store, stop)
+        check_same(before, contents(store))
+        assert advice(store) == ["Go on with it: session-memory store rebuild"]
+        again: list[int] = []
+        report = rebuild(
+            store, now_ms(), lambda repo, cwd: None, lambda source: again.append(source.id)
+        )
+        # The group in which it stopped is read again as a whole.
+        assert report.sources == len(again) >= 4 - stop
+        assert len(again) < 4 or stop < 2
+        assert {*read, *again} == {source.id for source in store.sources.every()}
+        assert advice(store) == []
+        check_same(before, contents(store))
+        check_sound(store)
+        assert rebuilt(store) is store
 
-            def stopping(source: SourceRow, seen: list[SourceRow] = seen, stop: int = stop) -> None:
-                seen.append(source)
-                if len(seen) == stop:
-                    raise KeyboardInterrupt
 
-            with pytest.raises(KeyboardInterrupt):
-                rebuild(store, now_ms(), lambda repo, cwd: None, stopping)
-            check_same(before, contents(store))
-            check_sound(store)
+def test_a_sync_after_a_stopped_rebuild_derives_what_is_stale(claude: ClaudeHome) -> None:
+    root = home_with_four(claude)
+    with collected(root) as store:
+        before = contents(store)
+        rebuilt_up_to(store, 1)
+        collect(store, root)
+        assert not store.sessions.stale()
+        check_same(before, contents(store))
+        check_sound(store)

@@ -26,8 +26,9 @@ from session_memory.demo import demo_home
 from session_memory.store import Store, connections, open_store
 from session_memory.store.address import shown
 from session_memory.store.migrations import NEWEST, TABLES
-from session_memory.store.postgres import Postgres, _to_psycopg
+from session_memory.store.postgres import Postgres
 from session_memory.store.postgres_errors import to_store_error
+from session_memory.store.postgres_sql import to_psycopg
 from session_memory.testing.collecting import check_sound, collect
 from session_memory.testing.postgres import Server
 from session_memory.testing.stores import PostgresStores
@@ -201,7 +202,7 @@ def test_what_the_driver_raises_becomes_an_error_of_ours(error: psycopg.Error, k
 
 def test_named_parameters_are_written_as_the_driver_wants_them() -> None:
     sql = "select ':no', '%s', 'it''s :no', a::text, b % 2 from t where c = :yes and d = :also_1"
-    assert _to_psycopg(sql) == (
+    assert to_psycopg(sql) == (
         b"select ':no', '%%s', 'it''s :no', a::text, b %% 2 from t"
         b" where c = %(yes)s and d = %(also_1)s"
     )

@@ -1,5 +1,6 @@
 """Batches: what was read and waits to be written, and how much is written together."""
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -10,11 +11,13 @@ from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.collect.interrupts import interrupt_delayed
 from session_memory.collect.native import Stat
 from session_memory.derive.forgotten import Mask
+from session_memory.store.pieces import PieceShare
 from session_memory.store.raw import Packed
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
-# Small enough that a live session never waits long for the database.
+# Small enough that a live session never waits long for the database. On a busy machine a batch is
+# smaller still.
 BATCH_RECORDS = 1000
 BATCH_BYTES = 1024 * 1024
 # A log that grew by one line takes a dozen statements, which are slow on a server.
@@ -76,6 +79,7 @@ class Batches:
         self._chunks: list[Chunk] = []
         self._records = 0
         self._bytes = 0
+        self._share = PieceShare()
         self._open: AbstractContextManager[None] | None = None
         self._in_transaction = 0
         self._is_writing = False
@@ -84,10 +88,16 @@ class Batches:
         self._chunks.append(chunk)
         self._records += len(chunk.records)
         self._bytes += chunk.kept - chunk.start
-        limit = FIRST_LOAD_BYTES if self._first_load else BATCH_BYTES
-        most = FIRST_LOAD_RECORDS if self._first_load else BATCH_RECORDS
-        many = not self._first_load and len(self._chunks) >= BATCH_CHUNKS
-        if self._bytes >= limit or self._records >= most or many:
+        if self._first_load:
+            is_full = self._bytes >= FIRST_LOAD_BYTES or self._records >= FIRST_LOAD_RECORDS
+        else:
+            share = self._share.value
+            is_full = (
+                self._bytes >= BATCH_BYTES * share
+                or self._records >= BATCH_RECORDS * share
+                or len(self._chunks) >= BATCH_CHUNKS * share
+            )
+        if is_full:
             self._flush()
 
     def _flush(self) -> None:
@@ -97,7 +107,9 @@ class Batches:
             self._flush_into_long_transaction()
         else:
             with self._store.transaction():
+                began = time.monotonic()
                 self._write(self._chunks)
+            self._share.note(time.monotonic() - began)
         self._chunks, self._records, self._bytes = [], 0, 0
 
     def _flush_into_long_transaction(self) -> None:

@@ -11,6 +11,9 @@ from session_memory.adapters.base import SourceRef
 
 SEGMENT = 4 * 1024 * 1024
 MANY_LINES = 4000
+# Beside other writers a piece is written in one short transaction.
+SHORT_SEGMENT = 512 * 1024
+SHORT_LINES = 400
 WINDOW = 64 * 1024
 # A line this long is not parsed. jsonl.MAX_LINE must be the same.
 LONGEST_LINE = 64 * 1024 * 1024
@@ -29,7 +32,7 @@ class FilePiece(msgspec.Struct):
     giant: int = 0
 
 
-def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
+def pieces(file: BinaryIO, offset: int, size: int, *, short: bool = False) -> Iterator[FilePiece]:
     """The file from ``offset`` to ``size``, cut at line ends; the last line may be torn.
 
     A line that is too long to hold comes in pieces without a whole line. The piece with its end
@@ -38,8 +41,11 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
     file.seek(offset)
     rest = b""
     begun = offset
+    lines = SHORT_LINES if short else MANY_LINES
     while offset + len(rest) < size:
-        data = file.read(min(SEGMENT, size - offset - len(rest)))
+        # More at once within a long line, which is copied with each read.
+        segment = min(SEGMENT, max(SHORT_SEGMENT, len(rest))) if short else SEGMENT
+        data = file.read(min(segment, size - offset - len(rest)))
         if not data:
             break
         data = rest + data
@@ -56,7 +62,7 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
         if whole:
             # Memory must hold the lines once, not twice: they may be very long.
             data, rest = data[:whole], data[whole:]
-            yield from _of_few_lines(offset, data)
+            yield from _of_few_lines(offset, data, lines)
             offset += whole
             begun = offset
         elif len(data) >= LONGEST_LINE or offset > begun:
@@ -70,16 +76,16 @@ def pieces(file: BinaryIO, offset: int, size: int) -> Iterator[FilePiece]:
         yield FilePiece(offset, rest, jsonl.end_of_objects(rest))
 
 
-def _of_few_lines(offset: int, data: bytes) -> Iterator[FilePiece]:
+def _of_few_lines(offset: int, data: bytes, most: int) -> Iterator[FilePiece]:
     """Whole lines, in several pieces when they are many: memory holds all records of a piece."""
-    if data.count(b"\n") <= MANY_LINES:
+    if data.count(b"\n") <= most:
         yield FilePiece(offset, data, len(data))
         return
     start = end = lines = 0
     while end < len(data):
         begin, end = end, data.find(b"\n", min(end + WINDOW, len(data) - 1)) + 1
         lines += data.count(b"\n", begin, end)
-        if lines >= MANY_LINES or end == len(data):
+        if lines >= most or end == len(data):
             yield FilePiece(offset + start, data[start:end], end - start)
             start, lines = end, 0
 

@@ -132,7 +132,7 @@ class SourceReading:
         cursor, kept = Cursor(row.read_to, row.cursor_state), row.kept
         masking = self._begins_masking(row, run.config.redact, cursor.offset)
         evicted_to = run.store.retention.evicted_up_to(row.id, kept) if task.is_evicted else 0
-        for found in pieces(file, cursor.offset, size):
+        for found in pieces(file, cursor.offset, size, short=not run.is_first_load):
             piece = masked_piece(found) if masking else found
             records, cursor = self._translate(task, piece, cursor)
             if piece.offset == row.read_to:

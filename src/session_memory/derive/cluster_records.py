@@ -27,13 +27,18 @@ class ClusterRecords:
     def __init__(self, store: Store, rows: list[CollectedSession]) -> None:
         self._store = store
         self._rows = rows
-        self._sources = [
-            [source for source in store.sources.read_by(row.id) if source.role in LOGS]
-            for row in rows
-        ]
+        self._sources = self._logs()
         self._index = {row.uid: index for index, row in enumerate(rows)}
         self._has_bases = any(base_of(row) is not None for row in rows)
         self._in_memory: dict[int, list[PlacedRecord]] = {}
+
+    def _logs(self) -> list[list[SourceRow]]:
+        read_by = self._store.sources.read_by
+        return [[source for source in read_by(row.id) if source.role in LOGS] for row in self._rows]
+
+    def are_current(self) -> bool:
+        """Whether the logs are those that were found at first, and nothing was added to them."""
+        return self._logs() == self._sources
 
     def load_small(self) -> None:
         """Hold all records in memory when their logs are small enough together.
@@ -55,6 +60,10 @@ class ClusterRecords:
                 for source in self._sources[index]
                 for record in held.get((source.id, row.native_id), ())
             ]
+
+    @property
+    def are_in_memory(self) -> bool:
+        return len(self._in_memory) == len(self._rows)
 
     def of(self, index: int) -> Iterator[PlacedRecord]:
         """The records that the session begins with by reference, then its own records.

@@ -35,6 +35,21 @@ def group_of(store: Store, session_ids: Iterable[int]) -> tuple[set[int], set[in
     return found, sources
 
 
+def group_by_sources(store: Store, session_ids: Iterable[int]) -> tuple[set[int], set[int]]:
+    """The sessions and all that are read from the same sources, and all their sources."""
+    sources: set[int] = set()
+    found = set(session_ids)
+    waiting = list(found)
+    while waiting:
+        for source in store.sessions.source_ids(waiting.pop()):
+            if source not in sources:
+                sources.add(source)
+                near = set(store.sessions.of_source(source))
+                waiting += near - found
+                found |= near
+    return found, sources
+
+
 def _by_reference(store: Store, session_id: int) -> Iterator[int]:
     """Forks by reference: the sessions forked from this one, and the one it was forked from."""
     row = store.sessions.row_by_id(session_id)

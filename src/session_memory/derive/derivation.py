@@ -5,6 +5,8 @@ the stored logs alone, never on the order in which files were found.
 """
 
 from collections.abc import Collection, Iterator
+from contextlib import nullcontext
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,6 +34,7 @@ from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS
 
 BATCH = 2000
+TRIES = 3
 
 
 def derive_stale(
@@ -49,39 +52,73 @@ def derive_stale(
     derived, left = 0, set(without)
     if not isinstance(repositories, RepositoryNames):
         repositories = RepositoryNames(store, repositories)
+    shared: set[int] = set()
+    tries = 0
     while stale := [session_id for session_id in store.sessions.stale() if session_id not in left]:
-        with store.transaction():
-            if _append_new(store, stale[0], now, repositories):
-                derived += 1
+        # Logs are read before the transaction begins. If other processes always write in between,
+        # they are read within it.
+        with store.transaction() if tries >= TRIES else nullcontext():
+            mark = None if store.db.is_writing else store.db.write_mark()
+            with store.db.snapshot():
+                new = None if stale[0] in shared else _new_session(store, stale[0])
+                work = new or _surveyed(store, stale[0], now, repositories)
+            if isinstance(work, _Unreadable):
+                note_substitute(store, work.flavor, work.reason)
+                left.update(work.sessions)
                 continue
-            cluster = connected_sessions(store, stale[0])
-            derivation = Derivation(store, cluster, now, repositories)
-            try:
-                while outsiders := derivation.outside_holders():
-                    store.sessions.set_sharing({(cluster[0], other) for other in outsiders})
-                    cluster = connected_sessions(store, cluster[0])
-                    derivation = Derivation(store, cluster, now, repositories)
-            except (AdapterUnusable, AdapterFailed) as failure:
-                # All records are read before anything is dropped, so nothing is lost here.
-                note_substitute(store, failure.flavor, str(failure))
-                left.update(cluster)
-                continue
-            derivation.run()
-        derived += len(cluster)
+            with store.transaction():
+                is_same = mark is None or store.db.write_mark() == mark or work.is_current()
+                if is_same and not work.write(now, repositories):
+                    # It is no plain fork, so it is derived with those it shares records with.
+                    shared.add(stale[0])
+                elif is_same:
+                    derived += len(work.sessions)
+            tries = 0 if is_same else tries + 1
     return derived
 
 
-def _append_new(store: Store, session_id: int, now: int, repositories: RepositoryNames) -> bool:
-    """Append a session that was never derived, if all others can stay as they are.
+class _Unreadable(NamedTuple):
+    """Sessions that no adapter can read. All records are read before anything is dropped, so they
+    stay as they are."""
+
+    sessions: Collection[int]
+    flavor: str
+    reason: str
+
+
+class _NewSession(NamedTuple):
+    """A session that was never derived. Perhaps all others can stay as they are.
 
     A long fork is read in several batches. Only all its records together show that it is one.
     """
+
+    store: Store
+    row: CollectedSession
+    source: SourceRow
+    records: list[Record]
+
+    @property
+    def sessions(self) -> Collection[int]:
+        return (self.row.id,)
+
+    def is_current(self) -> bool:
+        row, sources = self.row, _logs_of(self.store, self.row.id)
+        return self.store.sessions.row_by_id(row.id) == row and sources == [self.source]
+
+    def write(self, now: int, repositories: RepositoryNames) -> bool:
+        """Append the session, inside a transaction. False if it must be derived with others."""
+        row = msgspec.structs.replace(self.row, stale=0)
+        ingest = Ingest(self.store, now, repositories)
+        return ingest.append_if_safe(row, self.source, self.records) is None
+
+
+def _new_session(store: Store, session_id: int) -> _NewSession | None:
     row = store.sessions.row_by_id(session_id)
     if not row.is_new:
-        return False
-    sources = [one for one in store.sources.read_by(session_id) if one.role in LOGS]
+        return None
+    sources = _logs_of(store, session_id)
     if len(sources) != 1 or sources[0].kept > HELD_IN_MEMORY:
-        return False
+        return None
     try:
         records = [
             record
@@ -89,9 +126,31 @@ def _append_new(store: Store, session_id: int, now: int, repositories: Repositor
             if record.session == row.native_id and record.problem is None
         ]
     except (AdapterUnusable, AdapterFailed):
-        return False
-    row.stale = 0
-    return Ingest(store, now, repositories).append_if_safe(row, sources[0], records) is None
+        return None
+    return _NewSession(store, row, sources[0], records)
+
+
+def _logs_of(store: Store, session_id: int) -> list[SourceRow]:
+    return [one for one in store.sources.read_by(session_id) if one.role in LOGS]
+
+
+def _surveyed(
+    store: Store, session_id: int, now: int, repositories: RepositoryNames
+) -> "Derivation | _Unreadable":
+    """A session and all that it shares records with. All their records are read."""
+    cluster = connected_sessions(store, session_id)
+    try:
+        while True:
+            derivation = Derivation(store, cluster, now, repositories)
+            derivation.survey()
+            outsiders = derivation.outside_holders()
+            if not outsiders:
+                derivation.settle()
+                return derivation
+            more = (connected_sessions(store, other) for other in outsiders)
+            cluster = sorted({*cluster, *(one for some in more for one in some)})
+    except (AdapterUnusable, AdapterFailed) as failure:
+        return _Unreadable(cluster, failure.flavor, str(failure))
 
 
 class Derivation:
@@ -104,7 +163,9 @@ class Derivation:
         self, store: Store, cluster: list[int], now: int, repositories: RepositoryNames
     ) -> None:
         self._store = store
+        self.sessions = cluster
         rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
+        self._as_read = [msgspec.structs.replace(row) for row in rows]
         # The logs of an evicted session are not in the store. The session stays as it is, and the
         # usage counted for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
@@ -117,13 +178,14 @@ class Derivation:
         self._holders = self._same_ids.holders
         self._used_by: dict[Response, int] = {}
         self._has_turns = False
+        self._other_contents: list[OtherContent] = []
+        self._settled: dict[int, _SettledSession] = {}
 
     def outside_holders(self) -> set[int]:
         """Sessions outside the cluster that hold some of its records or responses.
 
         The newest records of a stale session were not compared with other sessions yet.
         """
-        self._survey()
         holders = {session for _, session in self._store.events.holders(list(self._holders))}
         counters = {
             usage.session_id
@@ -137,10 +199,26 @@ class Derivation:
         ids = {usage_id for usage_id, _ in self._used_by}
         return [usage_key(flavor, usage_id) for flavor in flavors for usage_id in ids]
 
-    def run(self) -> None:
+    def is_current(self) -> bool:
+        """Whether no other process has changed anything that was read."""
+        sessions = self._store.sessions
+        found = {one for first in self.sessions for one in sessions.sharing_with(first)}
+        return (
+            set(sessions.existing(self.sessions)) == set(self.sessions)
+            and found <= set(self.sessions)
+            and all(sessions.row_by_id(row.id) == row for row in self._as_read)
+            and self._records.are_current()
+            and not self.outside_holders()
+        )
+
+    def write(self, now: int, repositories: RepositoryNames) -> bool:
         """Derive the cluster: drop what was derived, and write all its sessions again."""
-        owners = Owners(self._rows, self._holders, self._same_ids.first_seen())
-        self._note_other_contents(self._other_contents(owners))
+        self._run()
+        return True
+
+    def _run(self) -> None:
+        owners = self._owners
+        self._note_other_contents(self._other_contents)
         shared_with_evicted = self._sharing_with_evicted()
         reported = {key for row in self._rows for key in self._store.usage.also_reported(row.id)}
         for row in self._rows:
@@ -154,7 +232,7 @@ class Derivation:
         self._infer_parents(inherits_from)
         self._save_sharing(shared_with_evicted)
 
-    def _survey(self) -> None:
+    def survey(self) -> None:
         """Find out which session holds which records and responses."""
         self._records.load_small()
         for index in range(len(self._rows)):
@@ -166,7 +244,16 @@ class Derivation:
                     response = used.usage_id, used.is_reported
                     self._used_by[response] = self._used_by.get(response, 0) | mask
 
-    def _other_contents(self, owners: Owners) -> list[OtherContent]:
+    def settle(self) -> None:
+        """Choose the owners, and settle all records if they are in memory. What is left for the
+        transaction is to write rows."""
+        self._owners = Owners(self._rows, self._holders, self._same_ids.first_seen())
+        self._other_contents = self._found_contents(self._owners)
+        if self._records.are_in_memory:
+            for index in range(len(self._rows)):
+                self._settled[index] = self._settle_one(index, at_once=True)
+
+    def _found_contents(self, owners: Owners) -> list[OtherContent]:
         """Give records with the same id and other content keys of their own."""
         places = Places(self._same_ids)
         for index, row in enumerate(self._rows if self._same_ids.contents else ()):
@@ -176,8 +263,8 @@ class Derivation:
     def _note_other_contents(self, found: list[OtherContent]) -> None:
         """Store a problem for each of these records, and remove those of an earlier derivation."""
         problems: dict[int, dict[int, str]] = {}
-        for row in self._rows:
-            if decode_state(row.state).has_variants:
+        for row in self._as_read:
+            if row.evicted_at is None and decode_state(row.state).has_variants:
                 for source_id in self._store.sessions.source_ids(row.id):
                     problems[source_id] = {}
         for one in found:
@@ -186,9 +273,9 @@ class Derivation:
         for source_id, details in problems.items():
             self._store.problems.replace(source_id, OTHER_CONTENT, uids, details, self._now)
 
-    def _write(self, index: int, owners: Owners) -> int | None:
-        """Settle and store one session. Returns the owner of its last inherited record."""
-        row = self._rows[index]
+    def _settle_one(self, index: int, *, at_once: bool) -> "_SettledSession":
+        """Settle one session. Unless all of it is settled ``at_once``, its rows are stored, too."""
+        row, owners = self._rows[index], self._owners
         inferred = (row.parent_uid, row.relation)
         _reset(row)
         self._ingest.rename(row, None)
@@ -207,16 +294,30 @@ class Derivation:
         writing: SessionWriting | None = None
         for source, batch in _batches(self._records.of(index)):
             if writing is None:
-                writing = SessionWriting(self._store, row, source)
+                writing = SessionWriting(self._store, row, source, at_once=at_once)
             writing.read_from(source)
             writing.identify(batch, self._same_ids)
             writing.settle(batch, owned)
-            writing.usage.find_stored(self._evicted_usage)
-            writing.usage.count()
-            writing.flush()
+            if not at_once:
+                self._flush(writing)
+        return _SettledSession(writing, inherited)
+
+    def _flush(self, writing: SessionWriting) -> None:
+        writing.usage.find_stored(self._evicted_usage)
+        writing.usage.count()
+        writing.flush()
+
+    def _write(self, index: int, owners: Owners) -> int | None:
+        """Store one session. Returns the owner of its last inherited record."""
+        row, settled = self._rows[index], self._settled.get(index)
+        if settled is None:
+            settled = self._settle_one(index, at_once=False)
+        writing, inherited = settled
         if writing is None:
             self._ingest.save(row)
             return None
+        if settled is self._settled.get(index):
+            self._flush(writing)
         if writing.settling.state.branched:
             writing.mark_branches()
         if row.parent_uid is None and writing.usage.counts_for is not None:
@@ -285,6 +386,14 @@ class Derivation:
             if row.relation == "subagent":
                 self._ingest.placement.place_again(row)
             self._store.sessions.save(row)
+
+
+class _SettledSession(NamedTuple):
+    """A session without records has no ``writing``. ``inherited`` is the owner of the last record
+    that it inherits."""
+
+    writing: SessionWriting | None
+    inherited: list[int]
 
 
 def _batches(records: Iterator[PlacedRecord]) -> Iterator[tuple[SourceRow, list[Record]]]:

@@ -1,9 +1,11 @@
 """Making everything derived again from the stored logs. The agents' own files are not needed.
 
-Sessions that share sources or records are a group. Each group is dropped and made again in one
-transaction, so a reader sees a session as it was or as it is now, never a half. Between groups
-other writers have their turn. A rebuild that is killed leaves some groups as they were; the next
-one makes all of them again.
+All sources are marked first. Then each is read again, its sessions are marked stale, and these are
+derived with all that they share records with. Each step is a short transaction, and a session keeps
+its events until it is derived. So a reader sees a session as it was or as it is now, never a half.
+
+A rebuild that is killed leaves marked sources. The next rebuild reads only these, and a sync
+derives the sessions that are stale.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,16 +17,16 @@ from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.errors import AdapterFailed
 from session_memory.core.roles import LOGS
 from session_memory.derive.cluster_records import HELD_IN_MEMORY
-from session_memory.derive.connected import group_of
+from session_memory.derive.connected import group_by_sources, group_of
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import unusable_flavors
 from session_memory.derive.reindex import ensure_index
-from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
-from session_memory.store.sources import SourceRow
+from session_memory.store.pieces import write_in_pieces
+from session_memory.store.sources import UNREAD, SourceRow
 from session_memory.store.store import Store
 
 BATCH = 2000
@@ -75,6 +77,7 @@ class _Rebuilding:
         self._skipped = skipped
         self._evicted = store.retention.evicted()
         self._done: set[int] = set()
+        self._unread: set[int] = set()
         self._left: set[int] = set()
 
     def run(self) -> None:
@@ -82,6 +85,7 @@ class _Rebuilding:
         # What an interrupted sync left stale must not be derived together with the first group.
         derive_stale(store, self._now, self._repositories)
         self._left = set(store.sessions.stale())
+        self._unread = self._marked()
         for session_id, flavor in store.sessions.outermost_first():
             if session_id not in self._done and flavor not in self._skipped:
                 self._rebuild(*group_of(store, [session_id]))
@@ -96,38 +100,67 @@ class _Rebuilding:
     def _without_session(self) -> Iterator[set[int]]:
         """The other sources, of one agent at a time. Some are read together: copies of one session
         are then derived once, and not again with each of them."""
-        rest = [source for source in self._store.sources.every() if source.id not in self.read]
+        unread = self._unread - self.read
+        rest = [source for source in self._store.sources.every() if source.id in unread]
         for flavor in sorted({source.flavor for source in rest}):
             its = [source.id for source in rest if source.flavor == flavor]
             for first in range(0, len(its), READ_TOGETHER):
                 if flavor not in self._skipped:
                     yield set(its[first : first + READ_TOGETHER])
 
+    def _marked(self) -> set[int]:
+        """Mark the sources that must be read again. After a killed rebuild, only the rest."""
+        sources = self._store.sources
+        every = [row for row in sources.every() if row.flavor not in self._skipped]
+        present = [row for row in every if row.id not in self._evicted]
+        if any(row.adapter_version == UNREAD for row in present):
+            return {row.id for row in present if row.adapter_version < _version(row)}
+        write_in_pieces(self._store.transaction, (row.id for row in present), sources.mark_unread)
+        return {row.id for row in every}
+
     def _rebuild(self, sessions: set[int], sources: set[int]) -> None:
-        """Make one group again. Small logs are read before the transaction begins."""
+        """Make one group again. Small logs are read before the transactions begin."""
         store = self._store
+        self._done |= sessions
+        if sources.isdisjoint(self._unread):
+            return
         try:
             loaded = self._loaded(sources)
-            with store.transaction():
-                if sessions:
-                    # Another process may have added to the group, or forgotten a part of it.
-                    sessions, sources = group_of(store, store.sessions.existing(sorted(sessions)))
-                self._rebuild_now(sessions, sources, loaded)
+            if not sessions:
+                write_in_pieces(
+                    store.transaction,
+                    [row.id for row in self._in_order(sources)],
+                    lambda source: self._read_again(set(), {source}, loaded),
+                )
+            # One by one: sessions that only share records are read from different sources.
+            write_in_pieces(
+                store.transaction,
+                sorted(sessions),
+                lambda session: self._read_sources_of(session, loaded),
+            )
         except AdapterFailed as failure:
             self._skipped[failure.flavor] = str(failure)
             return
-        self._done |= sessions
-        self.read |= sources
+        derive_stale(store, self._now, self._repositories, without=self._left)
 
-    def _rebuild_now(
+    def _read_sources_of(self, session: int, loaded: dict[int, "_Loaded"]) -> None:
+        store = self._store
+        # Another process may have added to the sources, or forgotten the session.
+        sessions, sources = group_by_sources(store, store.sessions.existing([session]))
+        if not sources <= self.read:
+            self._read_again(sessions, sources, loaded)
+
+    def _read_again(
         self, sessions: set[int], sources: set[int], loaded: dict[int, "_Loaded"]
     ) -> None:
+        """Read sources again and mark their sessions stale, inside a transaction."""
         store = self._store
-        rows = sorted(map(store.sources.get, sources), key=lambda s: (s.host, s.path, s.generation))
+        rows = self._in_order(sources)
         present = [row for row in rows if row.id not in self._evicted]
-        evicted = store.retention.evicted_sessions()
-        reported = {key for one in sessions for key in store.usage.also_reported(one)}
-        store.drop_derived(sorted(sessions - evicted), [row.id for row in present])
+        again = sorted(sessions - store.retention.evicted_sessions())
+        inferred = [row for row in map(store.sessions.row_by_id, again) if row.relation]
+        store.sessions.begin_again(again)
+        store.problems.clear_records([row.id for row in present])
         ingest = Ingest(store, self._now, self._repositories)
         for row in rows:
             self._on_source(row)
@@ -135,8 +168,14 @@ class _Rebuilding:
             known = loaded.get(row.id)
             records = known.records if known is not None and known.row == row else None
             read_again(store, ingest, row, self._now, records)
-        derive_stale(store, self._now, self._repositories, without=self._left)
-        settle_reports(store, reported)
+        for session in inferred:
+            # Until it is derived, it keeps a parent that its log does not name.
+            store.sessions.keep_parent(session)
+        self.read |= sources
+
+    def _in_order(self, sources: set[int]) -> list[SourceRow]:
+        rows = map(self._store.sources.get, sources)
+        return sorted(rows, key=lambda row: (row.host, row.path, row.generation))
 
     def _loaded(self, sources: set[int]) -> dict[int, "_Loaded"]:
         store = self._store
@@ -173,6 +212,10 @@ def read_again(
         ingest.add(source, batch)
     source.lines = source.lenient = 0
     source.bookkeeping = "{}"
-    source.adapter_version = agent_or_substitute(source.flavor).version
+    source.adapter_version = _version(source)
     counts.add_to(source)
     store.sources.save(source)
+
+
+def _version(source: SourceRow) -> int:
+    return agent_or_substitute(source.flavor).version

@@ -1,14 +1,15 @@
 """Reindex: build a new search index from the stored logs beside the old one, then swap them.
 
 Until the swap, searches read the old index and syncs write to it. Sessions that a sync changed
-meanwhile are read again in the transaction that swaps. A reindex that is killed leaves the old
-index in place.
+meanwhile are read again. Everything is written in short transactions. A reindex that is killed
+leaves the old index in place, and the next one deletes what was built.
 """
 
 import secrets
+import time
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 
 from session_memory.core.errors import AdapterError, IndexTaken, StoreBusy
 from session_memory.core.roles import LOGS
@@ -16,11 +17,13 @@ from session_memory.derive.bodies import Bodies, bodies_in
 from session_memory.derive.readers import note_substitute
 from session_memory.store.hits import Hits
 from session_memory.store.index import event_of
+from session_memory.store.pieces import PieceShare, run_in_pieces
 from session_memory.store.store import Store
 
-# Small, so that other writers wait less than 100 ms for one portion.
-GATHERED = 2 * 1024 * 1024
-ATTEMPTS = 3
+# Characters that are written in one transaction at most.
+GATHERED = 1024 * 1024
+CATCH_UPS = 3
+DROPPED = 200
 
 UidAndRevision = tuple[str, int]
 OnSession = Callable[[int, int], None]
@@ -55,21 +58,18 @@ def reindex(store: Store, on_session: OnSession = no_progress) -> int:
 
 
 def _reindex(store: Store, on_session: OnSession) -> int:
-    for attempt in range(1, ATTEMPTS + 1):
-        # A sync at the same time may force us to start again. The last attempt locks it out.
-        with store.transaction() if attempt == ATTEMPTS else nullcontext():
-            building = _IndexBuilding(store)
-            sessions = store.sessions.revisions()
-            for done, (session_id, version) in enumerate(sessions.items(), 1):
-                building.add(session_id, version)
-                on_session(done, len(sessions))
-            if building.finish():
-                break
+    building = _IndexBuilding(store)
+    sessions = store.sessions.revisions()
+    for done, (session_id, version) in enumerate(sessions.items(), 1):
+        building.add(session_id, version)
+        on_session(done, len(sessions))
+    building.finish()
     return len(sessions)
 
 
 class _IndexBuilding:
-    """One attempt to build the new index."""
+    """A new index that is being built. ``_seen``: the version and the docs of each session as it
+    was read, in the order of reading."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -77,8 +77,20 @@ class _IndexBuilding:
         self._seen: dict[int, tuple[UidAndRevision, array[int]]] = {}
         self._waiting: list[tuple[int, str]] = []
         self._size = 0
+        self._share = PieceShare()
         with store.transaction():
-            store.index.begin_next(self._name)
+            store.index.claim_next(self._name)
+        run_in_pieces(store.transaction, store.index.unfinished_removed())
+        with self._building():
+            store.index.begin_next()
+
+    @contextmanager
+    def _building(self) -> Iterator[None]:
+        """A transaction. Raises if another process builds an index meanwhile."""
+        with self._store.transaction():
+            if not self._store.index.is_built_by(self._name):
+                raise IndexTaken(self._store.db.name)
+            yield
 
     def add(self, session_id: int, version: UidAndRevision) -> None:
         """Read a session into the new index."""
@@ -87,51 +99,82 @@ class _IndexBuilding:
         self._seen[session_id] = (version, array("q", (doc for doc, _ in docs)))
         self._waiting += docs
         self._size += sum(len(text) for _, text in docs)
-        if self._size > GATHERED:
-            with self._store.transaction():
-                self._write_waiting()
+        while self._size > GATHERED * self._share.value:
+            self._write_piece()
+
+    def _write_piece(self) -> None:
+        """Write some of the docs that wait, as many as fit into one short transaction."""
+        room, count = GATHERED * self._share.value, 0
+        while count < len(self._waiting) and room > 0:
+            room -= len(self._waiting[count][1])
+            count += 1
+        some, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._size -= sum(len(text) for _, text in some)
+        # A number can be there twice if its event was deleted. The later one is right.
+        docs = self._store.index.prepared(sorted(dict(some).items()))
+        with self._building():
+            began = time.monotonic()
+            self._store.index.add_next(docs)
+        self._share.note(time.monotonic() - began)
 
     def _write_waiting(self) -> None:
-        if not self._store.index.is_built_by(self._name):
-            raise IndexTaken(self._store.db.name)
-        docs, self._waiting, self._size = sorted(self._waiting), [], 0
-        self._store.index.add_next(docs)
+        while self._waiting:
+            self._write_piece()
 
-    def finish(self) -> bool:
-        """Read changed sessions again and swap the indexes, in one transaction.
-
-        Returns False, and swaps nothing, when everything must be read again.
-        """
-        store = self._store
-        with store.transaction():
+    def finish(self) -> None:
+        """Read changed sessions again, and swap the indexes."""
+        for _ in range(CATCH_UPS):
             self._write_waiting()
-            now = store.sessions.revisions()
-            evicted = store.retention.evicted_sessions()
-            changed = [
-                one
-                for one, (version, docs) in self._seen.items()
-                if now.get(one) != version or (docs and one in evicted)
-            ]
-            if self._has_reused_numbers(changed):
-                return False
+            with self._store.db.snapshot():
+                changed, now = self._changed()
+            if not changed:
+                break
+            run_in_pieces(self._building, self._dropped(changed))
             for session_id in changed:
-                store.index.drop_next(list(self._seen[session_id][1]))
-            for session_id, version in now.items():
-                if session_id not in self._seen or session_id in changed:
-                    store.index.add_next(list(docs_of(store, session_id, version[0])))
-            store.index.swap(store.sessions.titles())
-        return True
+                if session_id in now:
+                    self.add(session_id, now[session_id])
+        self._write_waiting()
+        self._swap()
 
-    def _has_reused_numbers(self, changed: list[int]) -> bool:
-        """Whether the same number was read for events of two sessions.
+    def _swap(self) -> None:
+        """Swap the indexes. Sessions that changed at the last moment are read again before."""
+        index = self._store.index
+        with self._building():
+            changed, now = self._changed()
+            for _ in self._dropped(changed):
+                pass
+            for session_id in changed:
+                if session_id in now:
+                    docs = docs_of(self._store, session_id, now[session_id][0])
+                    index.add_next(index.prepared(docs))
+            index.swap(self._store.sessions.titles())
+        run_in_pieces(self._store.transaction, index.old_removed())
 
-        SQLite reuses the numbers of deleted events. So a session that was derived again meanwhile
-        may have left its numbers to another session.
+    def _changed(self) -> tuple[list[int], dict[int, UidAndRevision]]:
+        """The sessions that were not read as they are now, and all sessions."""
+        now = self._store.sessions.revisions()
+        evicted = self._store.retention.evicted_sessions()
+        changed = [
+            one
+            for one, (version, docs) in self._seen.items()
+            if now.get(one) != version or (docs and one in evicted)
+        ]
+        return changed + [one for one in now if one not in self._seen], now
+
+    def _dropped(self, changed: list[int]) -> Iterator[None]:
+        """Take changed sessions out of the new index, step by step.
+
+        SQLite reuses the numbers of deleted events. A number that another session has now stays.
         """
-        if not changed:
-            return False
-        every = [doc for _, docs in self._seen.values() for doc in docs]
-        return len(set(every)) < len(every)
+        gone = [self._seen.pop(one)[1] for one in changed if one in self._seen]
+        if not gone:
+            return
+        taken = {doc for _, docs in self._seen.values() for doc in docs}
+        for docs in gone:
+            for start in range(0, len(docs), DROPPED):
+                some = docs[start : start + DROPPED]
+                self._store.index.drop_next([doc for doc in some if doc not in taken])
+                yield
 
 
 def docs_of(store: Store, session_id: int, uid: str) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,25 @@ from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 
 
+class NoEvents:
+    """Look-ups for `Settling` when all records of a session are settled at once: what is stored of
+    it will be replaced."""
+
+    def last_seq(self, native_id: str) -> int | None:
+        return None
+
+    def is_abandoned(self, seq: int) -> bool:
+        return False
+
+    def expect_outcomes(self, records: list[Record]) -> None: ...
+
+    def result_of(self, call_id: str) -> StoredResult | None:
+        return None
+
+    def prompts(self) -> list[PathPrompt]:
+        return []
+
+
 class StoredEvents:
     """Look-ups for `Settling`, in the store.
 

@@ -18,7 +18,7 @@ from session_memory.derive.settle import (
     abandoned_by_head,
     abandoned_by_prompts,
 )
-from session_memory.derive.stored_events import StoredEvents
+from session_memory.derive.stored_events import NoEvents, StoredEvents
 from session_memory.derive.stored_keys import StoredKeys
 from session_memory.derive.usage_writing import UsageWriting, usage_in
 from session_memory.store.event_rows import CopyRow, EventRow
@@ -39,9 +39,13 @@ class SessionWriting:
     - ``has_own_records``: some records are in no other session
     - ``named_records``: how many records with a native id gave events
     - ``first_ts``, ``last_ts``: the times of all records, inherited ones included
+
+    With ``at_once``, all records of the session are settled before the first of them is stored.
     """
 
-    def __init__(self, store: Store, row: CollectedSession, source: SourceRow) -> None:
+    def __init__(
+        self, store: Store, row: CollectedSession, source: SourceRow, *, at_once: bool = False
+    ) -> None:
         self.links: list[tuple[str, str]] = []
         self.shared_records: set[bytes] = set()
         self.has_own_records = False
@@ -52,7 +56,9 @@ class SessionWriting:
         self._store = store
         self._row = row
         state = decode_state(row.state)
-        self._stored_events = StoredEvents(store, row, has_variants=state.has_variants)
+        self._stored_events: StoredEvents | NoEvents = (
+            NoEvents() if at_once else StoredEvents(store, row, has_variants=state.has_variants)
+        )
         self._stored_records: set[bytes] = set()
         self._copies: list[CopyRow] = []
         self.settling = Settling(

@@ -6,6 +6,7 @@ A session that grows meanwhile is analyzed again next time and cannot be evicted
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +26,7 @@ from session_memory.pricing.own_prices import own_prices
 from session_memory.pricing.table import price_table
 from session_memory.store.brief_events import brief_events
 from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, UnanalyzedSession
+from session_memory.store.pieces import write_in_pieces
 from session_memory.store.store import Store
 
 BATCH = 100
@@ -76,10 +78,14 @@ def _analyze(
     on_begin(len(waiting), sum(unread.events for unread in waiting))
     report = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
     for batch in _batches(waiting):
-        read = list(_read(store, batch, on_session))
-        with store.transaction():
-            for unread, digest in read:
-                _save(digests, unread, digest, prices, now_ms() if now is None else now, report)
+        rows = [_rows(*one, prices) for one in _read(store, batch, on_session)]
+        write_in_pieces(
+            store.transaction,
+            rows,
+            lambda row: _save(digests, row, now_ms() if now is None else now),
+        )
+        for row in rows:
+            _count(report, row)
     return report
 
 
@@ -143,23 +149,37 @@ def _cost(session: Session, used: ResponseUsage, amount: Amount) -> SessionCost:
     )
 
 
-def _save(
-    digests: Digests,
-    unread: UnanalyzedSession,
-    digest: Digest,
-    prices: str,
-    now: int,
-    report: Analyzed,
-) -> None:
-    row, errors = _row(unread, digest, prices), list(_errors(digest))
-    signals = [_signal(place, signal) for place, signal in enumerate(signals_in(digest))]
-    evidence = msgspec.json.encode(digest.outcome.evidence).decode()
-    digests.save(row, errors, signals, evidence=evidence, now=now)
+class _Rows(NamedTuple):
+    """What is stored of one digest."""
+
+    digest: DigestRow
+    errors: list[ErrorRow]
+    signals: list[SignalRow]
+    evidence: str
+    events: int
+
+
+def _rows(unread: UnanalyzedSession, digest: Digest, prices: str) -> _Rows:
+    return _Rows(
+        _row(unread, digest, prices),
+        list(_errors(digest)),
+        [_signal(place, signal) for place, signal in enumerate(signals_in(digest))],
+        msgspec.json.encode(digest.outcome.evidence).decode(),
+        digest.events,
+    )
+
+
+def _save(digests: Digests, rows: _Rows, now: int) -> None:
+    digests.save(rows.digest, rows.errors, rows.signals, evidence=rows.evidence, now=now)
+
+
+def _count(report: Analyzed, rows: _Rows) -> None:
+    outcome = rows.digest.outcome
     report.analyzed += 1
-    report.events += digest.events
-    report.errors += len(errors)
-    report.signals += len(signals)
-    report.outcomes[row.outcome] = report.outcomes.get(row.outcome, 0) + 1
+    report.events += rows.events
+    report.errors += len(rows.errors)
+    report.signals += len(rows.signals)
+    report.outcomes[outcome] = report.outcomes.get(outcome, 0) + 1
 
 
 def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:

@@ -27,6 +27,7 @@ from session_memory.retain.forget_plan import ForgetPlan, Selection, describe, s
 from session_memory.retain.forget_traces import traces
 from session_memory.retain.proof import Proof, prove
 from session_memory.store.database import Unswept
+from session_memory.store.pieces import run_in_pieces
 from session_memory.store.private_files import sweep_unfinished
 from session_memory.store.retention import SESSION, SOURCE, session_key, source_key
 from session_memory.store.retention_archive import Archive
@@ -108,8 +109,7 @@ def sweep(
 
 def _sweep_index(store: Store) -> list[Unswept]:
     """Remove deleted words from the index, and an index that a killed `reindex` left."""
-    with store.transaction():
-        store.index.purge()
+    run_in_pieces(store.transaction, store.index.purged())
     try:
         with store.transaction():
             store.index.drop_unfinished()

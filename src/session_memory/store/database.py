@@ -126,6 +126,16 @@ class Database(Protocol):
     def loading(self) -> AbstractContextManager[None]:
         """Settings that make the first load of an empty store faster."""
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether this thread has an open write transaction."""
+
+    def write_mark(self) -> object:
+        """A value that is another one after other processes wrote what a sync writes.
+
+        Taken before a write transaction and within it, to notice what was written in between.
+        """
+
     def others_wrote(self) -> bool:
         """Whether another connection has committed since the previous call.
 

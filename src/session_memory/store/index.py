@@ -11,7 +11,14 @@ from contextlib import AbstractContextManager, contextmanager
 from session_memory.core.index_words import LONGEST
 from session_memory.store.database import Database
 from session_memory.store.row_values import containing
-from session_memory.store.word_query import TABLE, TITLES, QueryWord, WordEngine, WordQuery
+from session_memory.store.word_query import (
+    TABLE,
+    TITLES,
+    PreparedDocs,
+    QueryWord,
+    WordEngine,
+    WordQuery,
+)
 
 VERSION = "2"
 """The version of the rule in `core.index_words`. An index of another version is not used."""
@@ -19,7 +26,7 @@ VERSION = "2"
 MESSAGE, SUMMARY, CALL, OUTPUT = range(4)
 CLASSES = ("message", "summary", "call", "output")
 
-NEXT = f"{TABLE}_next"
+NEXT, OLD = f"{TABLE}_next", f"{TABLE}_old"
 WRITE_AT_BYTES = 16 * 1024 * 1024
 ALL = 1 << 62
 
@@ -140,12 +147,10 @@ class WordIndex:
             words.create()
         self.declare(complete=True)
 
-    def purge(self) -> None:
-        """Remove the traces of deleted texts from the index files."""
-        self._write_docs()
-        self._write_titles()
-        self._words.purge()
-        self._titles.purge()
+    def purged(self) -> Iterator[object]:
+        """Remove the traces of deleted texts from the index files, step by step."""
+        yield from self._words.purged()
+        yield from self._titles.purged()
 
     # ------------------------------------------------------------ searching
 
@@ -210,37 +215,61 @@ class WordIndex:
 
     # ------------------------------------------------------------ building a new one
 
-    def begin_next(self, builder: str) -> None:
-        """Create an empty new index beside the current one, and delete any unfinished one."""
+    def claim_next(self, builder: str) -> None:
+        """Let ``builder`` alone build a new index. Whoever builds one now gives up."""
+        self._save_state(builder=builder)
+
+    def unfinished_removed(self) -> Iterator[object]:
+        """Delete what a killed `reindex` left, step by step."""
+        for name in (NEXT, OLD):
+            if self._db.has_table(name):
+                yield from self._db.word_engine(name).removed()
+
+    def begin_next(self) -> None:
+        """Create an empty new index beside the current one."""
         self._next.destroy()
         self._next.create()
-        self._save_state(builder=builder)
 
     def drop_unfinished(self) -> None:
         """Delete a new index that was begun and not finished. Nobody may be building one."""
-        if self._db.has_table(NEXT):
-            self._next.destroy()
-            self._save_state(builder="")
+        for name in (NEXT, OLD):
+            if self._db.has_table(name):
+                self._db.word_engine(name).destroy()
+                self._save_state(builder="")
 
     def is_built_by(self, builder: str) -> bool:
-        """Whether ``builder`` was the last to call `begin_next`."""
+        """Whether ``builder`` was the last to call `claim_next`."""
         return self._state().get("builder") == builder
 
-    def add_next(self, docs: Iterable[tuple[int, str]]) -> None:
-        self._next.add((doc, text) for doc, text in docs if text)
+    def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
+        """Docs as `add_next` takes them. Needs no transaction."""
+        return self._next.prepared((doc, text) for doc, text in docs if text)
+
+    def add_next(self, docs: PreparedDocs) -> None:
+        """Add docs to the new index. A doc that is in it was of an event that is gone."""
+        words = self._next
+        words.drop(words.known([doc for doc, _ in docs]))
+        words.add_prepared(docs)
 
     def drop_next(self, docs: Sequence[int]) -> None:
         self._next.drop(docs)
 
     def swap(self, titles: Iterable[tuple[int, str]]) -> None:
-        """Replace the current index by the new one, and index the titles again."""
-        self._next.replace_table(TABLE)
+        """Replace the current index by the new one, and index the titles again.
+
+        `old_removed` deletes what is left of the replaced index.
+        """
+        self._next.replace_table(TABLE, OLD)
         self._words = self._db.word_engine(TABLE)
         self._titles.destroy()
         self._titles.create()
         self._titles.add(titles)
         self._save_state(builder="")
         self.declare(complete=True)
+
+    def old_removed(self) -> Iterator[object]:
+        """Delete an index that was replaced, step by step."""
+        return self._db.word_engine(OLD).removed()
 
     @property
     def _next(self) -> WordEngine:

@@ -5,10 +5,9 @@ to end, so the rows it has read cannot change before it writes. Reading, transla
 happen outside of transactions. A shared transaction takes no advisory lock; it locks single rows.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,8 +18,10 @@ from session_memory.core.errors import StoreError, StoreNotFound
 from session_memory.store.connections import Channel, Connections
 from session_memory.store.copy_batches import CopyBatch
 from session_memory.store.database import BUSY_S, Key, Params, Row, Unswept
+from session_memory.store.lock_holds import HeldLock
 from session_memory.store.migrations import TABLES
 from session_memory.store.operation_lock import OperationLock, wait_for
+from session_memory.store.postgres_sql import to_psycopg
 from session_memory.store.postgres_sweep import (
     dead_rows,
     statistics,
@@ -128,7 +129,7 @@ alter table dictionaries alter column body set storage external;
         if channel.pending and channel.pending.are_needed_by(sql):
             self._send(channel)
         try:
-            return channel.cursor.execute(_to_psycopg(sql), params or {})
+            return channel.cursor.execute(to_psycopg(sql), params or {})
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
 
@@ -161,7 +162,7 @@ alter table dictionaries alter column body set storage external;
         try:
             with channel.connection.cursor(name, binary=True, withhold=keep) as cursor:
                 cursor.itersize = ROWS_AT_ONCE
-                cursor.execute(_to_psycopg(sql), params or {})
+                cursor.execute(to_psycopg(sql), params or {})
                 yield from cursor
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
@@ -175,7 +176,7 @@ alter table dictionaries alter column body set storage external;
         channel = self._connections.channel()
         self._send(channel)
         try:
-            channel.cursor.executemany(_to_psycopg(sql), params)
+            channel.cursor.executemany(to_psycopg(sql), params)
         except psycopg.Error as error:
             raise self._connections.translated(error) from error
 
@@ -226,11 +227,13 @@ alter table dictionaries alter column body set storage external;
         if channel.depth:
             yield
             return
+        held = None
         try:
             if shared:
                 self._control(channel, _BEGIN_SHARED)
             else:
                 self._begin(channel)
+                held = HeldLock()
             channel.depth = 1
             yield
             self._send(channel)
@@ -241,6 +244,8 @@ alter table dictionaries alter column body set storage external;
             raise
         finally:
             channel.depth = 0
+            if held is not None:
+                held.released()
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         return self._operation_lock(shared)
@@ -320,6 +325,15 @@ alter table dictionaries alter column body set storage external;
         except psycopg.Error:
             channel.connection.close()
 
+    @property
+    def is_writing(self) -> bool:
+        return bool(self._connections.channel().depth)
+
+    def write_mark(self) -> object:
+        channel = self._connections.channel()
+        # Each write transaction counts itself.
+        return (channel.write_count or 0) - 1 if channel.depth else self.value(_WRITES)
+
     def others_wrote(self) -> bool:
         channel = self._connections.channel()
         if not channel.depth:
@@ -395,7 +409,9 @@ alter table dictionaries alter column body set storage external;
         connection.add_notice_handler(note)
         try:
             self.execute(f"set lock_timeout = {int(wait_s * 1000)}")
+            held = HeldLock()
             self.execute(f"vacuum (full, analyze, verbose) {table}")
+            held.released(f"vacuum of {table}")
         finally:
             connection.remove_notice_handler(note)
             self.execute(f"set lock_timeout = '{BUSY_S}s'")
@@ -422,16 +438,3 @@ alter table dictionaries alter column body set storage external;
 def _as_key(number: int) -> int:
     """The number as a signed 64-bit integer, as advisory locks need it."""
     return (number + 2**63) % 2**64 - 2**63
-
-
-_MARKS = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]\w*)|%")
-
-
-@lru_cache(maxsize=1024)
-def _to_psycopg(sql: str) -> bytes:
-    """``:name`` → ``%(name)s``. Texts, casts and percent signs keep their meaning."""
-    return _MARKS.sub(_mark, sql).encode()
-
-
-def _mark(match: re.Match[str]) -> str:
-    return f"%({match[1]})s" if match[1] else match[0].replace("%", "%%")

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from session_memory.core.index_words import JOINT, indexable, joints_in, vocabulary
-from session_memory.store.word_query import QueryWord, WordQuery
+from session_memory.store.word_query import PreparedDocs, QueryWord, WordQuery
 
 if TYPE_CHECKING:
     from session_memory.store.postgres import Postgres
@@ -45,23 +45,35 @@ class PostgresWordEngine:
     def destroy(self) -> None:
         self._db.execute(f"drop table if exists {self._table}")
 
-    def replace_table(self, table: str) -> None:
+    def replace_table(self, table: str, old: str) -> None:
         self._db.execute(f"drop table if exists {table}")
         self._db.execute(f"alter table {self._table} rename to {table}")
         for index in ("by_doc", "by_word"):
             self._db.execute(f"alter index {self._table}_{index} rename to {table}_{index}")
         self._table = table
 
+    def removed(self) -> Iterator[None]:
+        yield from ()
+        self.destroy()
+
+    def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
+        return list(_all_parts(docs))
+
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
+        self._add(_all_parts(docs))
+
+    def add_prepared(self, docs: PreparedDocs) -> None:
+        self._add(docs)
+
+    def _add(self, parts: Iterable[tuple[int, str]]) -> None:
         sql = _ADD.format(table=self._table)
         numbers: list[int] = []
         words: list[str] = []
         size = 0
-        for doc, text in docs:
-            for part in _parts(text):
-                numbers.append(doc)
-                words.append(part)
-                size += len(part)
+        for doc, part in parts:
+            numbers.append(doc)
+            words.append(part)
+            size += len(part)
             if size > BATCH_BYTES:
                 self._db.execute(sql, {"docs": _array(numbers), "words": words})
                 numbers, words, size = [], [], 0
@@ -71,6 +83,10 @@ class PostgresWordEngine:
     def drop(self, docs: Sequence[int]) -> None:
         sql = f"delete from {self._table} where doc = any(cast(:docs as bigint[]))"
         self._db.execute(sql, {"docs": _array(docs)})
+
+    def known(self, docs: Sequence[int]) -> list[int]:
+        """None: the server never uses a number twice."""
+        return []
 
     def docs_without_events(self) -> list[int]:
         known = "select 1 from events e where e.id = w.doc >> 2"
@@ -128,13 +144,18 @@ class PostgresWordEngine:
         rows = self._db.all(sql, {"first": first, "last": last})
         return [(row[0], int(row[1])) for row in rows]
 
-    def purge(self) -> None:
+    def purged(self) -> Iterator[None]:
         """Nothing to do: the next vacuum removes deleted rows."""
+        yield from ()
 
 
 def _array(numbers: Sequence[int]) -> str:
     """An array as text. psycopg would choose an integer type too small for later values."""
     return f"{{{','.join(map(str, numbers))}}}"
+
+
+def _all_parts(docs: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    return ((doc, part) for doc, text in docs for part in _parts(text))
 
 
 def _parts(text: str) -> Iterator[str]:

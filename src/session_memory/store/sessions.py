@@ -136,6 +136,15 @@ _DROP_DERIVED = tuple(
     where session_id = :session and (owner_id is null or owner_id <> session_id)
     """,
 )
+_BEGIN_AGAIN = """
+    update sessions set stale = 1, facts = '{}', parent_uid = null, relation = null,
+        spawn_call_id = null, spawn_depth = 0
+    where id = :session
+"""
+_KEEP_PARENT = """
+    update sessions set parent_uid = :parent, relation = :relation
+    where id = :id and relation is null
+"""
 _DROP_SHARED = "delete from shares where other_id = :session"
 _DROP_SOURCES = "delete from session_sources where session_id = :session"
 # Several machines can hold the same log (a synchronized home): the order decides for one host.
@@ -298,21 +307,17 @@ class Sessions:
         for statement in (*_DROP_DERIVED, _DROP_SHARED):
             self._db.execute(statement, {"session": session_id})
 
-    def reset_derived(self, session_ids: Sequence[int]) -> None:
-        """Delete the derived rows and clear the derived columns of some sessions, before a rebuild.
-
-        Watermarks, revisions and evidence stay.
-        """
-        for statement in (*_DROP_DERIVED, _DROP_SOURCES):
+    def begin_again(self, session_ids: Sequence[int]) -> None:
+        """Mark sessions stale and clear what their sources say about them, before these are read
+        again. Derived rows stay until the sessions are derived."""
+        for statement in (_DROP_SOURCES, _BEGIN_AGAIN):
             self._db.update_many(statement, ({"session": one} for one in session_ids))
-        kept = "revision, analyzed_revision, discovered_at, ingested_at, analyzed_at, evicted_at"
-        kept += ", outcome, outcome_evidence, task_ref, domain"
-        blank = CollectedSession(uid="", flavor="", native_id="", state=EMPTY_STATE)
-        names = set(COLUMNS) - {"id", "uid", "flavor", "native_id", "native_name", "host"}
-        reset = {name: getattr(blank, name) for name in sorted(names - set(kept.split(", ")))}
-        assignments = ", ".join(f"{name} = :{name}" for name in reset)
-        sql = f"update sessions set {assignments} where id = :id"
-        self._db.update_many(sql, ({**reset, "id": one} for one in session_ids))
+
+    def keep_parent(self, row: CollectedSession) -> None:
+        """Give a session without a parent the one of ``row``, which was inferred."""
+        if row.relation != "subagent":
+            values = {"id": row.id, "parent": row.parent_uid, "relation": row.relation}
+            self._db.execute(_KEEP_PARENT, values)
 
     def revisions(self) -> dict[int, tuple[str, int]]:
         """For every session id its uid and revision, in the order of ids."""

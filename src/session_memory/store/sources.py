@@ -53,6 +53,8 @@ class SourceRow(msgspec.Struct, kw_only=True):
 # The inode of a source that came from a portable file. No file has it, so the next sync of its
 # machine compares the file with all that is stored.
 NO_INODE = -1
+# The adapter version of a source that a rebuild has yet to read.
+UNREAD = -1
 COLUMNS = SourceRow.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sources"
 _KNOWN = f"{_SELECT} where host = :host and superseded = 0 order by generation"
@@ -70,6 +72,7 @@ _CHANGING = [name for name in COLUMNS if name not in _IDENTITY]
 _SAVE = f"update sources set {', '.join(f'{n} = :{n}' for n in _CHANGING)} where id = :id"
 # Only one column is set, because another process may have read the source further.
 _MARK_VANISHED = "update sources set vanished = 1 where id = :id"
+_MARK_UNREAD = f"update sources set adapter_version = {UNREAD} where id = :id"
 _MARK_SUPERSEDED = "update sources set superseded = 1 where id = :id"
 _CURSOR = "select uid, read_to, kept, superseded from sources where id = :id"
 _LINES = """
@@ -186,6 +189,10 @@ class Sources:
 
     def mark_vanished(self, source_id: int) -> None:
         self._db.execute(_MARK_VANISHED, {"id": source_id})
+
+    def mark_unread(self, source_id: int) -> None:
+        """Mark the source: a rebuild reads it again, now or when it is started again."""
+        self._db.execute(_MARK_UNREAD, {"id": source_id})
 
     def mark_superseded(self, source_id: int) -> None:
         self._db.execute(_MARK_SUPERSEDED, {"id": source_id})

@@ -13,6 +13,7 @@ import apsw
 from session_memory.core.errors import NotAStore, StoreClosed, StoreNotFound
 from session_memory.store.database import BUSY_S, Key, Params, Row, Unswept, forks
 from session_memory.store.filesystems import refuse_network
+from session_memory.store.lock_holds import HeldLock
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.sqlite_errors import translated
@@ -21,7 +22,7 @@ from session_memory.store.word_query import TABLE, TITLES
 
 RETRY_S = 0.002
 # After a transaction of this length, others that wait for the lock have a moment to take it.
-LONG_S, GIVE_WAY_S = 0.02, 0.004
+LONG_S, GIVE_WAY_S, GIVE_WAY_SHARE = 0.02, 0.004, 0.1
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
 KEYS_AT_ONCE = 400
@@ -185,6 +186,12 @@ class Sqlite:
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
+    def changes_of(self, sql: str, params: Params) -> int:
+        """Run a statement, and return how many rows it changed, in virtual tables too."""
+        before = self.connection.total_changes()
+        self.execute(sql, params)
+        return int(self.connection.total_changes() - before)
+
     def update_many(self, sql: str, params: Iterable[Params]) -> None:
         self._many(sql, params)
 
@@ -208,16 +215,20 @@ class Sqlite:
         if self.is_writing:
             yield
             return
+        held = None
         try:
             self.begin()
-            began = time.monotonic()
+            held = HeldLock()
             yield
             self.commit()
         except BaseException:
             self.roll_back()
+            if held is not None:
+                held.released()
             raise
-        if not (shared or self.in_memory) and time.monotonic() - began > LONG_S:
-            time.sleep(GIVE_WAY_S)
+        seconds = held.released()
+        if seconds > LONG_S and not (shared or self.in_memory):
+            time.sleep(max(GIVE_WAY_S, min(seconds, 1) * GIVE_WAY_SHARE))
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         return self._operation_lock(shared)
@@ -341,7 +352,9 @@ class Sqlite:
                 _use_wal(connection)
 
     def vacuum(self, marks: Collection[str] | None = None) -> list[Unswept]:
+        held = HeldLock()
         self.execute("vacuum")
+        held.released("vacuum")
         if self.checkpoint():
             return []
         reason = "another program reads the store"
@@ -350,7 +363,9 @@ class Sqlite:
 
     def checkpoint(self) -> bool:
         """Move the content of the WAL file into the database. False if a reader prevented it."""
+        held = HeldLock()
         row = self.one("pragma wal_checkpoint(truncate)")
+        held.released("checkpoint")
         return row is None or not row[0]
 
     def withhold_statistics(self) -> None:
@@ -358,6 +373,10 @@ class Sqlite:
 
     def statistics(self) -> Iterator[tuple[str, str]]:
         return iter(())
+
+    def write_mark(self) -> object:
+        """It also changes with every append to a live session."""
+        return self.value("pragma data_version")
 
     def others_wrote(self) -> bool:
         version = self.value("pragma data_version")

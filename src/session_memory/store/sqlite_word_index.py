@@ -4,18 +4,24 @@ Without positions the index takes a third of the space. To match a phrase, the c
 texts themselves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from session_memory.core.index_words import JOINT, LONGEST, with_joints
-from session_memory.store.word_query import QueryWord, WordQuery
+from session_memory.store.word_query import PreparedDocs, QueryWord, WordQuery
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite import Sqlite
 
 # Bytes that FTS5 collects in memory before it writes a segment of the index.
 HASH_BYTES = 16 * 1024 * 1024
+
+# Written in one step of a merge, and deleted in one step of removing an index.
+MERGED_PAGES = 32
+ROWS_AT_ONCE = 200
+# The large tables of an FTS5 index. Rows up to the number describe the whole index.
+_PARTS = (("data", 10), ("docsize", 0))
 
 CREATE = """
 create virtual table {table} using fts5 (
@@ -43,14 +49,38 @@ class SqliteWordEngine:
     def destroy(self) -> None:
         self._db.execute(f"drop table if exists {self._table}")
 
-    def replace_table(self, table: str) -> None:
-        self._db.execute(f"drop table if exists {table}")
+    def replace_table(self, table: str, old: str) -> None:
+        self._db.execute(f"drop table if exists {old}")
+        if self._db.has_table(table):
+            # Deleting a large index takes long, so it is only renamed here.
+            self._db.execute(f"alter table {table} rename to {old}")
         self._db.execute(f"alter table {self._table} rename to {table}")
         self._table = table
+
+    def removed(self) -> Iterator[None]:
+        for part, first in _PARTS:
+            table = f"{self._table}_{part}"
+            if not self._db.has_table(table):
+                continue
+            some = f"select id from {table} where id > {first} limit {ROWS_AT_ONCE}"
+            while self._db.value(f"select exists ({some})"):
+                self._db.execute(f"delete from {table} where id in ({some})")
+                yield
+        self.destroy()
+
+    def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
+        return [(doc, with_joints(text)) for doc, text in docs]
+
+    def add_prepared(self, docs: PreparedDocs) -> None:
+        self._db.insert(self._table, ("rowid", "text"), docs)
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
         rows = ((doc, with_joints(text)) for doc, text in docs)
         self._db.insert(self._table, ("rowid", "text"), rows)
+
+    def known(self, docs: Sequence[int]) -> list[int]:
+        sql = f"select rowid from {self._table} where rowid in ({{keys}})"
+        return [row[0] for row in self._db.matching(sql, docs)]
 
     def drop(self, docs: Sequence[int]) -> None:
         sql = f"delete from {self._table} where rowid = :doc"
@@ -94,9 +124,13 @@ class SqliteWordEngine:
         sql = f"{known} and term >= :first and term < :last"
         return self._db.all(sql, {"first": first, "last": last})
 
-    def purge(self) -> None:
-        """Rewrite the segments of the index without deleted docs."""
-        self._db.execute(f"insert into {self._table} ({self._table}) values ('optimize')")
+    def purged(self) -> Iterator[None]:
+        """Rewrite the segments of the index without deleted docs: `optimize` in small steps."""
+        merge = f"insert into {self._table} ({self._table}, rank) values ('merge', :pages)"
+        pages = -MERGED_PAGES  # A negative number begins with all segments.
+        while self._db.changes_of(merge, {"pages": pages}) >= 2:
+            pages = MERGED_PAGES
+            yield
 
 
 def _params(query: WordQuery, text_class: int | None) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """`Store`: one database with everything that was collected, and `open_store`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -69,18 +69,6 @@ class Store:
             self.raw.dictionary.cache_clear()
             raise
 
-    def drop_derived(self, sessions: Sequence[int], sources: Sequence[int]) -> None:
-        """Delete all derived rows of some sessions, and the problems of the records in ``sources``.
-
-        Stored logs, sources with cursors, and watermarks stay. Sharing with a session that is not
-        in ``sessions`` stays known to that one, which is evicted.
-        """
-        for session_id in sessions:
-            self.events.drop(session_id)
-            self.index.set_title(session_id, None)
-        self.sessions.reset_derived(sessions)
-        self.problems.clear_records(sources)
-
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
         """Copy a source with its bytes from another store, unless it is here already."""
         row = other.sources.get(source_id)
@@ -88,6 +76,8 @@ class Store:
         if known is not None:
             return known
         row.id = 0
+        # Whether a rebuild of the other store has read it does not matter here.
+        row.adapter_version = max(row.adapter_version, 0)
         with self.transaction():
             self.sources.save(row)
             place = 0

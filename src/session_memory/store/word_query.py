@@ -5,7 +5,7 @@ engine stores no texts, so a question that words alone cannot answer is decided 
 stored logs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -31,6 +31,10 @@ class WordQuery(msgspec.Struct, frozen=True):
     without: tuple[QueryWord, ...] = ()
 
 
+PreparedDocs = list[tuple[int, str]]
+"""Docs, each with its words as its engine stores them. A long text may have several entries."""
+
+
 class WordEngine(Protocol):
     """One index: which texts contain which words. A *doc* is the number of a text in the index."""
 
@@ -38,11 +42,23 @@ class WordEngine(Protocol):
 
     def destroy(self) -> None: ...
 
-    def replace_table(self, table: str) -> None:
-        """Replace the index ``table`` by this one."""
+    def replace_table(self, table: str, old: str) -> None:
+        """Replace the index ``table`` by this one. The replaced one may stay as ``old``."""
+
+    def removed(self) -> Iterator[object]:
+        """Delete the index step by step. Nobody may use it any more."""
+
+    def prepared(self, docs: Iterable[tuple[int, str]]) -> PreparedDocs:
+        """``(doc, text)`` pairs as `add_prepared` takes them. Needs no transaction."""
+
+    def add_prepared(self, docs: PreparedDocs) -> None:
+        """Add docs that are not in the index yet."""
 
     def add(self, docs: Iterable[tuple[int, str]]) -> None:
         """Add ``(doc, text)`` pairs whose docs are not in the index yet."""
+
+    def known(self, docs: Sequence[int]) -> list[int]:
+        """Those of the docs that are in the index, where a number can be used a second time."""
 
     def drop(self, docs: Sequence[int]) -> None: ...
 
@@ -64,5 +80,5 @@ class WordEngine(Protocol):
         Longer words are cut to `LONGEST` characters.
         """
 
-    def purge(self) -> None:
-        """Remove the traces of deleted texts from the index files."""
+    def purged(self) -> Iterator[object]:
+        """Remove the traces of deleted texts from the index files, step by step."""

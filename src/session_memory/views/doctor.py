@@ -19,6 +19,7 @@ from session_memory.derive.readers import unusable_flavors
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
 from session_memory.store.migrations import NEWEST, version
+from session_memory.store.sources import UNREAD
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
 from session_memory.views.outdated import outdated
@@ -184,6 +185,11 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
     # An evicted session is derived again when it is restored.
     evicted = store.retention.evicted()
     here = [row for row in store.sources.every() if row.id not in evicted]
+    unread = sum(row.adapter_version == UNREAD for row in here)
+    if unread:
+        text = f"a rebuild was stopped: {plural(unread, 'source')} still to be read"
+        yield Check("rebuild", "warn", text, "Go on with it: session-memory store rebuild")
+        return
     older = sum(row.adapter_version < adapters.get(row.flavor, 0) for row in here)
     if older:
         text = f"{plural(older, 'source')} read by an older adapter"

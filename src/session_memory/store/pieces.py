@@ -1,0 +1,56 @@
+"""Long work in short transactions, so that other writers do not wait long for their turn.
+
+A piece ends by the clock, because the same work takes longer on a busy machine. Each piece must
+leave the store as a reader may see it.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+PIECE_S = 0.05
+LEAST_SHARE = 1 / 32
+
+Item = TypeVar("Item")
+
+
+def write_in_pieces(
+    transaction: Callable[[], AbstractContextManager[None]],
+    items: Iterable[Item],
+    write: Callable[[Item], object],
+) -> None:
+    """Call ``write`` for each item, within as many transactions of `PIECE_S` seconds as needed."""
+    waiting = deque(items)
+    while waiting:
+        with transaction():
+            until = time.monotonic() + PIECE_S
+            while waiting:
+                write(waiting.popleft())
+                if time.monotonic() >= until:
+                    break
+
+
+def run_in_pieces(
+    transaction: Callable[[], AbstractContextManager[None]], steps: Iterator[object]
+) -> None:
+    """Take all steps of a generator, within as many transactions of `PIECE_S` seconds as needed."""
+    more = True
+    while more:
+        with transaction():
+            until = time.monotonic() + PIECE_S
+            while more and time.monotonic() < until:
+                more = next(steps, steps) is not steps
+
+
+class PieceShare:
+    """The share of a full piece that is written in about `PIECE_S` seconds at the moment."""
+
+    def __init__(self) -> None:
+        self.value = 1.0
+
+    def note(self, seconds: float) -> None:
+        """Adapt the share to the seconds that the last piece took."""
+        fitting = self.value * PIECE_S / max(seconds, 0.001)
+        self.value = max(min(fitting, 2 * self.value, 1.0), LEAST_SHARE)
