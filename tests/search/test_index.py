@@ -7,13 +7,15 @@ That it equals one built anew after any arrival, fork, rewrite and rebuild is pa
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 
 import pytest
+from effort import times
 from hostile.logs import append, corpus, log, put, rounds, user, uuid
 
 from session_memory.config import Config
@@ -39,19 +41,37 @@ from session_memory.testing.collecting import (
     collected,
     new_store,
 )
-from session_memory.testing.stores import Stores
+from session_memory.testing.stores import PostgresStores, Stores
 
 from .asking import asked, found
 
 DATA = Path(__file__).parent.parent / "data"
 S, T = uuid("session"), uuid("other session")
-KILLS = {"sqlite": 8, "postgresql": 3}
+KILLS = {"sqlite": times(8), "postgresql": times(2)}
+
+
+@pytest.fixture(scope="module")
+def demo_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("demo") / "memory.db"
+    collected(demo_home(), place).close()
+    return place
 
 
 @pytest.fixture
-def demo() -> Iterator[Store]:
-    with collected(demo_home()) as store:
+def demo(demo_place: Path, tmp_path: Path, stores: Stores) -> Iterator[Store]:
+    """The demo, collected once and copied for each test."""
+    if isinstance(stores, PostgresStores):
+        place = stores.filled_place("demo", "demo", lambda where: copied(demo_place, where))
+    else:
+        place = str(shutil.copy(demo_place, tmp_path / "demo.db"))
+    with open_store(place, durability="normal") as store:
         yield store
+
+
+def copied(origin: Path, place: str) -> None:
+    with open_store(origin) as store, open_store(place, durability="normal") as copy:
+        copy_everything(store, copy)
+        ensure_index(copy)
 
 
 def docs(store: Store) -> list[tuple[str, int]]:
@@ -288,9 +308,41 @@ def test_killed_inside_any_step_of_building(
     assert docs(demo) == expected
 
 
+def sync(place: str, root: Path) -> None:
+    with open_store(place) as store:
+        collect(store, root)
+
+
+def build(place: str, root: Path) -> None:
+    reindexing.GATHERED = 20_000
+    with open_store(place) as store:
+        reindex(store)
+
+
+def build_again(place: str, until: Path) -> None:
+    """Build the index in small steps, again and again until a file appears."""
+    is_last = False
+    while not is_last:
+        is_last = until.exists()
+        build(place, until)
+        Path(f"{until}-at-work").touch()
+
+
+TASKS = {"sync": sync, "reindex": build}
+
+
+def started_fork(work: Callable[[str, Path], None], place: str, path: Path) -> ForkProcess:
+    """A fork is at work at once, where a new interpreter takes as long as the work to start."""
+    process = get_context("fork").Process(target=work, args=(place, path))
+    with warnings.catch_warnings():
+        # Newer Pythons warn of a fork beside the threads of pytest-xdist.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    return process
+
+
 @pytest.mark.kill
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["sync", "reindex"])
+@pytest.mark.parametrize("task", sorted(TASKS))
 def test_killed_at_any_moment_it_answers_rightly(
     task: str, tmp_path: Path, stores: Stores, database: str
 ) -> None:
@@ -299,29 +351,26 @@ def test_killed_at_any_moment_it_answers_rightly(
     files = corpus(root, 12, 3000)
     put(files[: len(files) // 2])
     base = tmp_path / "base.db"
-    with open_store(base) as store:
-        collect(store, root)
+    collected(root, base).close()
     put(files)
     with collected(root, tmp_path / "whole.db") as whole:
         expected = docs(whole)
         answers = found(whole, "amber")
-    arguments = (str(root),) if task == "sync" else ()
     chance = random.Random(task)
     took = 0.0
     for number in range(-1, KILLS[database]):
         place = stores.place(f"{task}{number}")
-        with open_store(base) as store, open_store(place) as copy:
-            copy_everything(store, copy)
-            ensure_index(copy)
+        if database == "sqlite":
+            Path(place).parent.mkdir(exist_ok=True)
+            shutil.copy(base, place)
+        else:
+            copied(base, place)
         started = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("child.py")), task, *arguments, place]
-        )
-        try:
-            process.wait(None if number < 0 else took * (0.3 + 0.7 * chance.random()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-        assert process.wait() in (0, -signal.SIGKILL)
+        process = started_fork(TASKS[task], place, root)
+        process.join(None if number < 0 else took * chance.random())
+        process.kill()
+        process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
         took = took or time.perf_counter() - started
         with open_store(place) as store:
             # At once: what is there is found, and nothing else.
@@ -336,9 +385,7 @@ def test_one_process_builds_while_another_collects(tmp_path: Path, stores: Store
     path = log(root, S, rounds(S, 20))
     with open_store(place) as store:
         collect(store, root)
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("child.py")), "reindex", place, str(until)]
-    )
+    process = started_fork(build_again, place, until)
     try:
         with open_store(place) as store:
             number = 80
@@ -347,14 +394,15 @@ def test_one_process_builds_while_another_collects(tmp_path: Path, stores: Store
                 collect(store, root)
                 assert len(found(store, f"number{number}")) >= 1
                 number += 1
-                assert process.poll() is None
+                assert process.is_alive()
             until.touch()
-            assert process.wait(60) == 0
+            process.join(60)
+            assert process.exitcode == 0
             check_sound(store)
             assert store.index.count(WordQuery(((QueryWord("appended"),),))) == number - 80
     finally:
         process.kill()
-        process.wait()
+        process.join()
 
 
 # ---------------------------------------------------------------- texts

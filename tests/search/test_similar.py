@@ -1,19 +1,20 @@
 """Sessions like another one: by words that tell it from the rest, and by files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome
-from session_memory.testing.collecting import collected
 from session_memory.views.similar import similar_to_session, similar_to_text
 
 COMMON = "please look at the code and run the tests"
 
 
-@pytest.fixture
-def store(claude: ClaudeHome) -> Iterator[Store]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    claude = ClaudeHome(tmp_path_factory.mktemp("similar") / "home")
     for number in range(12):
         log = claude.session(f"noise{number}")
         log.prompt(f"{COMMON} for feature{number}")
@@ -25,8 +26,12 @@ def store(claude: ClaudeHome) -> Iterator[Store]:
         log.answer("The signature was computed over the parsed body, stripe wants the raw one.")
     agent = claude.subagent(log, "a1")
     agent.answer("stripe webhook signature, said by its own subagent")
-    with collected(claude.write()) as made:
-        yield made
+    return claude.write()
+
+
+@pytest.fixture
+def store(home: Path, collected_once: Callable[[Path], Store]) -> Store:
+    return collected_once(home)
 
 
 def test_a_session_is_most_like_the_one_about_the_same(store: Store) -> None:
