@@ -227,14 +227,21 @@ def test_a_fold_never_parts_a_call_from_its_result_not_even_from_one_to_come(
     live.append_message(session, role="user", content="go")
     live.append_message(session, role="assistant", tool_calls=[{"id": "a"}, {"id": "b"}])
     live.append_message(session, role="tool", tool_call_id="a", content="A")
+    fields: dict[str, Any] = {"from_seq": 1, "note_content": "n"}
     for last in (2, 3):
         with pytest.raises(CannotFold, match="separate a call"):
-            live.record_compaction(session, from_seq=1, to_seq=last, note_content="n")
+            live.record_compaction(session, to_seq=last, members=range(1, last + 1), **fields)
+        # Without a list of members, the calls that it would part stay in the context.
+        live.record_compaction(session, to_seq=last, **fields)
+        assert live.list_compactions(session)[-1].members == [1]
+        assert seen(live, session)[1:] == [2, 3]
+        live.undo_compaction(session)
     live.append_message(session, role="tool", tool_call_id="b", content="B")
-    with pytest.raises(CannotFold):
-        live.record_compaction(session, from_seq=3, to_seq=4, note_content="n")
-    live.record_compaction(session, from_seq=1, to_seq=4, note_content="n")
-    assert seen(live, session) == [5]
+    last = live.head(session)
+    with pytest.raises(CannotFold, match="separate a call"):
+        live.record_compaction(session, from_seq=3, to_seq=last, note_content="n")
+    _, note = live.record_compaction(session, to_seq=last, **fields)
+    assert seen(live, session) == [note]
 
 
 def test_a_rewind_into_folded_messages_shows_them_again(live: SessionStore) -> None:

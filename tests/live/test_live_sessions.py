@@ -1,5 +1,6 @@
 """Sessions: ids, drafts, titles, lists, subagents, archive and close, on both databases."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,13 @@ from session_memory.core.live_errors import (
     SpawnTooDeep,
     UnknownLiveSession,
 )
-from session_memory.live import SessionKind, SessionStatus, SessionStore, SubagentLifecycle
+from session_memory.live import (
+    MAX_SPAWN_DEPTH,
+    SessionKind,
+    SessionStatus,
+    SessionStore,
+    SubagentLifecycle,
+)
 from session_memory.store import Store
 
 BAD_IDS = [
@@ -307,3 +314,41 @@ def test_without_a_path_it_is_the_store_of_the_environment(
     monkeypatch.setenv("SESSION_MEMORY_STORE", str(tmp_path / "told.db"))
     with SessionStore.open() as live:
         assert live.path == str(tmp_path / "told.db")
+
+
+# SWITCHING 3.36: `dataclasses.asdict` raised TypeError.
+@pytest.mark.only("sqlite")
+def test_rows_work_with_the_functions_of_dataclasses(live: SessionStore) -> None:
+    session = live.create_session(metadata={"a": [1]})
+    call = {"id": "a", "function": {"name": "ls"}}
+    live.append_message(session, role="user", content="go")
+    live.append_message(session, role="assistant", tool_calls=[call])
+    live.record_usage(session, round_index=0, prompt_tokens=1, completion_tokens=2)
+    about = live.get_session(session)
+    assert about is not None
+    values = dataclasses.asdict(about)
+    assert values["metadata"] == {"a": [1]} and values["metadata"] is not about.metadata
+    assert (values["session_id"], values["status"]) == (session, SessionStatus.ACTIVE)
+    [_, message] = live.load_active_messages(session)
+    assert dataclasses.asdict(message)["tool_calls"] == [call]
+    assert dataclasses.replace(message, seq=9).seq == 9
+    assert dataclasses.asdict(live.resume_plan(session))["calls"][0]["call_id"] == "a"
+    state, [used] = live.get_state(session), live.list_usage(session)
+    assert state is not None and dataclasses.asdict(state)["next_seq"] == 3
+    assert dataclasses.astuple(used)[1:5] == (0, 0, 1, 2)
+    live.repair(session)
+    live.record_compaction(session, from_seq=1, to_seq=3, note_content="n")
+    [fold] = live.list_compactions(session)
+    assert [one.name for one in dataclasses.fields(fold)][:3] == [
+        *("session_id", "compact_seq", "note_seq")
+    ]
+
+
+# SWITCHING 3.7: the name was not exported.
+@pytest.mark.only("sqlite")
+def test_the_limit_of_depth_has_a_name(live: SessionStore) -> None:
+    session = live.create_session()
+    for _ in range(MAX_SPAWN_DEPTH):
+        session = live.create_session(parent_session_id=session)
+    with pytest.raises(SpawnTooDeep):
+        live.create_session(parent_session_id=session)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from session_memory.live.aio import AsyncSessionStore
     from session_memory.live.rows import (
+        MAX_SPAWN_DEPTH,
         CompactionRow,
         Lease,
         MessageRow,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from session_memory.live.store import SessionStore
 
 __all__ = [
+    "MAX_SPAWN_DEPTH",
     "AsyncSessionStore",
     "CompactionRow",
     "Lease",

@@ -171,6 +171,19 @@ def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
     )
 
 
+def without_split_calls(context: Sequence[MessageRow], members: Set[int]) -> set[int]:
+    """The members that can be folded: no call without its result, and no result without its
+    call."""
+    pairs, waiting = pair_calls(context)
+    kept = set(members).difference(call.seq for call in waiting)
+    while True:
+        split = [pair for pair in pairs if (pair[0] in kept) != (pair[1] in kept)]
+        if not split:
+            return kept
+        # Other results of the same call message are now split too.
+        kept.difference_update(*split)
+
+
 def plain_summary(messages: Sequence[MessageRow]) -> str:
     """A summary made without a model: prompts, calls, answers and errors in five parts."""
     asked = [text_of(m.content) for m in messages if is_prompt(m)]

@@ -10,6 +10,7 @@ from session_memory.live.compaction import (
     CompactionPlan,
     plan_compaction,
     splits_a_call,
+    without_split_calls,
 )
 from session_memory.live.connection import now, to_json
 from session_memory.live.context import apply_folds
@@ -66,6 +67,7 @@ class FoldOperations(MessageOperations):
         """Replace the context's messages from ``from_seq`` to ``to_seq`` by a note.
 
         ``members`` lists the messages to fold if some in between stay, such as instructions.
+        Without it, a call and its result stay in the context if only one of them is in the range.
         Messages that others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
         """
         meta = {
@@ -87,7 +89,8 @@ class FoldOperations(MessageOperations):
             # The note gets a branch of its own, because it is not at the end of the path.
             branch = self._db.insert_one("live_lanes", BRANCH_COLUMNS, (key, *NO_BASE))
             self._insert(branch, note_seq, [row])
-            values = (key, fold, branch, note_seq, from_seq, to_seq, to_json(folded, "members"))
+            ends = (folded[0], folded[-1])
+            values = (key, fold, branch, note_seq, *ends, to_json(folded, "members"))
             self._db.insert_one("live_folds", _COLUMNS, (*values, *figures))
         return fold, note_seq
 
@@ -130,11 +133,15 @@ def _members(
     if first > last:
         raise CannotFold(session_id, f"message {from_seq} comes after message {to_seq}")
     between = order[first : last + 1]
-    folded = set(between if members is None else members)
-    if not folded <= set(between) or not {from_seq, to_seq} <= folded:
-        ends = f"start with message {from_seq} and end with message {to_seq}"
-        raise CannotFold(session_id, f"members must {ends}")
-    if splits_a_call(seen, folded):
+    if members is None:
+        # Some runtimes end the range between a call and its result.
+        folded = without_split_calls(seen, set(between))
+    else:
+        folded = set(members)
+        if not folded <= set(between) or not {from_seq, to_seq} <= folded:
+            ends = f"start with message {from_seq} and end with message {to_seq}"
+            raise CannotFold(session_id, f"members must {ends}")
+    if not folded or splits_a_call(seen, folded):
         raise CannotFold(session_id, "it would separate a call from its result")
     return [seq for seq in between if seq in folded]
 

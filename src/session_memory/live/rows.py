@@ -1,9 +1,18 @@
-"""The records that the live store returns. Values only, no I/O."""
+"""The records that the live store returns. Values only, no I/O.
 
+They are structs, because a context may have tens of thousands of messages and a dataclass takes
+five times as long to make. `dataclasses.asdict`, ``replace`` and ``fields`` work on them all the
+same: they only look at ``__dataclass_fields__``.
+"""
+
+from dataclasses import make_dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+MAX_SPAWN_DEPTH = 3
+"""How deep subagents may be below a root session."""
 
 
 class SessionKind(StrEnum):
@@ -39,6 +48,18 @@ class MessageState(StrEnum):
     REWOUND = "rewound"
 
 
+AnyRow = TypeVar("AnyRow", bound=msgspec.Struct)
+
+
+def like_a_dataclass(row: type[AnyRow]) -> type[AnyRow]:
+    """Let the functions of `dataclasses` see the fields of a record."""
+    fields = [(name, object) for name in row.__struct_fields__]
+    shape = make_dataclass(row.__name__, fields, init=False, repr=False, eq=False)
+    type.__setattr__(row, "__dataclass_fields__", vars(shape)["__dataclass_fields__"])
+    return row
+
+
+@like_a_dataclass
 class SessionRow(msgspec.Struct, kw_only=True):
     """One live session; times are milliseconds."""
 
@@ -63,6 +84,7 @@ class SessionRow(msgspec.Struct, kw_only=True):
     forked_at: int | None = None
 
 
+@like_a_dataclass
 class MessageRow(msgspec.Struct, gc=False):
     """One message. ``content`` is a text or a list of blocks, as it was appended."""
 
@@ -81,6 +103,7 @@ class MessageRow(msgspec.Struct, gc=False):
     """For a repair: the seq of the message it comes right after."""
 
 
+@like_a_dataclass
 class CompactionRow(msgspec.Struct, kw_only=True):
     """A fold. ``members`` are the seqs of the messages and notes that it hides."""
 
@@ -97,6 +120,7 @@ class CompactionRow(msgspec.Struct, kw_only=True):
     is_undone: bool = False
 
 
+@like_a_dataclass
 class PendingCall(msgspec.Struct, frozen=True):
     """A tool call without a result. ``seq`` is the message with the call."""
 
@@ -106,6 +130,7 @@ class PendingCall(msgspec.Struct, frozen=True):
     seq: int
 
 
+@like_a_dataclass
 class SessionStateRow(msgspec.Struct, kw_only=True):
     session_id: str
     next_seq: int
@@ -114,6 +139,7 @@ class SessionStateRow(msgspec.Struct, kw_only=True):
     pending: dict[str, Any] | None
 
 
+@like_a_dataclass
 class UsageRow(msgspec.Struct, kw_only=True):
     """The usage of one model call, with the provider's figures."""
 
@@ -129,6 +155,7 @@ class UsageRow(msgspec.Struct, kw_only=True):
     created_at: int
 
 
+@like_a_dataclass
 class Lease(msgspec.Struct, frozen=True):
     """The exclusive right to write to a session. Pass its ``fence`` to every write."""
 
@@ -138,6 +165,7 @@ class Lease(msgspec.Struct, frozen=True):
     until: int
 
 
+@like_a_dataclass
 class ResumePlan(msgspec.Struct, frozen=True):
     """What a runtime does next: ``run_tools`` (``calls``), ``ask_model`` or ``wait_for_user``."""
 

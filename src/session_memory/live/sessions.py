@@ -17,10 +17,15 @@ from session_memory.live.connection import (
     now,
     to_json,
 )
-from session_memory.live.rows import SessionKind, SessionRow, SessionStatus, SubagentLifecycle
+from session_memory.live.rows import (
+    MAX_SPAWN_DEPTH,
+    SessionKind,
+    SessionRow,
+    SessionStatus,
+    SubagentLifecycle,
+)
 from session_memory.store.database import Row
 
-MAX_SPAWN_DEPTH = 3
 PAGE = 50
 
 _FIELDS = (
