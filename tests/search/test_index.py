@@ -426,3 +426,8 @@ def test_an_event_read_alone_says_what_it_says_among_the_others(agent: str) -> N
                     # What a record tells about others, as a turn that ends does about its calls,
                     # is a line, and that is kept with the event.
                     assert found == text or (not found and hit.summary == text), (home, hit)
+
+
+def test_the_index_of_a_new_store_is_complete() -> None:
+    with new_store() as store:
+        assert store.index.is_complete

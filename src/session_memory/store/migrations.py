@@ -7,6 +7,7 @@ import re
 
 from session_memory.core.errors import NewerSchema, StoreError
 from session_memory.store.database import Database
+from session_memory.store.index import VERSION as INDEX_VERSION
 from session_memory.store.steps import load_steps
 
 STEPS = load_steps()
@@ -18,6 +19,8 @@ create table if not exists schema_steps (step {int} not null unique, applied_at 
 """
 _APPLIED = "select coalesce(max(step), 0) from schema_steps"
 _RECORD = "insert into schema_steps (step, applied_at) values (:step, :now)"
+
+_NEW_INDEX = "update search_state set value = :version where name = 'version'"
 
 
 def version(db: Database) -> int:
@@ -54,5 +57,8 @@ def migrate(db: Database, now: int, steps: tuple[str, ...] = STEPS) -> list[int]
                     db.execute(statement.format(**db.types))
             db.execute(_RECORD, {"step": step, "now": now})
             applied.append(step)
+        if 1 in applied and db.has_table("search_state"):
+            # The index of a new store is empty, so it follows any version of the rule for words.
+            db.execute(_NEW_INDEX, {"version": INDEX_VERSION})
         db.withhold_statistics()
     return applied
