@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from session_memory.cli import main
-from session_memory.core.errors import NewerSchema, StoreDamaged, StoreError, StoreNotFound
+from session_memory.core.errors import (
+    NewerSchema,
+    NotAStore,
+    StoreDamaged,
+    StoreError,
+    StoreNotFound,
+)
 from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 
@@ -62,6 +69,16 @@ def test_what_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> No
     path.write_bytes(content)
     with refused(path):
         use(path)
+
+
+def test_a_pipe_or_a_device_is_no_store_and_keeps_its_mode(tmp_path: Path) -> None:
+    """Root who gives ``/dev/null`` as the store would take it away from everybody else."""
+    path = tmp_path / "memory.db"
+    os.mkfifo(path)
+    path.chmod(0o666)
+    with refused(path, NotAStore):
+        use(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
 
 
 def test_an_empty_file_becomes_a_store(memory: Memory) -> None:

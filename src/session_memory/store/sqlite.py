@@ -71,6 +71,8 @@ class Sqlite:
         """Create a missing file. Without ``create``, raise if it is missing or empty."""
         if self.path.is_dir():
             raise NotAStore(self.name, "it is a directory")
+        if self.path.exists() and not self.path.is_file():
+            raise NotAStore(self.name, "it is a device or a pipe")
         if not _is_unwritten(self.path):
             return
         if not create:
