@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from warm_forks import COLLECTING, Fork, WarmForks
 
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
@@ -25,6 +26,7 @@ from session_memory.testing.stores import Stores, store_in_memory
 
 HOST = "here"
 CHILD = Path(__file__).with_name("child.py")
+FORKS = WarmForks("hostile.child", *COLLECTING)
 
 
 @pytest.fixture(autouse=True)
@@ -167,22 +169,29 @@ def assert_counted_once(store: Store) -> None:
                 assert getattr(session.cost, name) == sum(getattr(u, name) for u in used)
 
 
-def child_command(task: str, *arguments: object) -> list[str]:
-    return [sys.executable, str(CHILD), task, *map(str, arguments)]
+@pytest.fixture(scope="session", autouse=True)
+def warm_forks() -> Iterator[None]:
+    yield
+    FORKS.close()
 
 
-def child_environment(**more: str) -> dict[str, str]:
-    source = Path(sys.modules["session_memory"].__file__ or "").parents[1]
-    return {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "error", **more}
+def start_child(task: str, *arguments: object) -> Fork:
+    """Start a task of ``child.py`` in a process of its own."""
+    return FORKS.start("hostile.child:run", [task, *arguments])
 
 
 def run_child(
     task: str, *arguments: object, before: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
+) -> "subprocess.CompletedProcess[str]":
     """Run a task of ``child.py`` in a process of its own and wait for its end."""
+    if not before:
+        child = start_child(task, *arguments)
+        out, errors = child.communicate()
+        return subprocess.CompletedProcess(task, child.wait(), out.decode(), errors.decode())
+    source = Path(sys.modules["session_memory"].__file__ or "").parents[1]
     return subprocess.run(
-        [*before, *child_command(task, *arguments)],
-        env=child_environment(),
+        [*before, sys.executable, str(CHILD), task, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "error"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -204,11 +213,10 @@ def unprivileged() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def children() -> Iterator[list[subprocess.Popen[bytes]]]:
+def children() -> Iterator[list[Fork]]:
     """A list for the processes that a test starts. They are killed after the test."""
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[Fork] = []
     yield started
     for process in started:
-        if process.poll() is None:
-            process.kill()
+        process.kill()
         process.communicate()

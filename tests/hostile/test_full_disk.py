@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from effort import times
 
 from session_memory.core.errors import StoreError
 from session_memory.retain.verification import verify
 from session_memory.store.store import open_store
 
-from .conftest import Memory, collect, fresh_fingerprint, run_child
+from .conftest import Memory, assert_sound, collect, fresh_fingerprint, run_child
 from .logs import append, corpus, encoded, log, put, rounds, uuid
 
 pytestmark = pytest.mark.only("sqlite")
@@ -77,6 +78,13 @@ def failure(done: "subprocess.CompletedProcess[str]") -> dict[str, str]:
     return told  # type: ignore[no-any-return]
 
 
+def assert_as_fresh(memory: Memory) -> None:
+    """The store is the one that an undisturbed sync makes. It is too large to check all of it."""
+    with memory.opened() as store:
+        assert store.fingerprint() == fresh_fingerprint(memory.root)
+        assert_sound(store, sample=5)
+
+
 # ---------------------------------------------------------------- a small disk
 
 
@@ -91,8 +99,7 @@ def test_a_first_load_that_does_not_fit_says_so_and_goes_on_when_there_is_room(
         assert failure(run_child(task, small.root, small.path))["kind"] == "store_full"
     disk.change(f"size={ROOM}m")
     small.sync()
-    assert small.fingerprint() == fresh_fingerprint(memory.root)
-    small.assert_sound()
+    assert_as_fresh(small)
 
 
 @pytest.mark.slow
@@ -110,8 +117,7 @@ def test_a_store_that_fills_its_disk_stays_readable_and_whole(memory: Memory, di
         assert [f for f in verify(store).findings if not f.endswith(interrupted)] == []
     disk.change(f"size={ROOM}m")
     small.sync()
-    assert small.fingerprint() == fresh_fingerprint(memory.root)
-    small.assert_sound()
+    assert_as_fresh(small)
 
 
 def test_a_disk_without_a_single_byte_left_is_said_to_be_full(memory: Memory, disk: Disk) -> None:
@@ -173,22 +179,23 @@ def test_a_backup_that_does_not_fit_leaves_nothing_behind(memory: Memory, disk: 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["first", "incremental"])
 def test_a_limit_on_the_size_of_files_is_an_error_with_a_hint(memory: Memory, task: str) -> None:
-    files = corpus(memory.root, 50, 8000)
+    files = corpus(memory.root, 30, 8000)
     if task == "incremental":
-        put(files[:20])
+        put(files[:12])
         memory.sync()
     put(files)
-    expected = fresh_fingerprint(memory.root)
     already = memory.path.stat().st_size if memory.path.exists() else 0
     chance = random.Random(task)
-    for _ in range(5):
-        largest = already // 2 + chance.randrange(20_000, 900_000)
+    statuses = []
+    for _ in range(times(3)):
+        largest = already // 2 + chance.randrange(20_000, 600_000)
         done = run_child("sync_limited", memory.root, memory.path, largest)
+        statuses.append(done.returncode)
         if done.returncode:
             failure(done)
+    assert any(statuses), "no limit was reached"
     memory.sync()
-    assert memory.fingerprint() == expected
-    memory.assert_sound()
+    assert_as_fresh(memory)
 
 
 def test_a_log_that_cannot_grow_any_more_stops_a_sync_and_not_the_next(memory: Memory) -> None:
@@ -277,5 +284,4 @@ def test_what_a_full_disk_rolled_back_is_forgotten_by_the_same_store(
         disk.change(f"size={ROOM}m")
         collect(store, memory.root)
         assert verify(store).findings == []
-    assert small.fingerprint() == fresh_fingerprint(memory.root)
-    small.assert_sound()
+    assert_as_fresh(small)

@@ -4,14 +4,11 @@ The moments are random but seeded, and spread over how long a sync takes on this
 """
 
 import json
-import os
 import random
-import select
 import shutil
 import signal
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -30,21 +27,13 @@ from session_memory.store.copying import copy_everything
 from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
 
-from .conftest import (
-    Memory,
-    child_command,
-    child_environment,
-    collect,
-    fresh_fingerprint,
-    run_child,
-)
+from .conftest import Memory, collect, fresh_fingerprint, run_child, start_child
 from .logs import PROJECT, append, corpus, encoded, fork, log, put, rounds, uuid
 
 KILLS = {"sqlite": times(16), "postgresql": times(8)}
 # About 1 MB. The children use transactions that are smaller in the same proportion.
 SESSIONS, OUTPUT = 20, 5_000
 DATA = Path(__file__).parent.parent / "data"
-PATIENCE_S = 60.0
 on_sqlite = pytest.mark.only("sqlite")
 
 
@@ -114,36 +103,6 @@ def test_killed_while_it_reads_recorded_sessions(
     trials.run(KILLS[database] // 4)
 
 
-class Nursery:
-    """A process that has imported the package and runs each task in a fork of itself.
-
-    Starting Python for each of a hundred tasks would take longer than the tasks.
-    """
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            child_command("nursery"),
-            env=child_environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-        )
-
-    def run(self, *words: object, kill_after: float = PATIENCE_S) -> int:
-        """The exit status of a task; it is negative if the task had to be killed."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
-        stdin.write(json.dumps([str(word) for word in words]).encode() + b"\n")
-        pid = int(stdout.readline())
-        if not select.select([stdout], [], [], kill_after)[0]:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        return int(stdout.readline())
-
-    def end(self) -> None:
-        self._process.communicate(timeout=PATIENCE_S)
-
-
 @dataclass
 class Trials:
     """Kill a sync of ``root`` that begins with the store ``base``, or with none, and go on."""
@@ -155,22 +114,21 @@ class Trials:
     stores: Stores
 
     def run(self, kills: int) -> None:
-        nurseries = [Nursery(), Nursery()]
-        try:
-            duration = self._duration(nurseries[0])
-            chance = random.Random(f"{self.task}{self.base is None}")
-            moments = [duration * (n + chance.random()) / kills for n in range(kills)]
-            with ThreadPoolExecutor(len(nurseries)) as pool:
-                list(pool.map(self._try, nurseries, (moments[::2], moments[1::2])))
-        finally:
-            for nursery in nurseries:
-                nursery.end()
+        duration = self._duration()
+        chance = random.Random(f"{self.task}{self.base is None}")
+        moments = [duration * (n + chance.random()) / kills for n in range(kills)]
+        places = [self._kill(moment) for moment in moments]
+        done = run_child("sync_and_check", self.root, *places)
+        assert done.returncode == 0, done.stdout + done.stderr
+        result = json.loads(done.stdout)
+        assert result["findings"] == []
+        assert result["prints"] == [self.expected] * len(places)
 
-    def _duration(self, nursery: Nursery) -> float:
+    def _duration(self) -> float:
         """How long an undisturbed run takes."""
         place = self._prepared("timed")
         started = time.perf_counter()
-        assert nursery.run(self.task, self.root, place) == 0
+        assert run_child(self.task, self.root, place).returncode == 0
         return time.perf_counter() - started
 
     def _prepared(self, name: str) -> str:
@@ -180,22 +138,18 @@ class Trials:
                 copy_everything(base, store)
         return place
 
-    def _try(self, nursery: Nursery, moments: list[float]) -> None:
-        places = [self._kill(nursery, moment) for moment in moments]
-        done = run_child("sync_and_check", self.root, *places)
-        assert done.returncode == 0, done.stdout + done.stderr
-        result = json.loads(done.stdout)
-        assert result["findings"] == []
-        assert result["prints"] == [self.expected] * len(places)
-
-    def _kill(self, nursery: Nursery, moment: float) -> str:
+    def _kill(self, moment: float) -> str:
         """The place of a store whose sync was still at work at ``moment`` and was killed then."""
         for attempt in count():
             place = self._prepared(f"{moment}-{attempt}")
-            status = nursery.run(self.task, self.root, place, kill_after=moment)
-            if status == -signal.SIGKILL:
+            child = start_child(self.task, self.root, place)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(moment)
+            child.kill()
+            child.communicate()
+            if child.returncode == -signal.SIGKILL:
                 return place
-            assert status == 0
+            assert child.returncode == 0
             # The machine is faster than when the run was timed.
             moment *= 0.8
         raise AssertionError
@@ -206,6 +160,34 @@ class Trials:
 
 class Killed(BaseException):
     """In place of a signal: nothing in the package may catch it."""
+
+
+class Changing:
+    """Logs of which some are added and one is deleted between two syncs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._files = corpus(root, 8, 400)
+
+    def begin(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+        put(self._files[:6])
+
+    def go_on(self) -> None:
+        put(self._files)
+        self._files[0][0].unlink()
+
+
+@pytest.fixture(scope="module")
+def changing(place: Path) -> tuple[Changing, str]:
+    """These logs, and what two undisturbed syncs make of them."""
+    logs = Changing(place / "changing")
+    memory = Memory(logs.root, place / "changing.db")
+    logs.begin()
+    memory.sync()
+    logs.go_on()
+    memory.sync()
+    return logs, memory.fingerprint()
 
 
 @pytest.mark.parametrize("at", [1, 2, *(pytest.param(at, marks=on_sqlite) for at in (3, 4, 5, 6))])
@@ -243,25 +225,24 @@ def test_killed_between_any_two_writes_of_a_derivation(
     "at", [pytest.param(1, marks=on_sqlite), 2, pytest.param(5, marks=on_sqlite)]
 )
 def test_killed_inside_any_step_of_a_sync(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, at: int
+    changing: tuple[Changing, str],
+    memory: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    name: str,
+    at: int,
 ) -> None:
-    files = corpus(memory.root, 8, 400)
-    put(files[:6])
+    logs, expected = changing
+    memory = Memory(logs.root, memory.path, memory.place)
+    logs.begin()
     memory.sync()
-    put(files)
-    files[0][0].unlink()
+    logs.go_on()
     _die_at_call(monkeypatch, owner, name, at)
     with memory.opened() as store, suppress(Killed):
         collect(store, memory.root)
     monkeypatch.undo()
     memory.sync()
-    undisturbed = Memory(memory.root, memory.path.with_name("2.db"))
-    put(files[:6])
-    undisturbed.sync()
-    put(files)
-    files[0][0].unlink()
-    undisturbed.sync()
-    assert memory.fingerprint() == undisturbed.fingerprint()
+    assert memory.fingerprint() == expected
     memory.assert_sound()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -52,13 +53,13 @@ def assert_around(memory: Memory) -> None:
 
 @pytest.mark.slow
 @pytest.mark.only("sqlite")  # Such a line is never given to a database.
-def test_a_line_of_200_mb_is_a_problem_and_no_burden(memory: Memory) -> None:
+def test_a_line_of_100_mb_is_a_problem_and_no_burden(memory: Memory) -> None:
     path = log(memory.root, S, rounds(S, 1))
     start = path.stat().st_size
     with path.open("ab") as file:
         file.write(b'{"type":"user","message":{"content":"')
         # A hole in the file: it reads as zeros and costs no disk.
-        file.truncate(file.tell() + 200 * MB)
+        file.truncate(file.tell() + 100 * MB)
         file.seek(0, 2)
         file.write(b'"}}\n')
         length = file.tell() - start
@@ -74,15 +75,15 @@ def test_a_line_of_200_mb_is_a_problem_and_no_burden(memory: Memory) -> None:
 
 
 @pytest.mark.slow
-def test_a_line_of_60_mb_is_an_event(memory: Memory, database: str) -> None:
+def test_a_line_of_20_mb_is_an_event(memory: Memory, database: str) -> None:
     # A server takes seconds for each 10 MB. Its own limits, as of indexed texts, are far below.
-    size = {"sqlite": 60 * MB, "postgresql": 15 * MB}[database]
+    size = {"sqlite": 20 * MB, "postgresql": 5 * MB}[database]
     text = b"all work and no play " * (size // 21)
     write(memory, encoded(user(S, 4, "TEXT")).replace(b"TEXT", text))
     done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
     # A line that is parsed is held a few times over: as bytes, as text, and once on its way.
-    assert json.loads(done.stdout)["peak_mb"] < 350
+    assert json.loads(done.stdout)["peak_mb"] < 160
     assert memory.problems() == []
     assert sum(text.startswith("all work") for text in memory.summaries(UID)) == 1
     with memory.opened() as store:
@@ -110,12 +111,12 @@ def test_a_long_line_is_read_to_its_end_when_it_arrives_in_pieces(
 @pytest.mark.parametrize("line", [b"{}\n", b"x\n", b'{"type":"user"}\n'], ids=ascii)
 def test_very_many_tiny_lines_are_no_burden(memory: Memory, line: bytes, database: str) -> None:
     # Whether memory grows with the lines is seen on SQLite; a server takes longer for each.
-    count = {"sqlite": 450_000, "postgresql": 100_000}[database] // len(line)
+    count = {"sqlite": 150_000, "postgresql": 40_000}[database] // len(line)
     path = log(memory.root, S, [])
     path.write_bytes(line * count)
     done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["peak_mb"] < 200
+    assert json.loads(done.stdout)["peak_mb"] < 120
     with memory.opened() as store:
         accounts = list(store.sources.account().values())
         assert [(a.lines, a.unaccounted) for a in accounts] == [(count, 0)]
@@ -123,30 +124,32 @@ def test_very_many_tiny_lines_are_no_burden(memory: Memory, line: bytes, databas
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "record",
+    ("record", "most_mb"),
     [
-        {"type": "assistant", "message": {"content": [{}] * 3_000_000}},
-        {"type": "user", "toolUseResult": [0] * 1_000_000},
-        {"type": "user", "content": {str(n): n for n in range(200_000)}},
+        ({"type": "assistant", "message": {"content": [{}] * 1_000_000}}, 90),
+        ({"type": "user", "toolUseResult": [0] * 500_000}, 120),
+        ({"type": "user", "content": {str(n): n for n in range(100_000)}}, 90),
     ],
     ids=["blocks", "numbers", "fields"],
 )
 @pytest.mark.only("sqlite")  # It becomes one event, like any other line.
-def test_a_line_of_very_many_parts_is_no_burden(memory: Memory, record: dict[str, Any]) -> None:
-    check_no_burden(memory, record)
+def test_a_line_of_very_many_parts_is_no_burden(
+    memory: Memory, record: dict[str, Any], most_mb: int
+) -> None:
+    check_no_burden(memory, record, most_mb)
 
 
 @pytest.mark.slow
 def test_a_line_of_very_many_texts_is_no_burden(memory: Memory) -> None:
-    texts = [{"type": "text", "text": "a"}] * 9_000
-    check_no_burden(memory, {"type": "user", "message": {"content": texts}})
+    texts = [{"type": "text", "text": "a"}] * 5_000
+    check_no_burden(memory, {"type": "user", "message": {"content": texts}}, 120)
 
 
-def check_no_burden(memory: Memory, record: dict[str, Any]) -> None:
+def check_no_burden(memory: Memory, record: dict[str, Any], most_mb: int) -> None:
     write(memory, encoded(user(S, 4) | record))
     done = run_child("sync", memory.root, memory.where)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["peak_mb"] < 250
+    assert json.loads(done.stdout)["peak_mb"] < most_mb
     with memory.opened() as store:
         assert_sound(store, sample=1)
 
@@ -290,7 +293,7 @@ def test_odd_usage_never_breaks_a_sum(memory: Memory, usage: dict[str, Any]) -> 
 
 def test_durations_add_up_without_end(memory: Memory) -> None:
     spent = {"type": "system", "subtype": "turn_duration", "durationMs": 999_999_999_999_999}
-    records = [{**spent, "uuid": uuid("spent", n), "sessionId": S} for n in range(12_000)]
+    records = [{**spent, "uuid": uuid("spent", n), "sessionId": S} for n in range(9_300)]
     write(memory, *map(encoded, records))
     memory.sync()
     with memory.opened() as store:
@@ -389,7 +392,9 @@ _lines = st.one_of(
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=times(50),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(_lines, max_size=8), st.integers(0, 2000))
 def test_any_lines_at_all_are_accounted_for_and_read_back(

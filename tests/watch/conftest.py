@@ -13,7 +13,7 @@ from session_memory.store.store import Store, open_store
 from session_memory.testing.collecting import check_sound
 from session_memory.testing.stores import Stores
 
-from .watching import HOST, Watching, until
+from .watching import FORKS, HOST, Watching, until
 
 
 class Memory:
@@ -59,6 +59,12 @@ class Memory:
         return sync(store, config, roots(config, (self.root,)), host=HOST, dry_run=dry_run)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def warm_forks() -> Iterator[None]:
+    yield
+    FORKS.close()
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "home"
@@ -81,10 +87,12 @@ def watch(memory: Memory, tmp_path: Path) -> Iterator[Callable[..., Watching]]:
     config = tmp_path / "config.toml"
     config.write_text(f'host = "{HOST}"\n')
 
-    def begin(*words: str, root: Path | None = memory.root, caught_up: bool = True) -> Watching:
+    def begin(
+        *words: str, root: Path | None = memory.root, caught_up: bool = True, fresh: bool = False
+    ) -> Watching:
         place = () if root is None else ("--root", str(root))
         shared = ("--store", memory.place, "--config", str(config), "--json")
-        started.append(Watching("watch", *place, *shared, *words))
+        started.append(Watching("watch", *place, *shared, *words, fresh=fresh))
         if caught_up:
             started[-1].caught_up()
         return started[-1]

@@ -5,40 +5,49 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from effort import times
 
 from .conftest import Memory
 from .watching import Watching
 
 DATA = Path(__file__).parents[1] / "data"
-RECORDINGS = sorted(path for path in DATA.glob("[a-z]*/*") if path.is_dir())
+# Recordings of one agent are written side by side, as by an agent at work on several things.
+AGENTS = sorted({path.parents[1].name for path in DATA.glob("*/*/home")})
+# How often the test waits until the watch has read all that is there: half lines, half sessions.
+WAITS = times(6)
 
 
-def pieces(recording: Path, root: Path) -> Iterator[None]:
-    """Write a recording below ``root``: logs in three pieces, cut anywhere, documents at once."""
-    files = sorted(path for path in recording.rglob("*") if path.is_file())
+def pieces(recordings: Path, root: Path) -> Iterator[tuple[Path, bytes]]:
+    """What to append to which file below ``root``, in any order.
+
+    A log is three pieces, cut anywhere. A document is one.
+    """
+    files = sorted(path for path in recordings.rglob("*") if path.is_file())
     waiting = [(path, 0) for path in files if path.name != "EXPECTED.json"]
-    chance = random.Random(recording.name)
+    chance = random.Random(recordings.name)
     while waiting:
         path, start = waiting.pop(chance.randrange(len(waiting)))
-        data, target = path.read_bytes(), root / path.relative_to(recording)
+        data = path.read_bytes()
         end = start + len(data) // 3 + 1 if path.suffix == ".jsonl" else len(data)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("ab") as file:
-            file.write(data[start:end])
+        yield root / path.relative_to(recordings), data[start:end]
         if end < len(data):
             waiting.append((path, end))
-        yield
 
 
 @pytest.mark.only("sqlite")
-@pytest.mark.parametrize(
-    "recording", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.name}"
-)
-def test_a_session_written_in_pieces_arrives_as_it_is(
-    recording: Path, memory: Memory, watch: Callable[..., Watching]
+@pytest.mark.parametrize("agent", AGENTS)
+def test_sessions_written_in_pieces_arrive_as_they_are(
+    agent: str, memory: Memory, watch: Callable[..., Watching]
 ) -> None:
     following = watch()
-    for _ in pieces(recording, memory.root):
-        memory.wait_until_all_is_read()
+    written = list(pieces(DATA / agent, memory.root))
+    for number, (path, data) in enumerate(written, start=1):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(data)
+        if number % (len(written) // WAITS + 1) == 0:
+            memory.wait_until_all_is_read()
     memory.assert_as_if_synced_once()
+    with memory.opened() as store:
+        assert len(store.sessions.uids()) >= len(list((DATA / agent).glob("*/home")))
     assert not [said for said in following.stop() if said["event"] == "error"]

@@ -14,6 +14,7 @@ from hostile.logs import append, log, rounds, user, uuid
 from .conftest import Memory
 from .watching import Said, Watching
 
+on_sqlite = pytest.mark.only("sqlite")
 Watch = Callable[..., Watching]
 S = uuid("session")
 CLAUDE = f"claude:{S}"
@@ -76,7 +77,7 @@ def test_a_watch_starts_with_broken_plugins_and_names_each_once(
     memory: Memory, watch: Watch
 ) -> None:
     path = log(memory.root, S, rounds(S, 1))
-    following = watch()
+    following = watch(fresh=True)
     following.until(is_error_about("the adapter of exiting failed: SystemExit: 3"))
     following.until(is_error_about("the adapter of untyped failed", "version is '1'"))
     following.until(is_error_about("the package plugins declares the adapter 'claude'"))
@@ -89,13 +90,19 @@ def test_a_watch_starts_with_broken_plugins_and_names_each_once(
     assert following.wait() == 0
 
 
-@pytest.mark.parametrize("mood", ["ends the program", "finds nonsense", "is excited"])
+@pytest.mark.parametrize(
+    "mood",
+    [
+        "ends the program",
+        *(pytest.param(m, marks=on_sqlite) for m in ("finds nonsense", "is excited")),
+    ],
+)
 def test_a_watch_survives_a_plugin_that_breaks_later(
     mood: str, memory: Memory, watch: Watch
 ) -> None:
     toy, path = memory.root / "one.toy", log(memory.root, S, rounds(S, 1))
     toy.write_text(LINE % ("hello", "a"))
-    following = watch()
+    following = watch(fresh=True)
     following.has_events("toy:one", 1)
     since = len(following.said)
     (memory.root / "mood").write_text(mood)

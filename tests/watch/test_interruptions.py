@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +20,7 @@ from session_memory.store.database import Database
 from session_memory.store.store import Store, open_store
 
 from .conftest import Memory
-from .watching import HOST, LONGEST_S, Watching, resident_kb, until
+from .watching import FORKS, HOST, LONGEST_S, Watching, new_process, resident_kb, until
 
 Watch = Callable[..., Watching]
 S, T = uuid("session"), uuid("other session")
@@ -73,16 +71,14 @@ def test_killed_and_started_again_a_watch_misses_nothing_and_doubles_nothing(
 def test_two_watches_and_a_sync_beside_them_agree(memory: Memory, watch: Watch) -> None:
     put(corpus(memory.root, 6, 500))
     both = [watch(), watch()]
-    syncing = [sys.executable, "-m", "session_memory.cli", "sync", "--root", str(memory.root)]
-    config = str(memory.root.with_name("config.toml"))
+    place = ("--root", memory.root, "--store", memory.place)
+    config = memory.root.with_name("config.toml")
     for number, _ in enumerate(agents_at_work(memory.root)):
         if number % 20 == 10:
-            subprocess.run(
-                [*syncing, "--store", memory.place, "--config", config, "--json"],
-                check=True,
-                capture_output=True,
-                timeout=60,
-            )
+            words = ["sync", *place, "--config", config, "--json"]
+            syncing = FORKS.start("session_memory.cli:main", words)
+            output = syncing.communicate()
+            assert syncing.returncode == 0, output
     memory.assert_as_if_synced_once()
     for following in both:
         said = following.stop()
@@ -114,7 +110,7 @@ def test_signals_that_a_shell_had_ignored_stay_ignored(memory: Memory, watch: Wa
     # A child inherits what is ignored.
     before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:
-        following = watch()
+        following = watch(fresh=True)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -129,7 +125,7 @@ def test_signals_that_a_shell_had_ignored_stay_ignored(memory: Memory, watch: Wa
 def test_a_signal_ends_the_first_sync_too_and_the_next_watch_goes_on(
     memory: Memory, watch: Watch
 ) -> None:
-    put(corpus(memory.root, 60, 20_000))
+    put(corpus(memory.root, 40, 10_000))
     following = watch(caught_up=False)
     following.until(lambda said: said["event"] == "started")
     said = following.stop()
@@ -140,11 +136,9 @@ def test_a_signal_ends_the_first_sync_too_and_the_next_watch_goes_on(
 
 
 @pytest.mark.only("sqlite")
-def test_it_ends_when_nobody_reads_it_any_more(memory: Memory, watch: Watch) -> None:
+def test_it_ends_when_nobody_reads_it_any_more(memory: Memory) -> None:
     """Although it has nothing to say, and so no chance to fail at saying it."""
-    line = watch().process.args
-    assert isinstance(line, list)
-    other = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    other = new_process("watch", "--root", str(memory.root), "--store", memory.place, "--json")
     assert other.stdout is not None and other.stderr is not None
     try:
         events = [json.loads(other.stdout.readline())["event"] for _ in range(2)]

@@ -56,7 +56,7 @@ def test_wrong_values_do_not_end_a_watch(
     log, other = memory.root / "one.toy", memory.root / "two.toy"
     log.write_text(said(0, "fine"))
     other.write_text(said(9, "another"))
-    following = watch()
+    following = watch(fresh=True)
     for number, text in enumerate(("time", "text", "fine again", "beyond", "waits"), start=1):
         with log.open("a") as file:
             file.write(said(number, text))
@@ -74,12 +74,13 @@ def test_wrong_values_do_not_end_a_watch(
     assert following.process.returncode == 0
 
 
+@pytest.mark.only("sqlite")
 def test_an_adapter_that_ends_the_program_does_not_end_a_watch(
     plugin: None, memory: Memory, watch: Callable[..., Watching]
 ) -> None:
     log, other = memory.root / "one.toy", memory.root / "two.toy"
     log.write_text(said(0, "fine"))
-    following = watch()
+    following = watch(fresh=True)
     with log.open("a") as file:
         file.write(said(1, "exit"))
     with memory.opened() as store:

@@ -11,22 +11,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from warm_forks import COLLECTING, WarmForks
+
 HOST = "here"
 LONGEST_S = 40.0
+
+ASKED_EVERY_S = (0.02, 0.25)
+FORKS = WarmForks(
+    "session_memory.cli.commands.live.watch",
+    "session_memory.collect.watch",
+    "session_memory.memory.follow",
+    "session_memory.memory.memory",
+    "watchfiles",
+    *COLLECTING,
+)
 
 Said = dict[str, Any]
 
 
 class Watching:
-    """Its JSON lines are read by a thread; a test that waits for one wakes up when it comes."""
+    """Its JSON lines are read by a thread; a test that waits for one wakes up when it comes.
 
-    def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "session_memory.cli", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONWARNINGS": "error"},
-            text=True,
+    It is a fork of a process that has imported the package, or with ``fresh`` a new process.
+    """
+
+    def __init__(self, *words: str, fresh: bool = False) -> None:
+        self.process = (
+            new_process(*words) if fresh else FORKS.start("session_memory.cli:main", words)
         )
         self.said: list[Said] = []
         self.complaints = ""
@@ -46,7 +57,7 @@ class Watching:
 
     def _read_errors(self) -> None:
         assert self.process.stderr is not None
-        self.complaints = self.process.stderr.read()
+        self.complaints = self.process.stderr.read().decode()
 
     def until(self, is_so: Callable[[Said], bool], since: int = 0) -> Said:
         """The first thing it says, from number ``since`` on, for which this holds."""
@@ -92,13 +103,25 @@ class Watching:
                 stream.close()
 
 
+def new_process(*words: str) -> "subprocess.Popen[bytes]":
+    """The command line in a process that has imported nothing yet."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "session_memory.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+
+
 def until(is_so: Callable[[], bool], what: str) -> None:
     """Wait for something that nobody tells us about."""
     latest = time.monotonic() + LONGEST_S
+    pause, longest = ASKED_EVERY_S
     while not is_so():
         assert time.monotonic() < latest, f"{what} does not happen"
-        # Whoever asks more often takes the processor from the watch.
-        time.sleep(0.03)
+        # Each question takes the processor from the watch.
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
 
 
 def resident_kb(pid: int) -> int:
