@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef, Unlisted
+from session_memory.adapters.decoding import LONG_LINE
 from session_memory.adapters.skill import AGENT as adapter
 from session_memory.core.schema import Attempt, Entry
 from session_memory.live.skill_log import SkillLog
@@ -177,7 +178,7 @@ def test_more_attempts_than_anybody_makes_are_a_problem_and_no_flood() -> None:
     line = {"session_id": "one", "skill": "x", "attempts": [{}] * 10_001}
     (record,) = read(line)
     assert record.problem == "malformed line"
-    parts = b'{"session_id":"one","attempts":[' + b"{}," * 2_000_000 + b"{}]}\n"
+    parts = b'{"session_id":"one","attempts":[' + b"{}," * (LONG_LINE // 3 + 1) + b"{}]}\n"
     (record,) = read(parts)
     assert record.problem == "malformed line" and "parts" in record.problem_detail
 
@@ -194,7 +195,7 @@ def test_an_odd_attempt_costs_itself_alone() -> None:
 
 
 def test_an_input_of_any_size_and_shape_does_not_cost_the_call() -> None:
-    given = [1] * 2_000_000
+    given = [1] * 200_000
     (call, end) = events(input=given, final_status="pass")
     assert call.summary.startswith("[1, 1, 1") and len(call.summary) <= 80
     assert end.native_kind == "result/pass"

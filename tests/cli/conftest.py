@@ -7,13 +7,13 @@ names it.
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from forking import start_command
 
 from session_memory.cli import main
 from session_memory.collect.discover import roots
@@ -102,10 +102,9 @@ def run() -> Run:
 
 @pytest.fixture
 def start() -> Callable[..., "subprocess.Popen[bytes]"]:
-    """Start a command line as a process of its own."""
+    """Start a command line as a process of its own, a fork of this one."""
 
     def popen(*words: str, **extra: Any) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "session_memory.cli", *words]
-        return subprocess.Popen(command, env={**os.environ, **extra.pop("env", {})}, **extra)
+        return start_command(*words, env={**os.environ, **extra.pop("env", {})}, **extra)
 
     return popen

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -138,11 +139,12 @@ def test_the_demo_is_not_mixed_with_real_sessions(logs, run, home) -> None:
     assert "is not empty" in result.stderr
 
 
-def test_the_command_runs_as_a_process(logs, start) -> None:
-    process = start("sync", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (3, b"")
-    assert json.loads(out)["sessions"] == 8
+def test_the_command_runs_as_a_program(logs) -> None:
+    """From nothing, unlike all that ``start`` starts."""
+    program = [sys.executable, "-m", "session_memory.cli", "sync", "--json"]
+    done = subprocess.run(program, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (3, b"")
+    assert json.loads(done.stdout)["sessions"] == 8
 
 
 def test_sync_says_how_large_the_store_is_when_it_is_closed(run, home, database) -> None:

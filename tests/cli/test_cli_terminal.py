@@ -8,6 +8,7 @@ import unicodedata
 
 import click
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,8 +87,8 @@ def test_columns_that_matter_less_go_before_a_title_is_cut_short() -> None:
 
 
 @SQLITE
-@settings(deadline=None)
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
+@settings(deadline=None, max_examples=times(40))
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=8))
 def test_an_outline_is_plain(value) -> None:
     assert all(is_plain(line) for line in outline({"key": value, "\x1b": value}))
 

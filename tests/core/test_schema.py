@@ -8,8 +8,9 @@ import math
 import pickle
 from typing import Any
 
+import effort
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.errors import InvalidId, InvalidRecord, InvalidTime
@@ -183,6 +184,7 @@ events = st.builds(SessionEvent, **event_fields, _extra=newer_fields)
 records = st.one_of(costs, sessions(), events, usages, attempts, entries)
 
 
+@settings(max_examples=effort.times(50), deadline=None)
 @given(records)
 def test_a_record_is_what_is_read_back_from_its_dict_and_its_json(record: ValidatedRecord) -> None:
     assert type(record).from_dict(record.to_dict()) == record
@@ -190,6 +192,7 @@ def test_a_record_is_what_is_read_back_from_its_dict_and_its_json(record: Valida
     assert type(record).from_json(record.to_json().encode()) == record
 
 
+@settings(max_examples=effort.times(50), deadline=None)
 @given(records)
 def test_json_has_sorted_keys_and_nothing_that_json_lacks(record: ValidatedRecord) -> None:
     def refuse(constant: str) -> None:
@@ -200,6 +203,7 @@ def test_json_has_sorted_keys_and_nothing_that_json_lacks(record: ValidatedRecor
     assert data == record.to_dict()
 
 
+@settings(max_examples=effort.times(50), deadline=None)
 @given(records)
 def test_a_copy_is_equal_and_keeps_the_fields_of_a_newer_writer(record: ValidatedRecord) -> None:
     assert copy.copy(record) == record
@@ -211,6 +215,7 @@ def test_a_copy_is_equal_and_keeps_the_fields_of_a_newer_writer(record: Validate
 junk = st.one_of(json_values, times, uids, st.floats(), st.just(object()), st.binary(max_size=3))
 
 
+@settings(max_examples=effort.times(50), deadline=None)
 @given(records, st.data())
 def test_whatever_is_assigned_the_record_can_still_be_read_back(
     record: ValidatedRecord, data: st.DataObject
@@ -225,6 +230,7 @@ def test_whatever_is_assigned_the_record_can_still_be_read_back(
     assert type(record).from_json(record.to_json()) == record
 
 
+@settings(max_examples=effort.times(50), deadline=None)
 @given(st.fixed_dictionaries(event_fields))
 def test_an_event_is_the_same_however_its_fields_are_given(fields: dict[str, Any]) -> None:
     by_name = SessionEvent(**fields)

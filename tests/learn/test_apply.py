@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import start_fork
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -357,25 +356,19 @@ def test_a_kill_in_the_middle_of_undoing_leaves_one_or_the_other(
         applied.revert(path, at(LATER))
 
 
-PROGRAM = """
-import os, sys
-from pathlib import Path
-from session_memory.learn import applied
-from tests.learn.test_apply import FLOORS, at, APPLIED
-from tests.learn.test_propose import file_in, lesson
-from session_memory.learn.proposals import propose
+def _apply_and_die(folder: Path) -> None:
+    """Runs in a process of its own, which is killed after the write and before the journal."""
+    real = module.replace_file
 
-real = applied.replace_file
-def write(path, data, *more):
-    real(path, data, *more)
-    if path.name == "CLAUDE.md":
-        os.kill(os.getpid(), 9)
-applied.replace_file = write
-folder = Path(sys.argv[1])
-applied.AppliedLessons(folder / "applied").apply(
-    propose(file_in(folder), [lesson()], FLOORS), at(APPLIED)
-)
-"""
+    def write(path: Path, *rest: Any) -> None:
+        real(path, *rest)
+        if path.name == "CLAUDE.md":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    module.replace_file = write
+    AppliedLessons(folder / "applied").apply(
+        propose(file_in(folder), [lesson()], FLOORS), at(APPLIED)
+    )
 
 
 def test_a_process_that_is_killed_between_the_file_and_the_journal_loses_nothing(
@@ -383,12 +376,8 @@ def test_a_process_that_is_killed_between_the_file_and_the_journal_loses_nothing
 ) -> None:
     path = project / "CLAUDE.md"
     path.write_bytes(b"# Mine")
-    root = Path(__file__).parents[2]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(project)], env=environment, check=False, timeout=60
-    )
-    assert done.returncode == -signal.SIGKILL
+    victim = start_fork(lambda: _apply_and_die(project))
+    assert victim.wait(timeout=60) == -signal.SIGKILL
     applied = AppliedLessons(project / "applied")
     assert [one.state for one in applied.live()] == ["as written"]
     assert applied.revert(path, at(AFTER)).exact

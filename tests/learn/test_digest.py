@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -268,7 +269,7 @@ def step(log: ClaudeLog, name: str) -> None:
 @pytest.mark.usefixtures("everywhere")
 @given(pieces=st.lists(st.lists(st.sampled_from(STEPS), max_size=5), min_size=1, max_size=5))
 @settings(
-    max_examples=25,
+    max_examples=times(12),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

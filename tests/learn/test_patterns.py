@@ -3,7 +3,8 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from effort import times
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.learn.advice import advice, title
@@ -40,6 +41,7 @@ def some_signal(draw: st.DrawFn) -> Signal:
     )
 
 
+@settings(max_examples=times(40), deadline=None)
 @given(st.lists(some_signal(), max_size=12), st.randoms(use_true_random=False))
 def test_the_order_of_signals_does_not_matter(signals: list[Signal], random: Random) -> None:
     shuffled = list(signals)

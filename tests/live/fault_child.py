@@ -1,7 +1,8 @@
 """Every operation with every one of its calls to the disk failing, one after the other.
 
-Run as a program below ``disk.c``: ``fault_child.py ROOT OPERATION STRIDE``. Prints what came of it,
-one line of JSON for each call that failed, in every manner of failing. The clock stands still, so
+Run as a program below ``disk.c``: ``fault_child.py ROOT STRIDE OPERATION…``. Prints what came of
+it, one line of JSON for each call that failed, in every manner of failing. With a stride of 3 each
+manner has every third call, and the manners begin at different ones. The clock stands still, so
 that an operation leaves the same rows whenever it is done.
 """
 
@@ -98,7 +99,8 @@ class Trial:
     """One operation, tried again and again; below ``root`` the disk is ours."""
 
     def __init__(self, root: Path, operation: str) -> None:
-        self._root, self._base = root, root.with_name("base.db")
+        self._root, self._base = root / operation, root.with_name(f"{operation}.db")
+        self._root.mkdir()
         self._operation = OPERATIONS[operation]
         self._disk = Control()
         self._places = count()
@@ -238,18 +240,23 @@ def outcome_of(operation: Callable[[], object]) -> str:
     return "done"
 
 
-def main(root: str, operation: str, stride: str) -> None:
+def main(root: str, stride: int, *operations: str) -> None:
     time.time_ns = lambda: MOMENT_NS
+    for operation in operations:
+        fail_everywhere(Path(root), operation, stride)
+
+
+def fail_everywhere(root: Path, operation: str, stride: int) -> None:
     kind = Opening if operation.startswith("open-") else Trial
-    trial = kind(Path(root), operation)
+    trial = kind(root, operation)
     for number, (name, (error, manner)) in enumerate(MANNERS.items()):
-        for call in count(1 + number % int(stride), int(stride)):
+        for call in count(1 + number % stride, stride):
             is_kill = manner == KILL
             result = trial.killed(call) if is_kill else trial.failed(call, error, manner)
             if result is None:
                 break
-            print(json.dumps({"manner": name, **result}), flush=True)
+            print(json.dumps({"operation": operation, "manner": name, **result}), flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -12,6 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from forking import start_fork
+
+from . import crash_child
+
 CHILD = Path(__file__).with_name("crash_child.py")
 # Of a machine that is busy with other things: a failure, and not how long anything takes.
 PATIENCE_S = 60
@@ -30,6 +34,12 @@ def command(task: str, *arguments: object) -> list[str]:
 def run(
     task: str, *arguments: object, before: tuple[str, ...] = (), **more: str
 ) -> "subprocess.CompletedProcess[str]":
+    """A child with a limit, a disk or a right of its own is a new program, others are forks."""
+    if not before and not more:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        child = _forked(task, *arguments, **pipes)
+        out, error = child.communicate(timeout=10 * PATIENCE_S)
+        return subprocess.CompletedProcess(task, child.returncode, out, error)
     return subprocess.run(
         [*before, *command(task, *arguments)],
         env=environment(**more),
@@ -38,6 +48,11 @@ def run(
         timeout=10 * PATIENCE_S,
         check=False,
     )
+
+
+def _forked(task: str, *arguments: object, **popen: Any) -> "subprocess.Popen[Any]":
+    words = (task, *map(str, arguments))
+    return start_fork(lambda: sys.exit(crash_child.main()), words, **popen)
 
 
 def said(done: "subprocess.CompletedProcess[str]") -> list[Any]:
@@ -50,12 +65,8 @@ class Child:
     """A process to talk to, a line at a time; it does not outlive the test."""
 
     def __init__(self, task: str, *arguments: object) -> None:
-        self._process = subprocess.Popen(
-            command(task, *arguments),
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = _forked(task, *arguments, **pipes)
 
     def tell(self, line: str) -> None:
         _stream(self._process.stdin).write(line.encode() + b"\n")

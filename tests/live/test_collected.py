@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 
 from session_memory.collect.live_sessions import LiveSync
 from session_memory.core.errors import SessionMemoryError, UnsafePath
@@ -427,11 +428,11 @@ class Author:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.only("sqlite")) for n in range(2, 8))]
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.only("sqlite")) for n in range(2, times(5)))]
 )
 def test_any_history_collected_bit_by_bit_is_what_its_rows_give(home: Home, seed: int) -> None:
     author = Author(home, seed)
-    for _ in range(120):
+    for _ in range(80):
         author.act()
     home.sync()
     check_sound(home.store)

@@ -22,7 +22,7 @@ from session_memory.testing.stores import Stores
 from .processes import PATIENCE_S, Child, Worker
 from .story import Model, Seen, Step, Storyteller, perform
 
-KILLS = {"sqlite": 40, "postgresql": 12}
+KILLS = {"sqlite": 16, "postgresql": 6}
 # By when most workers have begun, and have a few dozen steps behind them.
 LATEST_S = {"sqlite": 0.06, "postgresql": 0.2}
 

@@ -25,7 +25,7 @@ from .story import Seen, Storyteller
 
 APPENDS = 500
 STEPS = 150
-CUTS = int(os.environ.get("SESSION_MEMORY_CUTS", "25"))
+CUTS = int(os.environ.get("SESSION_MEMORY_CUTS", "12"))
 STORE = Path("new") / "place" / "memory.db"
 
 

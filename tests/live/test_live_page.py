@@ -4,11 +4,11 @@ import asyncio
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import start_script
 
 from session_memory.live.blocks import calls_in, results_in
 from session_memory.live.store import SessionStore
@@ -87,16 +87,13 @@ def agent(tmp_path: Path) -> Path:
 
 
 def started(agent: Path, *words: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=agent,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(agent), *sys.path)))},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    program, *arguments = words
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    code = "import sys; sys.path.insert(0, '')\n" + (agent / program).read_text("utf-8")
+    process = start_script(code, *arguments, cwd=agent, **pipes)
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    return list(out.splitlines())
 
 
 def test_the_loop_on_the_page_has_about_forty_lines() -> None:

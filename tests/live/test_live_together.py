@@ -5,12 +5,12 @@
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forking import start_script
 
 from session_memory.live import SessionStore
 from session_memory.retain.verification import verify
@@ -83,10 +83,9 @@ def test_four_processes_append_to_one_session(stores: Stores) -> None:
     place = stores.place("processes")
     with SessionStore.open(place, durability="normal") as live:
         session = live.create_session()
-        words = [sys.executable, "-c", WRITER, place, session]
         started = [
-            subprocess.Popen(
-                [*words, str(name), str(APPENDS)],
+            start_script(
+                *(WRITER, place, session, str(name), str(APPENDS)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

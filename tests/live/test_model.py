@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -400,7 +401,7 @@ class LiveModel(RuleBasedStateMachine):
 
 
 def test_any_order_of_operations_agrees_with_the_model(database: str, stores: Stores) -> None:
-    runs = {"sqlite": 60, "postgresql": 8}[database]
+    runs = times({"sqlite": 25, "postgresql": 4}[database])
     run_state_machine_as_test(
         lambda: LiveModel(stores.new()),
         settings=settings(

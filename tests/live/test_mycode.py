@@ -1,14 +1,13 @@
 """mycode's names over the live store: its contract, and each of its proven bugs, here without."""
 
 import asyncio
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import start_script
 
 from session_memory.core.errors import InvalidId, NewerSchema
 from session_memory.core.live_errors import NotOnPath, SessionExists
@@ -230,8 +229,7 @@ asyncio.run(main())
 
 
 def writer(place: str, name: str, count: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", WRITER, place, name, str(count)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    return start_script(WRITER, place, name, str(count), stdout=subprocess.PIPE, text=True)
 
 
 def test_a_killed_writer_does_not_swallow_the_next_acknowledged_message(

@@ -3,20 +3,19 @@
 import errno
 import fcntl
 import json
-import multiprocessing
 import os
 import random
 import resource
 import signal
 import stat
 import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import start_fork, start_script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -204,12 +203,8 @@ def _fill_the_disk(directory: Path, at: int) -> None:
 def test_after_a_full_disk_the_whole_log_was_unreadable_as_well(log: SkillLog, room: int) -> None:
     log.append(entry(input=1))
     limit = log.path_of("s1").stat().st_size + room
-    child = multiprocessing.get_context("spawn").Process(
-        target=_fill_the_disk, args=(log.directory, limit)
-    )
-    child.start()
-    child.join(60)
-    assert child.exitcode == 0
+    child = start_fork(lambda: _fill_the_disk(log.directory, limit))
+    assert child.wait(60) == 0
     assert numbers(log) == [1]
     log.append(entry(input=2))
     assert numbers(log) == [1, 2]
@@ -287,13 +282,11 @@ def _append_many(directory: Path, writer: int, count: int) -> None:
 
 
 def test_concurrent_entries_of_20_kb_by_processes_are_all_intact(log: SkillLog) -> None:
-    start = multiprocessing.get_context("spawn").Process
-    writers = [start(target=_append_many, args=(log.directory, n, CONCURRENT)) for n in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(300)
-        assert writer.exitcode == 0
+    writers = [
+        start_fork(lambda number=number: _append_many(log.directory, number, CONCURRENT))
+        for number in range(4)
+    ]
+    assert [writer.wait(300) for writer in writers] == [0] * 4
     found = log.read("s1")
     assert found.problems == []
     assert len(found) == 4 * CONCURRENT
@@ -334,9 +327,8 @@ while True:
 def test_a_killed_writer_loses_nothing_it_was_told_is_there(log: SkillLog) -> None:
     chance, acknowledged = random.Random(4), -1
     for _ in range(KILLS):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(log.directory), str(acknowledged + 1)],
-            stdout=subprocess.PIPE,
+        with start_script(
+            WRITER, str(log.directory), str(acknowledged + 1), stdout=subprocess.PIPE
         ) as writer:
             assert writer.stdout is not None
             for _ in range(chance.randrange(1, 20)):

@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import start_command
 
 from session_memory import Memory
 from session_memory.core.time import now_ms
@@ -181,9 +181,7 @@ def test_a_watch_prints_what_following_gives(home: Path) -> None:
     with Memory(home / "one.db") as memory, memory.follow([demo_home()]) as follow:
         followed = until_all_is_read((event.to_dict() for event in follow), follow.stop)
     words = ("watch", "--json", "--root", str(demo_home()), "--store", str(home / "two.db"))
-    with subprocess.Popen(
-        [sys.executable, "-m", "session_memory.cli", *words], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with start_command(*words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         printed_events = until_all_is_read(map(json.loads, process.stdout), process.terminate)
     assert process.returncode == 0

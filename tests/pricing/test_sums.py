@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ledger import Ledger
@@ -102,7 +103,7 @@ def check_sums(store: Store) -> dict[str, object]:
     return {by: report.to_dict() for by, report in reports.items()}
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(records)
 def test_any_grouping_has_the_same_total(drawn: list[dict[str, object]]) -> None:
     with open_store(":memory:") as store:

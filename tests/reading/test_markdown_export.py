@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from effort import times
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -75,7 +76,7 @@ def check_harmless(text: str) -> None:
             assert address.startswith(("http://", "https://")), (address, text)
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=times(200))
 @given(TEXTS)
 @example("`[`](javascript:x)")
 @example("[a](\njavascript:x)")

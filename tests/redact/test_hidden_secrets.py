@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -218,7 +219,7 @@ HOSTILE = st.lists(PIECES, max_size=24).map("".join)
 FINDERS = (marks_one_by_one(MARKS), mark_finder(MARKS))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(66), deadline=None)
 @given(HOSTILE)
 def test_json_stays_json_and_masking_again_changes_nothing(text: str) -> None:
     for line in (json.dumps([text]), json.dumps([text], ensure_ascii=False)):
@@ -232,7 +233,7 @@ def test_json_stays_json_and_masking_again_changes_nothing(text: str) -> None:
     assert mask(masked) == masked
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(50), deadline=None)
 @given(HOSTILE)
 def test_every_character_of_a_view_is_at_its_place_in_the_text(text: str) -> None:
     plain = text.encode().decode("latin-1")
@@ -246,7 +247,7 @@ def test_every_character_of_a_view_is_at_its_place_in_the_text(text: str) -> Non
             assert view.original(0, len(view.text))[1] <= len(plain)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(50), deadline=None)
 @given(HOSTILE)
 def test_every_text_that_has_a_view_has_a_mark(text: str) -> None:
     plain = text.encode().decode("latin-1")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -310,7 +311,7 @@ PARTS = [p.text for p in PLANTED] + [p.secret for p in PLANTED] + lookalikes()[:
 TEXTS = st.lists(st.one_of(st.text(max_size=30), st.sampled_from(PARTS)), max_size=6).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(100), deadline=None)
 @given(TEXTS)
 def test_masking_again_changes_nothing(text: str) -> None:
     once = mask(text)
@@ -319,7 +320,7 @@ def test_masking_again_changes_nothing(text: str) -> None:
     assert hide(hidden) == hidden
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(100), deadline=None)
 @given(TEXTS)
 def test_json_stays_json(text: str) -> None:
     for line in (json.dumps([text]), json.dumps([text], ensure_ascii=False)):
@@ -328,7 +329,7 @@ def test_json_stays_json(text: str) -> None:
         assert isinstance(json.loads(hide(data).decode("utf-8", "surrogatepass")), list)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(100), deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_can_be_masked(data: bytes) -> None:
     found = list(secrets(data))
@@ -336,7 +337,7 @@ def test_any_bytes_can_be_masked(data: bytes) -> None:
     assert len(hide(data)) == len(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(66), deadline=None)
 @given(TEXTS)
 def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
     spans = list(secrets(text))
@@ -361,7 +362,7 @@ def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
 SCANS = scanner(_IN_RUN, _EXACT, _ANY_CASE), one_by_one(_IN_RUN, _EXACT, _ANY_CASE)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(66), deadline=None)
 @given(TEXTS)
 def test_both_scanners_find_the_same_places(text: str) -> None:
     plain = text.encode("utf-8", "surrogatepass").decode("latin-1")
@@ -449,14 +450,14 @@ HOSTILE = [
 @pytest.mark.parametrize("part", HOSTILE)
 def test_a_long_line_of_the_worst_there_is_is_worked_through(part: str) -> None:
     """A rule that looks far ahead from every place would take minutes or hours here."""
-    line = (part * (200_000 // len(part))).encode()
+    line = (part * (80_000 // len(part))).encode()
     assert len(hide(line)) == len(line)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["eyJ", HOSTILE[8]])
-def test_a_line_of_three_megabytes_is_worked_through(part: str) -> None:
-    line = (part * (3_000_000 // len(part))).encode()
+def test_a_line_of_a_megabyte_is_worked_through(part: str) -> None:
+    line = (part * (1_000_000 // len(part))).encode()
     assert len(hide(line)) == len(line)
 
 

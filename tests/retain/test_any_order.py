@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from effort import times
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -140,7 +141,7 @@ def test_whatever_is_evicted_and_restored_in_between_nothing_is_lost(
     stores: Stores, database: str
 ) -> None:
     Retained.stores = stores
-    examples = 20 if database == "sqlite" else 2
+    examples = times(8) if database == "sqlite" else 1
     run_state_machine_as_test(
         Retained,
         settings=settings(max_examples=examples, stateful_step_count=15, deadline=None),

@@ -4,11 +4,11 @@ came in between all the same, nothing is lost and nothing comes back."""
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forking import start_script
 from keeping import LATER, Keeper, analyzed, talk
 
 from session_memory.collect.batches import Batches
@@ -128,18 +128,14 @@ def test_whatever_goes_wrong_lets_go(keeper: Keeper, other: Store) -> None:
 _CHILD = """
 import sys
 from session_memory.store import open_store
-with open_store({place!r}) as store, store.db.operation_lock(shared=False):
+with open_store(sys.argv[1]) as store, store.db.operation_lock(shared=False):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
 def test_who_is_killed_lets_go(keeper: Keeper, other: Store) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", _CHILD.format(place=keeper.place)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    child = start_script(_CHILD, keeper.place, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from effort import times
 from keeping import LATER, Keeper, analyzed, talk
 
 from session_memory.core.errors import UnknownSession
@@ -36,7 +37,7 @@ def kill(keeper: Keeper, what: str, at: int = 0) -> int:
 
 def moments(calls: int, database: str) -> list[int]:
     """Some of the moments between the first call and the last."""
-    some = 9 if database == "sqlite" else 3
+    some = times(4 if database == "sqlite" else 2)
     return [calls * (number + 1) // (some + 1) for number in range(some)]
 
 

@@ -1,13 +1,11 @@
 """A store copied into another, either way: everything, or nothing, and the same fingerprint."""
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forking import start_script
 
 from session_memory.core.errors import CopyUnfinished, NotEmpty
 from session_memory.derive.reindex import ensure_index
@@ -147,8 +145,8 @@ def test_a_copy_that_was_killed_left_nothing_and_can_be_made_again(
 ) -> None:
     with open_store(places(one, "old")) as old:
         collect(old, home)
-    words = [sys.executable, "-c", KILLED, places(one, "old"), places(other, "new"), str(at)]
-    assert subprocess.run(words, env={**os.environ}, timeout=60).returncode == -signal.SIGKILL
+    victim = start_script(KILLED, places(one, "old"), places(other, "new"), str(at))
+    assert victim.wait(timeout=60) == -signal.SIGKILL
     with pytest.raises(CopyUnfinished):
         open_store(places(other, "new"))
     with open_store(places(one, "old")) as old, copy_target(places(other, "new")) as new:

@@ -4,11 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forking import start_command, start_script
 
 from session_memory.collect.discover import roots
 from session_memory.collect.sync import sync
@@ -49,8 +49,8 @@ class Machine:
 
     def start(self, place: str) -> "subprocess.Popen[bytes]":
         words = [word for root in self.roots() for word in ("--root", str(root))]
-        return subprocess.Popen(
-            [sys.executable, "-m", "session_memory.cli", "sync", "--json", *words],
+        return start_command(
+            *("sync", "--json", *words),
             env={**os.environ, "HOME": str(self.home), "SESSION_MEMORY_STORE": place},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -144,9 +144,9 @@ def test_a_machine_that_dies_in_between_takes_nothing_with_it(
     machines: list[Machine], expected: list[str], place: str, killed_at: int
 ) -> None:
     """One dies inside its so manieth write, holding the lock; the others go on."""
-    victim = subprocess.Popen(
-        [sys.executable, "-c", DYING, str(killed_at), machines[0].host, place]
-        + [str(root) for root in machines[0].roots()],
+    victim = start_script(
+        *(DYING, str(killed_at), machines[0].host, place),
+        *map(str, machines[0].roots()),
         env={**os.environ, "HOME": str(machines[0].home)},
     )
     others = [machine.start(place) for machine in machines[1:]]

@@ -1,6 +1,5 @@
 """What only a server brings: addresses, passwords, lost connections, neighbours, many at once."""
 
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from forking import start_script
 
 from session_memory.core.errors import (
     SessionMemoryError,
@@ -288,7 +288,7 @@ def test_a_database_of_its_own_needs_no_schema(admin: Postgres, server_url: str)
 
 def test_many_processes_make_the_same_store_once(place: str) -> None:
     code = "import sys; from session_memory import open_store; open_store(sys.argv[1]).close()"
-    made = [subprocess.Popen([sys.executable, "-c", code, place]) for _ in range(4)]
+    made = [start_script(code, place) for _ in range(4)]
     assert [process.wait(timeout=60) for process in made] == [0] * 4
     with open_store(place) as store:
         assert store.db.all("select step from schema_steps order by step") == [
@@ -494,14 +494,8 @@ assert store.sessions.count() == 0
 store.close()
 print("well")
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, place],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ},
-    )
-    assert (done.stdout, done.stderr) == ("well\n", ""), done.stderr
+    parent = start_script(code, place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert parent.communicate(timeout=60) == ("well\n", "")
 
 
 def test_the_tables_are_those_of_the_migrations(admin: Postgres, store: Store) -> None:
