@@ -6,6 +6,7 @@ see of a start from nothing it shows with `sys.executable`.
 
 import gc
 import io
+import json
 import os
 import signal
 import stat
@@ -16,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from session_memory.cli import main
 
@@ -55,6 +56,40 @@ def start_fork(
         # The fork does its work where a program would be started, and ends there. Like any Python
         # it ignores SIGPIPE and SIGXFSZ.
         return subprocess.Popen([sys.executable], preexec_fn=become, restore_signals=False, **popen)
+
+
+class Done(NamedTuple):
+    """What came of a command."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+_COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from session_memory.cli import main
+for words in json.loads(sys.argv[1]):
+    done = CliRunner().invoke(main, words, prog_name="session-memory")
+    print(json.dumps([done.exit_code, done.stdout, done.stderr]))
+"""
+
+
+def run_in_new_python(*commands: str, **more: Any) -> list[Done]:
+    """Run command lines one after the other in one new interpreter, with another package for
+    example. ``more`` are arguments of `subprocess.run`."""
+    words = json.dumps([command.split() for command in commands])
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMANDS, words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **more,
+    )
+    assert done.returncode == 0, done.stderr
+    return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def _leave_the_parent(environment: dict[str, str], words: tuple[str, ...]) -> None:

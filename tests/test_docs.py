@@ -15,6 +15,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from forking import run_in_new_python, start_fork
 
 import session_memory
 from session_memory.adapters.base import Cursor, Record, SourceRef
@@ -234,23 +235,20 @@ def parley(tmp_path: Path, home: Path) -> Path:
     return site
 
 
-def run_with(site: Path, *words: str, status: int = 0) -> Any:
-    """A command in a process where the package below ``site`` is installed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "session_memory.cli", *words, "--store", "memory.db", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path])},
-    )
-    assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+def run_with(site: Path, *commands: str, status: int = 0) -> list[Any]:
+    """What commands answer in a process where the package below ``site`` is installed."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
+    words = [f"{command} --store memory.db --json" for command in commands]
+    done = run_in_new_python(*words, env=env)
+    assert [one.exit_code for one in done] == [status] * len(words), done
+    return [json.loads(one.stdout) for one in done]
 
 
 def test_the_adapter_of_the_guide_collects(parley: Path) -> None:
-    report = run_with(parley, "sync")
+    report, shown, sources, proof = run_with(
+        parley, "sync", "show parley:s1", "sources --accounting", "verify"
+    )
     assert (report["discovered"], report["events"], report["problems"]) == (1, 5, 0)
-    shown = run_with(parley, "show", "parley:s1")
     kinds = [(event["kind"], event["marks"], event["native_kind"]) for event in shown["events"]]
     assert kinds == [
         ("user_msg", [], "said"),
@@ -262,23 +260,23 @@ def test_the_adapter_of_the_guide_collects(parley: Path) -> None:
     cost = shown["session"]["cost"]
     assert (cost["input_tokens"], cost["cache_read_tokens"], cost["output_tokens"]) == (20, 100, 9)
     assert cost["turns"] == 1
-    assert run_with(parley, "sources", "--accounting")["bookkeeping_kinds"] == {"tick": 1}
-    assert run_with(parley, "verify")["ok"]
+    assert sources["bookkeeping_kinds"] == {"tick": 1}
+    assert proof["ok"]
 
 
 def test_the_contract_of_the_guide_runs_over_its_adapter(parley: Path, home: Path) -> None:
     (parley / "test_parley.py").write_text(blocks(GUIDE, "python")[1])
     shutil.copytree(home / ".parley", parley / "samples")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"],
-        cwd=parley,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(parley), *sys.path])},
-    )
-    assert done.returncode == 0, done.stdout
-    assert " passed" in done.stdout and " failed" not in done.stdout
+    words = ["-q", "-c", os.devnull, "-p", "no:cacheprovider", "-p", "no:xdist"]
+
+    def contract() -> None:
+        sys.path.insert(0, str(parley))
+        sys.exit(pytest.main(words))
+
+    process = start_fork(contract, cwd=parley, stdout=subprocess.PIPE, text=True)
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, printed
+    assert " passed" in printed and " failed" not in printed
 
 
 HOSTILE = (
@@ -308,6 +306,6 @@ def test_the_adapter_of_the_guide_stops_anywhere_and_survives_anything(
     assert [record.problem for _, record in whole].count("malformed line") == 4
     for seen, (cursor, _) in enumerate(whole, start=1):
         assert whole[:seen] + read(cursor) == whole
-    report = run_with(parley, "sync", status=3)
+    (report,) = run_with(parley, "sync", status=3)
     # Four malformed lines, and two lines with a count of tokens that cannot be true.
     assert (report["failed"], report["problems"]) == (0, 6)

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-import session_memory
+from parsed import statements, trees
 
 PACKAGE = "session_memory"
-ROOT = Path(session_memory.__file__).parent
 
 BASE = {"core", "config", "store", "redact"}
 MIDDLE = BASE | {"derive", "collect", "live", "search", "pricing"}
@@ -63,14 +61,14 @@ def room_of(module: str) -> str:
     return module.removeprefix(PACKAGE).lstrip(".").split(".")[0] or "__init__"
 
 
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
+def module_name(path: str) -> str:
+    parts = Path(path).with_suffix("").parts
     return ".".join((PACKAGE, *parts)).removesuffix(".__init__")
 
 
 def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
     """Every import with its line: at the top, in a function, or for type checking only."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -102,14 +100,14 @@ def listed(rooms: set[str]) -> str:
     return "only " + ", ".join(sorted(rooms)) if rooms else "no other room"
 
 
-def violations(module: str, source: str, *, is_package: bool = False) -> list[str]:
+def violations(module: str, tree: ast.Module, *, is_package: bool = False) -> list[str]:
     room = room_of(module)
     if room not in MAY_IMPORT:
         return [f"{module} is in no room of the map: add {room} to MAY_IMPORT or move it"]
     package = module if is_package else module.rpartition(".")[0]
     return [
         f"{module}:{line} imports {imported}, but {rule}"
-        for line, imported in imports(ast.parse(source), package)
+        for line, imported in imports(tree, package)
         if (rule := broken_rule(room, imported))
     ]
 
@@ -117,10 +115,8 @@ def violations(module: str, source: str, *, is_package: bool = False) -> list[st
 def test_imports_go_one_way() -> None:
     found = [
         sentence
-        for path in sorted(ROOT.rglob("*.py"))
-        for sentence in violations(
-            module_name(path), path.read_text("utf-8"), is_package=path.name == "__init__.py"
-        )
+        for path, tree in trees().items()
+        for sentence in violations(module_name(path), tree, is_package=path.endswith("__init__.py"))
     ]
     assert not found, "\n" + "\n".join(found)
 
@@ -146,19 +142,23 @@ def test_the_map_has_no_circles() -> None:
     ],
 )
 def test_every_way_to_write_a_forbidden_import_is_seen(source: str, imported: str) -> None:
-    assert violations("session_memory.adapters.claude", source) == [
+    assert violations("session_memory.adapters.claude", ast.parse(source)) == [
         f"session_memory.adapters.claude:1 imports {imported}, but adapters may import only core"
     ]
 
 
 def test_allowed_imports_pass() -> None:
     source = "import json\nfrom . import jsonl\nfrom ..core.schema import Session\n"
-    assert violations("session_memory.adapters.claude", source) == []
-    assert violations("session_memory.cli", "from session_memory import __version__") == []
+    assert violations("session_memory.adapters.claude", ast.parse(source)) == []
+    assert (
+        violations("session_memory.cli", ast.parse("from session_memory import __version__")) == []
+    )
 
 
 def test_public_names_and_foreign_libraries_are_imported_where_they_belong() -> None:
-    (name,) = violations("session_memory.views.tree", "from session_memory import Session")
+    (name,) = violations(
+        "session_memory.views.tree", ast.parse("from session_memory import Session")
+    )
     assert "Session is neither a room" in name
-    (library,) = violations("session_memory.views.tree", "import apsw")
+    (library,) = violations("session_memory.views.tree", ast.parse("import apsw"))
     assert library.endswith("imports apsw, but apsw belongs to adapters and store alone")

@@ -10,9 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import session_memory
-
-ROOT = Path(session_memory.__file__).parent
+from parsed import sources, statements, trees
 
 MEDIAN_MODULE_LINES = 120
 MODULE_LINES = 450
@@ -38,14 +36,6 @@ BRANCHES = (
 )
 
 
-def sources() -> dict[str, str]:
-    """Every module of the package: path below the package → text."""
-    return {
-        path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-        for path in sorted(ROOT.rglob("*.py"))
-    }
-
-
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, int, int]]:
     """Every function of a module with its lines and its branches, inner functions included."""
     for node in ast.iter_child_nodes(tree):
@@ -56,7 +46,7 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, int, int]]
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             yield f"{prefix}{node.name}", lines, branches
             yield from functions(node, f"{prefix}{node.name}.")
-        else:
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             yield from functions(node, prefix)
 
 
@@ -86,8 +76,8 @@ def test_functions_are_short_and_have_few_branches() -> None:
         {
             f"{module}:{name}": f"{module}: {name} has {lines} lines and {branches} branches, "
             f"more than {FUNCTION_LINES} or {FUNCTION_BRANCHES}: split it"
-            for module, text in sources().items()
-            for name, lines, branches in functions(ast.parse(text))
+            for module, tree in trees().items()
+            for name, lines, branches in functions(tree)
             if lines > FUNCTION_LINES or branches > FUNCTION_BRANCHES
         },
         LARGE_FUNCTIONS_ALLOWED,
@@ -96,8 +86,8 @@ def test_functions_are_short_and_have_few_branches() -> None:
 
 def test_a_class_name_exists_once() -> None:
     modules: dict[str, list[str]] = defaultdict(list)
-    for module, text in sources().items():
-        for node in ast.walk(ast.parse(text)):
+    for module, tree in trees().items():
+        for node in statements(tree):
             if isinstance(node, ast.ClassDef):
                 modules[node.name].append(module)
     compare(

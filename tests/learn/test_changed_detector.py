@@ -4,11 +4,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from types import ModuleType
+
+from forking import Done, run_in_new_python
 
 import session_memory
 from session_memory.testing.claude import ClaudeHome
@@ -34,30 +34,27 @@ def test_a_changed_detector_makes_stored_digests_outdated(
         "PYTHONPATH": str(copy.parent),
     }
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "session_memory", *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
+    def run(*commands: str) -> list[Done]:
+        return run_in_new_python(*commands, env=environment, cwd=tmp_path)
 
-    def analyzed_now() -> int:
-        return int(json.loads(run("analyze", "--json").stdout)["analyzed"])
+    def analyzed(*done: Done) -> list[int]:
+        return [int(json.loads(one.stdout)["analyzed"]) for one in done]
 
-    run("sync")
-    assert (analyzed_now(), analyzed_now()) == (2, 0)
+    assert analyzed(*run("sync", "analyze --json", "analyze --json")[1:]) == [2, 0]
     module = copy / "learn" / "detect" / "timeout.py"
     module.write_text(module.read_text("utf-8").replace("OFTEN = 2", "OFTEN = 1"), "utf-8")
     note = "An older version made 2 digests. Make them again:"
-    assert note in run("sessions").stderr
-    assert "An older version made the stored digest." in run("digest", "one").stderr
-    assert "2 digests made by an older version" in run("doctor").stdout
-    assert (analyzed_now(), analyzed_now()) == (2, 0)
-    assert note not in run("sessions").stderr
-    signals = json.loads(run("digest", "one", "--json").stdout)["signals"]
+    listed, told, checked, *again, listed_again, told_again = run(
+        *("sessions", "digest one", "doctor"),
+        *("analyze --json", "analyze --json"),
+        *("sessions", "digest one --json"),
+    )
+    assert note in listed.stderr
+    assert "An older version made the stored digest." in told.stderr
+    assert "2 digests made by an older version" in checked.stdout
+    assert analyzed(*again) == [2, 0]
+    assert note not in listed_again.stderr
+    signals = json.loads(told_again.stdout)["signals"]
     assert "timeout" in {signal["type"] for signal in signals}
 
 

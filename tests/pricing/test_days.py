@@ -71,7 +71,6 @@ def test_weeks_and_months_are_made_of_those_days(ledger: Ledger) -> None:
     assert spent(weeks) == {"2026-W01": 2, "2026-W36": 1}
 
 
-@settings(deadline=None)
 @settings(max_examples=times(40), deadline=None)
 @given(
     st.sampled_from(["Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific/Apia"]),
