@@ -24,6 +24,7 @@ def answer(result: Result) -> Any:
 # ---------------------------------------------------------------- similar
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("words", [("harbour page html",), ("harbour", "page", "html")])
 def test_similar_takes_a_text_that_names_no_session(words: tuple[str, ...], demo: Any, run: Run):
     found = answer(run("similar", *words, "--json"))
@@ -87,6 +88,7 @@ def test_around_takes_the_number_or_the_id_of_an_event(demo: Any, run: Run) -> N
     assert 10 < len(as_json["events"]) <= 21
 
 
+@pytest.mark.only("sqlite")
 def test_around_an_event_that_a_fork_inherited(demo: Any, run: Run) -> None:
     held = answer(run("show", "e83b5c60", "--inherited", "--json"))["events"]
     event = next(one for one in held if one.get("inherited"))
@@ -101,6 +103,7 @@ def test_around_no_event_is_an_error(event: str, demo: Any, run: Run) -> None:
     assert "has no event" in result.stderr
 
 
+@pytest.mark.only("sqlite")
 def test_a_beginning_that_several_events_share_is_an_error(
     tmp_path: Path, demo: Any, run: Run
 ) -> None:
@@ -114,6 +117,7 @@ def test_a_beginning_that_several_events_share_is_an_error(
 # ---------------------------------------------------------------- export
 
 
+@pytest.mark.only("sqlite")
 def test_a_transcript_goes_to_standard_output(demo: Any, run: Run) -> None:
     plain = run("export", "--format", "markdown", "7ac3")
     assert run("export", "--format", "markdown", "7ac3", "-o", "-").stdout == plain.stdout
@@ -139,6 +143,7 @@ def test_a_portable_file_goes_to_standard_output(
         assert any("7ac31f58" in uid for uid in store.sessions.uids())
 
 
+@pytest.mark.only("sqlite")
 def test_with_json_a_portable_file_needs_a_name(demo: Any, run: Run) -> None:
     result = run("export", "-o", "-", "--json")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -153,6 +158,7 @@ def live(demo: Any) -> str:
     return session
 
 
+@pytest.mark.only("sqlite")
 def test_an_export_of_everything_says_that_live_sessions_are_left_out(
     live: str, tmp_path: Path, run: Run
 ) -> None:
@@ -162,6 +168,7 @@ def test_an_export_of_everything_says_that_live_sessions_are_left_out(
     assert "session-memory store copy" in result.stderr
 
 
+@pytest.mark.only("sqlite")
 def test_an_export_of_one_live_session_is_refused_and_its_transcript_is_not(
     live: str, tmp_path: Path, run: Run
 ) -> None:

@@ -57,6 +57,7 @@ def test_an_empty_answer_says_what_there_is_none_of(demo, run) -> None:
     assert "No command is without a result in these sessions." in printed
 
 
+@pytest.mark.only("sqlite")
 def test_an_unknown_kind_is_answered_with_the_kinds(demo, run) -> None:
     printed = run("show", "91d4", "--kind", "foo").stderr
     assert "error: unknown kind 'foo'\nhint: Choose one of: assistant_msg, completion," in printed
@@ -83,12 +84,14 @@ def test_sessions_and_show_have_the_clock_of_a_zone(demo, run) -> None:
     assert "2026-07-20 16:3" in lines("files", "91d4")
 
 
+@pytest.mark.only("sqlite")
 def test_a_transcript_on_stdout_is_no_json(demo, run) -> None:
     result = run("export", "--format", "markdown", "7ac3", "--json")
     assert result.exit_code == 2 and result.stdout == ""
     assert "-o FILE" in json.loads(result.stderr)["error"]["message"]
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(
     ("text", "printed"),
     [

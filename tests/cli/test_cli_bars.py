@@ -22,6 +22,10 @@ from session_memory.cli.lines.bars import (
 from session_memory.cli.lines.charts import chart
 from session_memory.render.text import width
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 amounts = st.integers(min_value=0, max_value=10**15)
 
 
@@ -29,6 +33,7 @@ def stream(encoding: str) -> TextIOWrapper:
     return TextIOWrapper(BytesIO(), encoding=encoding)
 
 
+@BOTH
 def test_blocks_are_drawn_where_the_output_can_show_them() -> None:
     assert signs(stream("utf-8")) is BLOCKS
     for encoding in ("ascii", "latin-1", "cp1252"):

@@ -12,6 +12,10 @@ from session_memory.demo import demo_home
 from session_memory.store import open_store
 from session_memory.views.figures import size
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 FIELDS = ["discovered", "ingested", "unchanged", "failed", "problems"]
 FIELDS += ["sessions", "events", "bytes", "seconds"]
 
@@ -52,6 +56,7 @@ def test_a_file_that_cannot_be_read_is_status_3_every_time(logs, run) -> None:
     assert json.loads(result.stdout)["failed"] >= 1
 
 
+@BOTH
 def test_the_summary_says_what_was_done_in_one_paragraph(logs, run, database) -> None:
     text = " ".join(run("sync").stdout.split())
     assert text.startswith("Discovered 9 sources: 9 new or grown, 0 unchanged, 0 unreadable.")
@@ -91,6 +96,7 @@ def test_a_root_is_read_in_place_of_the_default(home, run, tmp_path) -> None:
     assert "Did you mean claude?" in unknown.stderr
 
 
+@BOTH
 def test_a_deleted_log_is_mentioned_and_its_session_stays(logs, run) -> None:
     run("sync")
     shutil.rmtree(logs / "projects" / "-home-mira-code-tidewatch")
@@ -147,6 +153,7 @@ def test_the_command_runs_as_a_program(logs) -> None:
     assert json.loads(done.stdout)["sessions"] == 8
 
 
+@BOTH
 def test_sync_says_how_large_the_store_is_when_it_is_closed(run, home, database) -> None:
     if database == "postgresql":
         pytest.skip("a server's files are its own")

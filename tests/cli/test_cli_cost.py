@@ -14,6 +14,10 @@ from session_memory.pricing import session_amounts, shown, tree_amounts
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, Clock, call, usage
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 BUCKETS = [
     "input_tokens",
     "output_tokens",
@@ -54,6 +58,7 @@ def answer(run, *words: str, status: int = 0) -> Any:
 # ---------------------------------------------------------------- cost
 
 
+@BOTH
 def test_the_json_has_the_shape_of_the_contract(run, spent) -> None:
     report = answer(run, "cost", "--tz", "UTC")
     assert list(report) == ["totals", "by", "rows", "unpriced", "prices"]
@@ -78,6 +83,7 @@ def test_sessions_show_what_they_and_their_subagents_cost(run, spent) -> None:
     assert only["totals"]["microdollars"] == 85_000
 
 
+@BOTH
 def test_filters_leave_the_rest_out(run, spent) -> None:
     assert answer(run, "cost", "--model", "OPUS")["unpriced"] == []
     assert answer(run, "cost", "--model", "mystery")["totals"]["microdollars"] == 0
@@ -102,6 +108,7 @@ def test_the_text_has_bars_totals_and_what_has_no_price(run, spent) -> None:
     assert "Prices: genai-prices" in result.stderr
 
 
+@BOTH
 def test_every_grouping_can_be_read(run, demo) -> None:
     for by in ("day", "week", "month", "block", "model", "repo", "flavor", "session"):
         result = run("cost", "--by", by)
@@ -109,6 +116,7 @@ def test_every_grouping_can_be_read(run, demo) -> None:
         assert "total" in result.stdout
 
 
+@BOTH
 def test_limit_takes_the_newest_days_and_the_dearest_others(run, demo) -> None:
     days = answer(run, "cost")["rows"]
     assert answer(run, "cost", "--limit", "2")["rows"] == days[-2:]
@@ -126,6 +134,7 @@ def test_nothing_collected_has_cost_nothing(run, home) -> None:
     assert run("cost", "--prices").exit_code == 0
 
 
+@BOTH
 def test_an_audit_names_message_tokens_row_and_rule_and_adds_up(run, spent) -> None:
     printed = answer(run, "cost", "--audit", "alpha")
     (record,) = printed["records"]
@@ -180,6 +189,7 @@ def test_a_price_is_listed_once_and_a_search_by_the_thousand(run, home) -> None:
     assert "a million tokens or a thousand searches" in shown.stderr
 
 
+@BOTH
 def test_prices_of_ones_own_are_used_everywhere(run, spent) -> None:
     config = spent / ".session-memory" / "config.toml"
     config.write_text('[prices."mystery*"]\ninput = 1\noutput = 10\n')
@@ -221,6 +231,7 @@ def test_the_same_figure_stands_everywhere(run, spent) -> None:
     assert amounts == sorted(amounts, reverse=True) and amounts[0] == 60_000
 
 
+@BOTH
 def test_the_cost_of_a_subagent_leaves_its_parent_out(run, demo) -> None:
     printed = answer(run, "cost", "--session", "7ac3:a5", "--by", "session")
     assert [row["relation"] for row in printed["rows"]] == ["subagent"]
@@ -327,6 +338,7 @@ def test_a_limit_that_is_near_or_passed_is_said_everywhere(
     assert (word in shown.stderr and word in cost.stderr) if word else "budget" not in cost.stderr
 
 
+@BOTH
 def test_a_limit_of_next_to_nothing_is_passed_and_breaks_nothing(run, spent_today) -> None:
     path = spent_today / ".session-memory" / "config.toml"
     path.parent.mkdir(exist_ok=True)
@@ -339,6 +351,7 @@ def test_a_limit_of_next_to_nothing_is_passed_and_breaks_nothing(run, spent_toda
 # ---------------------------------------------------------------- statusline
 
 
+@BOTH
 def test_the_line_knows_the_session(run, spent) -> None:
     said = json.dumps({"session_id": "alpha", "model": {"display_name": "Opus\x1b[31m"}})
     result = run("statusline", input=said)

@@ -12,6 +12,9 @@ from session_memory.adapters.claude import AGENT as claude
 from session_memory.demo import demo_home
 from session_memory.testing.agents import installed
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 DAY = 86_400
 
 

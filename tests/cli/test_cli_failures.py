@@ -12,6 +12,10 @@ import pytest
 from session_memory.cli.kit.failures import explained
 from session_memory.core.errors import StoreFull
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
@@ -53,6 +57,7 @@ def test_an_unknown_session_is_status_1_and_suggests_what_is_near(word, demo, ru
     assert hint == f"hint: {near}"
 
 
+@BOTH
 def test_the_json_of_a_failure_has_kind_message_and_hint(demo, run) -> None:
     result = run("show", "zzzz", "--json")
     assert (result.exit_code, result.stdout) == (1, "")

@@ -16,6 +16,9 @@ from session_memory.core.errors import StoreError
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.planted import plant
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 Run = Callable[..., Result]
 DAYS = str((datetime.now(UTC) - datetime(2026, 1, 1, tzinfo=UTC)).days + 1)
 

@@ -15,6 +15,10 @@ from click.shell_completion import ShellComplete
 from session_memory.cli import main
 from session_memory.live.store import SessionStore
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 ONE, TWO = "sess_4f1c0000", "sess_4f2d0000"
 
 
@@ -202,6 +206,7 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(
     assert seqs(live) == list(range(1, 10))
 
 
+@BOTH
 def test_an_archived_session_refuses_to_move(live: SessionStore, run: Any) -> None:
     live.archive_session(ONE)
     for words in (("rewind", ONE, "1"), ("repair", ONE), ("compact", ONE, "--keep", "0")):
@@ -315,6 +320,7 @@ def test_tail_begins_where_it_is_told(live: SessionStore, run: Any) -> None:
     assert "answer 3" in run("live", "tail", ONE, "--no-follow").stdout
 
 
+@BOTH
 def test_tail_follows_what_another_process_appends(live: SessionStore, start: Any) -> None:
     tail = start("live", "tail", ONE, "-n", "1", "--json", stdout=subprocess.PIPE)
     assert json.loads(tail.stdout.readline())["seq"] == 9

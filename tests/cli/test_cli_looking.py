@@ -7,6 +7,10 @@ import pytest
 from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.store.sources import Account, Sources
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 STATION = "claude:91d4f0a7-6b2e-4d15-8c93-e50b7a36f218"
 FORK = "claude:e83b5c60-1f47-4a9d-b2c8-09d6f4e7a135"
 IMPORT = "claude:7ac31f58-d904-4b6e-a1f7-3c58e2b90d64"
@@ -49,6 +53,7 @@ def test_sessions_are_whole_records_newest_first(demo, run) -> None:
     assert sorted((s.ended_at for s in sessions), reverse=True) == [s.ended_at for s in sessions]
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -74,17 +79,20 @@ def test_filters_leave_what_they_say(words, expected, listed) -> None:
     assert len(listed(*words)) == expected
 
 
+@BOTH
 def test_children_are_found_by_their_parent(listed) -> None:
     assert listed("--parent", "7ac3") == [SUBAGENT]
     assert listed("--parent", "91d4") == [FORK]
 
 
+@BOTH
 def test_sorting_puts_the_most_first(listed) -> None:
     assert listed("--sort", "oldest")[0] == TABLE
     assert listed("--sort", "turns")[0] == STATION
     assert listed("--sort", "tokens")[0] == STATION
 
 
+@BOTH
 def test_the_table_is_aligned_and_says_what_is_missing(demo, run) -> None:
     result = run("sessions", "--limit", "3")
     title, *rows = result.stdout.splitlines()
@@ -107,6 +115,7 @@ def test_the_table_is_aligned_and_says_what_is_missing(demo, run) -> None:
     assert "2 subagents folded; --all lists them." in result.stderr
 
 
+@BOTH
 def test_subagents_are_folded_under_the_session_that_started_them(demo, run) -> None:
     folded = run("sessions", "--limit", "0")
     assert "with German dates +1 subagent, $0.0197" in folded.stdout
@@ -127,6 +136,7 @@ def test_quiet_leaves_the_answer_alone(demo, run) -> None:
     assert result.stderr == ""
 
 
+@BOTH
 def test_no_match_and_no_sessions_are_told_apart(demo, run, tmp_path) -> None:
     assert "None of the 8 sessions" in run("sessions", "--title", "nothing like it").stderr
     empty = str(tmp_path / "empty.db")
@@ -208,6 +218,7 @@ def test_subagents_stand_below_the_calls_that_started_them(demo, run) -> None:
     assert "grep -rn" not in closed
 
 
+@BOTH
 def test_branches_sidechains_and_compactions_are_marked(demo, run) -> None:
     branch = run("show", "91d4").stdout.partition("you [abandoned branch]\n")[2]
     assert branch.strip().startswith("▌ Make the six hours a command-line flag.")
@@ -233,6 +244,7 @@ def test_full_shows_a_record_once_and_its_texts_line_by_line(demo, run) -> None:
     )
 
 
+@BOTH
 def test_a_beginning_that_several_share_is_refused_with_their_names(run, tmp_path, home) -> None:
     project = home / ".claude" / "projects" / "-p"
     project.mkdir(parents=True)

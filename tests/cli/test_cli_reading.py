@@ -14,6 +14,10 @@ from session_memory.cli.kit import output
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, call
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 STATION = "claude:91d4f0a7-6b2e-4d15-8c93-e50b7a36f218"
 FORK = "claude:e83b5c60-1f47-4a9d-b2c8-09d6f4e7a135"
 IMPORT = "claude:7ac31f58-d904-4b6e-a1f7-3c58e2b90d64"
@@ -76,6 +80,7 @@ def test_the_json_of_sessions_has_their_cost(printed) -> None:
 # ---------------------------------------------------------------- the rest of looking
 
 
+@BOTH
 def test_a_timeline_has_clock_bar_and_duration(printed, run) -> None:
     answer = printed("timeline", "7ac3")
     assert answer["session"] == IMPORT
@@ -121,6 +126,7 @@ def test_bars_of_a_timeline_leave_gaps_out(home, run) -> None:
     assert len(ends) == 1
 
 
+@BOTH
 def test_a_tree_has_the_cost_of_every_member(printed, run) -> None:
     answer = printed("tree", "7ac3:a5")
     assert (answer["asked"], answer["sessions"]) == (SUBAGENT, 2)
@@ -134,6 +140,7 @@ def test_a_tree_has_the_cost_of_every_member(printed, run) -> None:
     assert "2 sessions, $0.32 together" in text
 
 
+@BOTH
 def test_a_tree_says_how_many_sessions_are_too_deep_for_it(printed, run, monkeypatch) -> None:
     monkeypatch.setattr("session_memory.views.family.DEEPEST", 0)
     answer = printed("tree", "7ac3:a5")
@@ -151,6 +158,7 @@ def test_a_diff_is_one_that_programs_read(printed, run) -> None:
     assert "No file was changed" in run("diff", "7ac3:a5").stderr
 
 
+@BOTH
 def test_files_and_commands_take_a_session_or_filters(printed, run) -> None:
     assert [row["path"] for row in printed("files", "7ac3")["files"]] == ["src/dates.ts"]
     assert printed("files", "--repo", "tide*", "--since", "2026-07")["total"] == 5
@@ -214,6 +222,7 @@ def test_open_runs_the_agent_where_it_was(home, run, start, tmp_path, monkeypatc
     assert "no longer has the log" in run("open", "abcd1234", "--run").stderr
 
 
+@BOTH
 @pytest.mark.parametrize("cwd", ["/home/\x1b[2J", "relative", "/a\nrm -rf ~"])
 def test_open_refuses_directories_that_are_none(demo, run, cwd) -> None:
     with open_store(demo) as store, store.transaction():

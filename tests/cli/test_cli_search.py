@@ -29,6 +29,7 @@ def test_sessions_are_shown_with_their_best_hits_and_the_way_to_them(demo: Path,
     assert any("days on both sides of a clock change" in line for line in lines)
 
 
+@pytest.mark.only("sqlite")
 def test_the_json_has_the_promised_shape(demo: Path, run: Run) -> None:
     found = hits(run, "clock", "--limit", "0")
     expected = {"session_uid", "event_uid", "seq", "score", "class", "why", "snippet"}
@@ -38,6 +39,7 @@ def test_the_json_has_the_promised_shape(demo: Path, run: Run) -> None:
     assert all(hit["event_uid"] and isinstance(hit["seq"], int) for hit in others)
 
 
+@pytest.mark.only("sqlite")
 def test_options_and_fields_narrow_down_alike(demo: Path, run: Run) -> None:
     for option, field in (("--repo", "repo"), ("--kind", "kind"), ("--tool", "tool")):
         value = {"repo": "tidewatch", "kind": "test_run", "tool": "Bash"}[field]
@@ -52,6 +54,7 @@ def test_a_phrase_is_what_stands_in_quotes(demo: Path, run: Run) -> None:
     assert hits(run, "change clock") == hits(run, "change", "clock") != []
 
 
+@pytest.mark.only("sqlite")
 def test_nothing_found_offers_what_was_meant(demo: Path, run: Run) -> None:
     shown = run("search", "harbuor")
     assert shown.stdout == ""
@@ -67,12 +70,14 @@ def test_a_page_says_how_much_there_is(demo: Path, run: Run) -> None:
     assert f"of {total} hits; --limit 0 shows all." in run("search", "the", "--limit", "5").stderr
 
 
+@pytest.mark.only("sqlite")
 def test_no_question_is_a_mistake_in_its_use(demo: Path, run: Run) -> None:
     shown = run("search")
     assert shown.exit_code == 2
     assert "give words to search for" in shown.stderr
 
 
+@pytest.mark.only("sqlite")
 def test_an_empty_store_says_what_to_do(home: Path, run: Run) -> None:
     run("sync")
     assert "session-memory sync" in run("search", "anything").stderr
@@ -89,6 +94,7 @@ def test_like_another_session_or_like_a_text(demo: Path, run: Run) -> None:
     assert run("similar").exit_code == 2
 
 
+@pytest.mark.only("sqlite")
 def test_an_index_can_be_built_anew(demo: Path, run: Run) -> None:
     before = hits(run, "the", "--limit", "0")
     assert run("reindex").stdout == "Indexed 8 sessions.\n"

@@ -10,6 +10,9 @@ import pytest
 from session_memory.cli.commands.admin.config import EXAMPLE
 from session_memory.config import Config, load_config
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 
 def test_the_example_changes_nothing_until_a_setting_is_uncommented(tmp_path, run) -> None:
     path = tmp_path / "config.toml"

@@ -24,6 +24,10 @@ from session_memory.render.text import width
 from session_memory.testing.claude import ClaudeHome, call
 from session_memory.views import stats
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\b"
 
@@ -50,6 +54,7 @@ def test_the_command_names_the_sections_there_are() -> None:
     assert SECTIONS == stats.SECTIONS
 
 
+@BOTH
 def test_everything_is_shown_unless_sections_are_named(demo, run) -> None:
     whole = run("stats", "--json")
     assert list(json.loads(whole.stdout)) == ["wanted", *SECTIONS]
@@ -59,6 +64,7 @@ def test_everything_is_shown_unless_sections_are_named(demo, run) -> None:
     assert printed.startswith("Tools") and "Test runs" not in printed
 
 
+@BOTH
 def test_json_holds_plain_figures(demo, run) -> None:
     found = json.loads(run("stats", "--limit", "0", "--tz", "Asia/Tokyo", "--json").stdout)
     listed = json.loads(run("sessions", "--limit", "0", "--json").stdout)["sessions"]
@@ -69,6 +75,7 @@ def test_json_holds_plain_figures(demo, run) -> None:
     assert len(found["activity"]["weekdays"]) == 7
 
 
+@BOTH
 def test_filters_leave_what_they_say(demo, run) -> None:
     def summary(*words: str) -> dict[str, int]:
         printed = run("stats", "summary", *words, "--json")
@@ -116,6 +123,7 @@ def test_what_cannot_be_meant_is_a_usage_error(words, demo, run) -> None:
     assert run("stats", *words).exit_code == 2
 
 
+@BOTH
 def test_a_period_is_read_on_the_clock_of_the_zone(demo, run) -> None:
     # The zone counts wherever it stands.
     for words in (
@@ -132,6 +140,7 @@ def test_an_empty_answer_says_so(demo, run) -> None:
     assert run("stats", "--repo", "nobody", "--quiet").stderr == ""
 
 
+@BOTH
 def test_a_store_without_sessions_says_what_to_do(run, tmp_path, home) -> None:
     assert run("sync").exit_code == 0
     printed = run("stats")
@@ -141,6 +150,7 @@ def test_a_store_without_sessions_says_what_to_do(run, tmp_path, home) -> None:
     assert found["summary"]["sessions"] == 0 and found["tools"] == {"total": 0, "rows": []}
 
 
+@BOTH
 def test_hostile_names_are_shown_escaped(home, run) -> None:
     claude = ClaudeHome(home, cwd=f"/home/mira/{HOSTILE}")
     log = claude.session()
@@ -159,6 +169,7 @@ def test_hostile_names_are_shown_escaped(home, run) -> None:
     assert "tool\\x1b[2J" in run("stats", "tools").stdout
 
 
+@BOTH
 def test_a_clock_gone_mad_costs_nothing(home, run) -> None:
     claude = ClaudeHome(home)
     log = claude.session()
@@ -245,6 +256,7 @@ def test_the_page_shows_what_the_command_prints(demo, run) -> None:
     assert printed.stdout == shown
 
 
+@BOTH
 def test_the_python_on_the_page_runs(demo) -> None:
     exec(compile(block("python"), str(PAGE), "exec"), {})
 
@@ -255,6 +267,7 @@ def keys(value: Any) -> set[str]:
     return set().union(*map(keys, value)) if isinstance(value, list) else set()
 
 
+@BOTH
 def test_every_key_of_the_json_is_on_the_page(demo, run) -> None:
     page = PAGE.read_text("utf-8").partition("## The JSON")[2]
     found = keys(json.loads(run("stats", "--json").stdout)) - {"rows", "total"}

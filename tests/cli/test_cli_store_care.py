@@ -11,6 +11,9 @@ from session_memory.core.errors import StoreDamaged
 from session_memory.demo import demo_home
 from session_memory.store.raw import Raw
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 PROJECTS = Path(".claude") / "projects"
 
 

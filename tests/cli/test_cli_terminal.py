@@ -191,6 +191,7 @@ def test_hostile_logs_are_shown_escaped(words, as_json, hostile, run) -> None:
         assert "\\u202e" in result.stdout
 
 
+@pytest.mark.only("sqlite")
 def test_a_shell_is_offered_no_hostile_text(hostile, start) -> None:
     words = {"COMP_WORDS": "session-memory show ev", "COMP_CWORD": "2"}
     process = start(env={**words, "_SESSION_MEMORY_COMPLETE": "zsh_complete"}, stdout=-1, stderr=-1)

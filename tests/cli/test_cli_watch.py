@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 LONGEST_S = 40.0
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 [bold red]x[/] \u202egnp.exe \x9b31m"
 # What rich itself writes to draw and to clear its view.

@@ -24,6 +24,9 @@ from session_memory.testing.planted import (
 
 from .sessions import NOW
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 HERE = Path(__file__).parent
 
 

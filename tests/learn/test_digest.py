@@ -118,6 +118,7 @@ def family(path: Path) -> ClaudeHome:
 # ------------------------------------------------------------ what is analyzed, and when
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.usefixtures("everywhere")
 def test_only_what_changed_is_analyzed(claude: ClaudeHome) -> None:
     one, other = claude.session("one"), claude.session("other")
@@ -139,6 +140,7 @@ def test_only_what_changed_is_analyzed(claude: ClaudeHome) -> None:
         assert asked_for.analyzed == 1
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.usefixtures("everywhere")
 def test_an_analysis_changes_no_fingerprint_and_is_copied_along(
     claude: ClaudeHome, tmp_path: Path
@@ -164,6 +166,7 @@ def reopened(path: Path) -> Store:
     return open_store(path)
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.usefixtures("everywhere")
 def test_another_price_makes_the_amounts_anew(claude: ClaudeHome) -> None:
     log = claude.session()
@@ -177,6 +180,7 @@ def test_another_price_makes_the_amounts_anew(claude: ClaudeHome) -> None:
         assert digest(store, log.uid).cost.microdollars > before
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.usefixtures("everywhere")
 def test_what_was_evicted_keeps_its_digest(claude: ClaudeHome) -> None:
     log = claude.session()
@@ -266,6 +270,7 @@ def step(log: ClaudeLog, name: str) -> None:
             log.run("cat big.log", "line of a log\n" * 2000)
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.usefixtures("everywhere")
 @given(pieces=st.lists(st.lists(st.sampled_from(STEPS), max_size=5), min_size=1, max_size=5))
 @settings(

@@ -14,6 +14,10 @@ from session_memory.views.fixes import Remedies, Remedy, remedies
 
 from .fleets import AFTER, AGENTS, BEFORE, ERROR, SyntheticFleet, trace
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 NOW = parse_time("2026-11-15T12:00:00Z")
 
 
@@ -112,6 +116,7 @@ def test_an_error_nobody_met_finds_nothing(fleet: SyntheticFleet) -> None:
     assert (found.basis, found.remedies, found.mentions) == ("nothing", [], [])
 
 
+@BOTH
 def test_what_was_not_analyzed_is_found_by_its_words(
     fleet: SyntheticFleet, everywhere: None
 ) -> None:

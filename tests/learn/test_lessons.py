@@ -22,6 +22,9 @@ from session_memory.testing.collecting import new_store
 
 from .fleets import AFTER, APPLIED, BEFORE, ERROR, SyntheticFleet, at, recurring
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 FLOORS = LessonsConfig()
 
 

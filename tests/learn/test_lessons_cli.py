@@ -192,6 +192,7 @@ def test_a_lesson_that_cannot_be_read_is_a_problem_and_the_others_are_listed(wor
     assert world.failure("lessons", "show", "l-0000")["kind"] == "broken_lesson"
 
 
+@pytest.mark.only("sqlite")
 def test_a_verdict_is_marked_and_keeps_the_lesson_out_of_files(world: World) -> None:
     world.run("lessons", "accept", world.pattern)
     file = world.project / "CLAUDE.md"
@@ -215,6 +216,7 @@ def test_a_verdict_is_marked_and_keeps_the_lesson_out_of_files(world: World) -> 
     assert not file.read_bytes()
 
 
+@pytest.mark.only("sqlite")
 def test_a_baseline_is_kept_with_its_date(world: World) -> None:
     world.run("measure", "--baseline", "--days", "9000")
     fleet = world.json("measure", "--days", "9000")["fleet"]
@@ -224,6 +226,7 @@ def test_a_baseline_is_kept_with_its_date(world: World) -> None:
     assert "baseline" in world.run("measure", "--days", "9000").stdout
 
 
+@pytest.mark.only("sqlite")
 def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
     shown = world.run("fix", ERROR).stdout
     assert "resolved by an edit" in shown

@@ -33,6 +33,9 @@ from .fleets import (
     trace,
 )
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 FLOORS = LessonsConfig()
 
 

@@ -134,6 +134,7 @@ def test_no_command_that_tells_what_was_learned_tells_a_secret(
     assert "[redacted:" in output["patterns", "--limit", "0", "--json"]
 
 
+@pytest.mark.only("sqlite")
 def test_digests_are_masked_when_they_are_made(secretive: Secretive) -> None:
     with open_store(os.environ["SESSION_MEMORY_STORE"]) as store:
         for size in CUTS:

@@ -19,6 +19,9 @@ from session_memory.testing.planted import plant
 
 from .sessions import NOW
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 TIMES = ("2026-07-01T10:00:00.000Z", "2026-07-02T10:00:00.000Z", None)
 
 

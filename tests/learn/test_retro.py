@@ -47,6 +47,7 @@ def retro_now(store: Store, **wanted: str) -> Retro:
     return retro(store, since=SINCE, until=UNTIL, **wanted)
 
 
+@pytest.mark.only("sqlite")
 def test_each_repository_is_told_with_its_suggestions(tmp_path: Path) -> None:
     with analyzed(week(tmp_path).path) as store:
         found = retro_now(store)
@@ -102,6 +103,7 @@ def test_transcripts_are_shown_escaped_in_every_form(tmp_path: Path) -> None:
     assert json.loads(json.dumps(found.to_dict()))["repos"][0]["repo"] in ("app", "web")
 
 
+@pytest.mark.only("sqlite")
 def test_secrets_are_masked_in_what_is_handed_on(claude: ClaudeHome) -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     log = claude.session()
@@ -112,6 +114,7 @@ def test_secrets_are_masked_in_what_is_handed_on(claude: ClaudeHome) -> None:
     assert key not in to_markdown(found) + to_html(found)
 
 
+@pytest.mark.only("sqlite")
 def test_what_was_not_analyzed_is_not_in_it_and_said_so(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("work")

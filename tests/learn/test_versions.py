@@ -35,12 +35,14 @@ def newer() -> AnalysisVersion:
     return AnalysisVersion("0123456789abcdef", analysis_version().release + 1)
 
 
+@pytest.mark.only("sqlite")
 def test_nothing_is_analyzed_again_when_nothing_changed(claude: ClaudeHome) -> None:
     with analyzed(two_timeouts(claude).write()) as store:
         assert analyze(store, now=NOW).analyzed == 0
         assert (outdated(store), unread(store)) == (0, 0)
 
 
+@pytest.mark.only("sqlite")
 def test_digests_of_older_code_are_made_again(claude: ClaudeHome) -> None:
     with analyzed(two_timeouts(claude).write()) as store:
         before = bodies(store)
@@ -86,6 +88,7 @@ def test_two_installations_with_one_store_come_to_an_end(
         assert made == [(installations[later].code,)]
 
 
+@pytest.mark.only("sqlite")
 def test_changed_prices_of_one_installation_are_noticed(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +97,7 @@ def test_changed_prices_of_one_installation_are_noticed(
         assert (analyze(store, now=NOW).analyzed, analyze(store, now=NOW).analyzed) == (2, 0)
 
 
+@pytest.mark.only("sqlite")
 def test_an_edited_detector_is_later_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     detector = tmp_path / "learn" / "detect" / "timeout.py"
     detector.parent.mkdir(parents=True)
@@ -118,6 +122,7 @@ def test_an_evicted_session_keeps_its_old_digest(claude: ClaudeHome) -> None:
         assert (shown.is_stored, shown.is_outdated) == (True, True)
 
 
+@pytest.mark.only("sqlite")
 def test_a_shown_digest_says_that_the_stored_one_is_outdated(claude: ClaudeHome) -> None:
     with analyzed(two_timeouts(claude).write()) as store:
         shown = show_digest(store, "claude:one")
@@ -128,6 +133,7 @@ def test_a_shown_digest_says_that_the_stored_one_is_outdated(claude: ClaudeHome)
         assert shown.digest == digest(store, "claude:one")
 
 
+@pytest.mark.only("sqlite")
 def test_doctor_reports_outdated_digests(claude: ClaudeHome, tmp_path: Path) -> None:
     with analyzed(two_timeouts(claude).write()) as store:
         made_by(store, older())
@@ -148,6 +154,7 @@ def test_the_version_is_beside_the_digest_and_not_in_it(claude: ClaudeHome) -> N
         assert not Digests(store.db).is_outdated("claude:one", version)
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(
     ("version", "number"), [("0.1.0", 1_000), ("1.12.3", 1_012_003), ("2.0.dev1", 2_000_001)]
 )

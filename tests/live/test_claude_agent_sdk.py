@@ -14,6 +14,10 @@ from session_memory.integrations.claude_agent_sdk import ClaudeSessionStore
 from session_memory.live.store import SessionStore
 from session_memory.testing.stores import Stores
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 KEY = {"project_key": "-home-ada-engine", "session_id": "3f0c7a52-0000-4000-8000-000000000001"}
 SUB = {**KEY, "subpath": "subagents/agent-a1"}
 
@@ -49,6 +53,7 @@ def said(uuid: str, role: str, content: Any, **fields: Any) -> dict[str, Any]:
     return entry(uuid, type=role, message={"role": role, "content": content}, **fields)
 
 
+@BOTH
 def test_it_passes_the_conformance_suite_that_the_sdk_ships(stores: Stores) -> None:
     run(stores, run_session_store_conformance)
 
@@ -65,6 +70,7 @@ def test_an_entry_is_stored_once_however_often_it_is_sent(stores: Stores) -> Non
     run(stores, test)
 
 
+@BOTH
 def test_writers_in_two_stores_at_once_lose_and_double_nothing(stores: Stores) -> None:
     async def test(new: Any) -> None:
         writers = [await new("one"), await new("one")]
@@ -121,6 +127,7 @@ def test_a_deleted_session_is_gone_and_its_key_can_begin_again(stores: Stores) -
     run(stores, test)
 
 
+@BOTH
 def test_a_deletion_between_two_batches_does_not_bring_the_first_back(stores: Stores) -> None:
     async def test(new: Any) -> None:
         store, other = await new("one"), await new("one")

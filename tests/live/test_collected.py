@@ -69,6 +69,7 @@ def call(number: int) -> dict[str, Any]:
     return {"role": "assistant", "content": [{"type": "text", "text": "I look."}, block]}
 
 
+@pytest.mark.only("sqlite")
 def test_what_was_appended_is_collected_and_nothing_twice(home: Home) -> None:
     session = home.live.create_session(model="mock", cwd="/home/mira/code/kiln")
     home.live.append_message(session, role="user", content="how hot is it?")
@@ -149,6 +150,7 @@ def test_its_rows_are_its_raw_and_no_pack_holds_them(home: Home) -> None:
     assert Payloads(home.store, uid).of(event).record["content"].endswith("quokka")
 
 
+@pytest.mark.only("sqlite")
 def test_a_long_message_comes_back_whole(home: Home) -> None:
     session = home.live.create_session()
     home.live.append_message(session, role="user", content="x" * 200_000)
@@ -263,6 +265,7 @@ def test_what_a_round_used_stands_on_its_answer(home: Home, usage_first: bool) -
     check_sound(home.store)
 
 
+@pytest.mark.only("sqlite")
 def test_text_that_no_encoding_takes_is_shown_and_breaks_nothing(home: Home) -> None:
     session = home.live.create_session()
     home.live.append_message(session, role="user", content="a\0b\ud800c")
@@ -317,6 +320,7 @@ def test_two_that_collect_at_once_count_nothing_twice(home: Home, tmp_path: Path
     check_sound(home.store)
 
 
+@pytest.mark.only("sqlite")
 def test_a_live_session_is_not_written_back_as_a_log(home: Home, tmp_path: Path) -> None:
     session = home.live.create_session()
     home.live.append_message(session, role="user", content="go")
@@ -485,6 +489,7 @@ def test_usage_stands_behind_everything_that_is_not_later() -> None:
     ]
 
 
+@pytest.mark.only("sqlite")
 def test_a_table_is_a_source_like_any_other(home: Home) -> None:
     session = home.live.create_session()
     home.live.append_message(session, role="user", content="go")
@@ -495,6 +500,7 @@ def test_a_table_is_a_source_like_any_other(home: Home) -> None:
     assert (account.events, account.unaccounted) == (1, 0)
 
 
+@pytest.mark.only("sqlite")
 def test_a_store_that_was_copied_has_the_same_sessions(home: Home, tmp_path: Path) -> None:
     session = home.live.create_session()
     home.live.append_message(session, role="user", content="go")

@@ -17,6 +17,9 @@ from session_memory.live.store import SessionStore
 from session_memory.testing.collecting import check_sound, collect, collected, events_of
 from session_memory.testing.stores import Stores
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 DATA = Path(__file__).parent.parent / "data"
 MYCODE = {"0.4.2": "a0" * 16, "0.21.0": "b1" * 16}
 ROOT = "sess_000000000000000000abc000"

@@ -1,6 +1,11 @@
 """The context of a fork when its origin was folded and repaired, before and after the fork."""
 
+import pytest
+
 from session_memory.live import MessageState, SessionStore
+
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
 
 CALL = [{"id": "x", "function": {"name": "run", "arguments": "{}"}}]
 

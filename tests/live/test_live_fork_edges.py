@@ -1,7 +1,13 @@
 """Forks of next to nothing, folds of one message, and what undoing a fold leaves behind."""
 
+import pytest
+
 from session_memory.live import SessionStore
 from session_memory.store import Store
+
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
 
 
 def test_a_fork_of_an_empty_session_numbers_its_messages_from_one(live: SessionStore) -> None:
@@ -30,6 +36,7 @@ def test_a_single_message_can_be_folded(live: SessionStore) -> None:
     ]
 
 
+@BOTH
 def test_undoing_a_fold_changes_the_session_so_that_a_sync_notices(
     live: SessionStore, opened: Store
 ) -> None:

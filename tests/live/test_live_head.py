@@ -13,6 +13,10 @@ from session_memory.core.live_errors import (
 from session_memory.live import MessageState, SessionStore
 from session_memory.live.branches import _runs
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 
 def said(live: SessionStore, count: int = 6) -> str:
     session = live.create_session()
@@ -28,6 +32,7 @@ def seen(live: SessionStore, session: str) -> list[int]:
     return [message.seq for message in live.load_active_messages(session)]
 
 
+@BOTH
 def test_rewound_messages_stay_and_can_be_come_back_to(live: SessionStore) -> None:
     session = said(live)
     assert live.rewind(session, 2) == 6
@@ -76,6 +81,7 @@ def test_a_rewind_leads_only_to_what_is_on_the_path(live: SessionStore) -> None:
         live.rewind(session, 5)
 
 
+@BOTH
 def test_a_fork_shares_its_past_and_nothing_after(live: SessionStore) -> None:
     session = said(live)
     fork = live.fork_session(session, at=3, title="what if")
@@ -93,6 +99,7 @@ def test_a_fork_shares_its_past_and_nothing_after(live: SessionStore) -> None:
     assert len(live.load_active_messages(fork)) == 4
 
 
+@BOTH
 def test_a_fork_that_is_rewound_into_the_past_it_shares_keeps_it(live: SessionStore) -> None:
     session = said(live)
     fork = live.fork_session(session, at=4)
@@ -112,6 +119,7 @@ def test_a_fork_of_an_archived_session_can_go_on(live: SessionStore) -> None:
     assert live.append_message(live.fork_session(session), role="user", content="x") == 7
 
 
+@BOTH
 def test_a_fork_takes_its_folds_along_and_they_go_separate_ways(live: SessionStore) -> None:
     session = said(live)
     fold, note = live.record_compaction(session, from_seq=1, to_seq=4, note_content="four")

@@ -13,6 +13,10 @@ from session_memory.live.message_encoding import LONGEST_INLINE
 from session_memory.store import Store
 from session_memory.store.live_check import live_findings
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 HOSTILE = "NUL \0, half \ud800 and \udcff, :name %s %(x)s '' \\u0000 \\ {keys} \U0001f30a \u202e"
 BLOCKS: list[dict[str, Any]] = [
     {"type": "text", "text": "hello"},
@@ -111,6 +115,7 @@ def test_what_could_not_be_read_back_is_refused_before_it_is_written(
     assert live.load_all_messages(session) == [] and live.head(session) == 0
 
 
+@BOTH
 def test_strange_calls_and_blocks_do_not_wedge_a_session(live: SessionStore) -> None:
     session = live.create_session()
     strange: list[Any] = [None, "x", 7, {}, {"id": 7}, {"id": "a", "function": "f"}]
@@ -122,6 +127,7 @@ def test_strange_calls_and_blocks_do_not_wedge_a_session(live: SessionStore) -> 
     assert [message.seq for message in live.load_path(session)] == [1, 3, 2]
 
 
+@BOTH
 def test_a_long_body_is_kept_once_and_its_row_has_a_preview(
     live: SessionStore, opened: Store
 ) -> None:
@@ -169,6 +175,7 @@ def test_an_append_at_a_head_that_moved_is_refused(live: SessionStore) -> None:
 # ------------------------------------------------------------ leases
 
 
+@BOTH
 def test_a_dispossessed_owners_write_succeeded(live: SessionStore) -> None:
     session = live.create_session()
     live.append_message(session, role="user", content="a")
@@ -210,6 +217,7 @@ def test_a_dispossessed_owners_write_succeeded(live: SessionStore) -> None:
     assert live.append_message(session, role="user", content="x", fence=new.fence) == 4
 
 
+@BOTH
 def test_while_a_lease_is_held_nobody_else_writes(live: SessionStore) -> None:
     session = live.create_session()
     lease = live.acquire_lease(session, "one", ttl_ms=60_000)

@@ -101,6 +101,7 @@ def test_the_loop_on_the_page_has_about_forty_lines() -> None:
     assert 30 <= len(lines) <= 52
 
 
+@pytest.mark.only("sqlite")
 def test_the_agent_on_the_page_answers_and_answers_a_repeated_request_the_same(
     agent: Path, stores: Stores, database: str
 ) -> None:

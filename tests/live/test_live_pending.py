@@ -2,10 +2,16 @@
 
 import threading
 
+import pytest
+
 from session_memory.live import SessionStore
 from session_memory.live.blocks import pair_calls
 from session_memory.store import Store
 from session_memory.store.migrations import TABLES
+
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
 
 
 def calling(live: SessionStore, *names: str, flat: bool = True) -> str:
@@ -27,6 +33,7 @@ def answer(live: SessionStore, session: str, name: str) -> int:
     return live.append_message(session, role="tool", tool_call_id=name, content="done")
 
 
+@BOTH
 def test_after_a_crash_behind_one_of_two_results_resume_ran_no_tool(live: SessionStore) -> None:
     session = calling(live, "a", "b")
     answer(live, session, "a")
@@ -57,6 +64,7 @@ def test_an_empty_session_waits_and_one_with_a_question_asks(live: SessionStore)
     assert live.resume_plan(session).next == "ask_model"
 
 
+@BOTH
 def test_loading_wrote_a_false_interruption_while_a_tool_ran(
     live: SessionStore, opened: Store
 ) -> None:

@@ -21,6 +21,10 @@ from session_memory.live import (
 )
 from session_memory.store import Store
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 BAD_IDS = [
     "",
     ".",
@@ -155,6 +159,7 @@ def test_the_title_is_the_first_real_user_text_in_48_characters(live: SessionSto
     assert row is not None and row.title == ("fix the webhook " + "x" * 100)[:48]
 
 
+@BOTH
 def test_a_title_that_was_given_stays(live: SessionStore) -> None:
     session = live.create_session(title="mine")
     live.append_message(session, role="user", content="hello")
@@ -163,6 +168,7 @@ def test_a_title_that_was_given_stays(live: SessionStore) -> None:
     assert live.get_session(session).title == "better"  # type: ignore[union-attr]
 
 
+@BOTH
 def test_the_title_comes_from_a_text_block_too(live: SessionStore) -> None:
     session = live.create_session()
     live.append_message(session, role="user", content=[{"type": "text", "text": "hello there"}])
@@ -188,6 +194,7 @@ def test_sessions_are_listed_newest_first_by_directory_and_status(live: SessionS
     assert len(live.list_sessions(since=last.created_at)) == 3
 
 
+@BOTH
 def test_pages_miss_none_though_all_were_changed_in_the_same_moment(
     live: SessionStore, opened: Store
 ) -> None:
@@ -228,6 +235,7 @@ def test_a_subagent_needs_a_parent_that_is_there_and_at_most_three_levels(
     assert len(live.list_sessions(with_subagents=True)) == 4
 
 
+@BOTH
 def test_closing_takes_linked_and_ephemeral_along_and_lets_detached_go(live: SessionStore) -> None:
     root = live.create_session()
     linked = live.create_session(parent_session_id=root, lifecycle=SubagentLifecycle.LINKED)
@@ -246,6 +254,7 @@ def test_closing_takes_linked_and_ephemeral_along_and_lets_detached_go(live: Ses
         live.append_message(root, role="user", content="x")
 
 
+@BOTH
 def test_closing_without_cascade_left_dangling_parents(live: SessionStore) -> None:
     root = live.create_session()
     child = live.create_session(parent_session_id=root, lifecycle=SubagentLifecycle.LINKED)
@@ -266,6 +275,7 @@ def test_a_closed_parent_takes_no_new_children(live: SessionStore) -> None:
         live.create_session(session_id=root)
 
 
+@BOTH
 def test_archived_sessions_accepted_appends(live: SessionStore) -> None:
     session = live.create_session()
     live.append_message(session, role="user", content="x")

@@ -11,7 +11,12 @@ from session_memory.live import AsyncSessionStore, MessageRow, SessionStore
 from session_memory.live.threads import Threads
 from session_memory.testing.stores import Stores
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
 
+
+@BOTH
 def test_three_sends_left_one_usage_row(live: SessionStore) -> None:
     session = live.create_session()
     for send in range(1, 4):
@@ -28,6 +33,7 @@ def test_three_sends_left_one_usage_row(live: SessionStore) -> None:
     assert (totals["sends"], totals["llm_calls"], totals["total_tokens"]) == (3, 6, 90)
 
 
+@BOTH
 def test_usage_is_taken_from_the_providers_record(live: SessionStore) -> None:
     session = live.create_session()
     anthropic = {
@@ -61,6 +67,7 @@ def test_a_late_answer_counts_though_the_session_was_closed(live: SessionStore) 
 # ------------------------------------------------------------ subscribe
 
 
+@BOTH
 def test_a_subscriber_sees_history_then_what_another_store_appends(stores: Stores) -> None:
     place = stores.place("events")
     with SessionStore.open(place) as mine, SessionStore.open(place) as other:
@@ -78,6 +85,7 @@ def test_a_subscriber_sees_history_then_what_another_store_appends(stores: Store
         assert list(events) == []
 
 
+@BOTH
 def test_a_subscriber_of_a_fork_sees_the_past_it_shares(live: SessionStore) -> None:
     session = live.create_session()
     live.append_messages(session, [{"role": "user", "content": str(n)} for n in range(1, 5)])
@@ -155,6 +163,7 @@ def test_an_async_subscriber_sees_what_comes_later(stores: Stores) -> None:
         assert asyncio.run(follow()) == [1, 2]
 
 
+@BOTH
 def test_threads_share_one_store(live: SessionStore) -> None:
     session = live.create_session()
     seqs: list[int] = []

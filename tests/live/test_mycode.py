@@ -27,6 +27,10 @@ from session_memory.live.mycode import (
 from session_memory.live.store import SessionStore as LiveStore
 from session_memory.testing.stores import Stores
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 TOLD: dict[str, Any] = {"provider": "anthropic", "model": "m", "cwd": "/src", "api_base": None}
 
 
@@ -232,6 +236,7 @@ def writer(place: str, name: str, count: int) -> "subprocess.Popen[str]":
     return start_script(WRITER, place, name, str(count), stdout=subprocess.PIPE, text=True)
 
 
+@BOTH
 def test_a_killed_writer_does_not_swallow_the_next_acknowledged_message(
     place: str, store: SessionStore
 ) -> None:
@@ -253,6 +258,7 @@ def test_a_killed_writer_does_not_swallow_the_next_acknowledged_message(
     assert acknowledged <= len(shown) - 3 <= acknowledged + 3
 
 
+@BOTH
 def test_four_writers_lose_and_refuse_nothing(place: str, store: SessionStore) -> None:
     writers = [writer(place, f"w{number}", 25) for number in range(4)]
     for process in writers:
@@ -263,6 +269,7 @@ def test_four_writers_lose_and_refuse_nothing(place: str, store: SessionStore) -
     assert set(shown) == wanted and len(shown) == len(wanted)
 
 
+@BOTH
 def test_readers_beside_a_writer_never_meet_a_half_written_session(
     place: str, store: SessionStore
 ) -> None:
@@ -302,6 +309,7 @@ def test_every_interrupted_loop_is_repaired_right_behind_its_call(store: Session
     assert asyncio.run(store.repair_session("s")) == 0
 
 
+@BOTH
 def test_a_lone_surrogate_from_a_shell_keeps_its_message(store: SessionStore) -> None:
     append(store, "s", *said("go"), calling("t1"), answering("t1", "caf\udce9 \0"))
     assert loaded(store)[-1]["content"][0]["model_text"] == "caf\udce9 \0"

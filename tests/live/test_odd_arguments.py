@@ -50,6 +50,7 @@ def test_odd_arguments_raise_no_foreign_error(live: SessionStore, name: str) -> 
                 operation(**{**needed, parameter.name: value})
 
 
+@pytest.mark.only("sqlite")
 def test_an_odd_number_is_named(live: SessionStore) -> None:
     session = live.create_session()
     with pytest.raises(InvalidRecord, match="fence must be a whole number") as caught:

@@ -24,6 +24,10 @@ from session_memory.live.aio import AsyncSessionStore
 from session_memory.live.store import SessionStore
 from session_memory.testing.stores import Stores
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 QUIET = RunConfig(tracing_disabled=True)
 
 Test = Callable[[AsyncSessionStore], Awaitable[None]]
@@ -128,6 +132,7 @@ def test_a_cleared_conversation_is_empty_and_can_be_brought_back(stores: Stores)
     run(stores, test)
 
 
+@BOTH
 def test_many_who_pop_at_once_get_each_item_once(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
         one = LiveSession("s", store)
@@ -143,6 +148,7 @@ def test_many_who_pop_at_once_get_each_item_once(stores: Stores) -> None:
     run(stores, test)
 
 
+@BOTH
 def test_a_failed_append_leaves_nothing_behind(stores: Stores) -> None:
     async def test(store: AsyncSessionStore) -> None:
         session = LiveSession("s", store)

@@ -53,6 +53,7 @@ def synced(store: Store, log: SkillLog) -> Store:
     return store
 
 
+@pytest.mark.only("sqlite")
 def test_a_rate_is_the_share_of_calls_that_came_to_a_verdict(store: Store, log: SkillLog) -> None:
     for status in ("pass", "ok", "OK", "fail", "error", "skip", "skipped", "later", ""):
         call(log, status)
@@ -73,6 +74,7 @@ def test_a_skill_nobody_called_has_no_rate_and_no_advice_but_to_try(store: Store
     assert route(store, "nothing") == "sample"
 
 
+@pytest.mark.only("sqlite")
 def test_a_window_counts_the_calls_within_it(store: Store, log: SkillLog) -> None:
     call(log, "pass", at="2026-07-31T11:59:00.123456789+00:00")
     call(log, "fail", at="2026-07-31T02:00:00+02:00")
@@ -86,6 +88,7 @@ def test_a_window_counts_the_calls_within_it(store: Store, log: SkillLog) -> Non
     assert totals == {"2min": 1, "13h": 2, "1d": 2, "1w": 3, "7d": 3, "all": 4}
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("window", ["", "7", "d", "-7d", "7 years", "9999999d", "all; drop"])
 def test_a_window_that_is_none_is_refused_with_a_hint(store: Store, window: str) -> None:
     with pytest.raises(InvalidTime, match="invalid window") as refused:
@@ -93,6 +96,7 @@ def test_a_window_that_is_none_is_refused_with_a_hint(store: Store, window: str)
     assert refused.value.hint
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(
     ("passed", "failed", "advice"),
     [
@@ -125,6 +129,7 @@ def test_models_are_counted_apart_and_together(store: Store, log: SkillLog) -> N
     assert (fields["review", "big"].attempts, fields["review", "big"].verified) == (1, 1)
 
 
+@pytest.mark.only("sqlite")
 def test_no_index_every_question_read_every_file(store: Store, log: SkillLog) -> None:
     for number in range(20):
         call(log, "pass", session=f"s{number}")
@@ -157,6 +162,7 @@ def test_events_of_other_agents_are_no_skill_calls(
     assert [rate.skill for rate in pass_rates(store)] == ["review"]
 
 
+@pytest.mark.only("sqlite")
 def test_names_are_asked_for_as_they_were_written(store: Store, log: SkillLog) -> None:
     names = ["with  two blanks", "s" * 500, "nul\0and\ud800", "ünï", "a\nb", ""]
     for name in names:
@@ -165,6 +171,7 @@ def test_names_are_asked_for_as_they_were_written(store: Store, log: SkillLog) -
     assert [pass_rate(store, name).failed for name in names] == [1] * len(names)
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(
     ("word", "verdict"),
     [("pass", "pass"), (" Ok ", "pass"), ("FAIL", "fail"), ("error", "fail")]
@@ -177,6 +184,7 @@ def test_a_status_is_normalized_only_by_a_question(word: str, verdict: str, data
 # ---------------------------------------------------------------- collecting them
 
 
+@pytest.mark.only("sqlite")
 def test_a_torn_entry_is_a_problem_and_costs_itself_alone(store: Store, log: SkillLog) -> None:
     call(log, "pass")
     with log.path_of("s1").open("ab") as file:
@@ -203,6 +211,7 @@ def test_collecting_after_every_entry_gives_what_one_look_gives(
     assert synced(store, log).events.count() == 12
 
 
+@pytest.mark.only("sqlite")
 def test_a_copied_directory_counts_nothing_twice(
     store: Store, log: SkillLog, tmp_path: Path
 ) -> None:
@@ -214,6 +223,7 @@ def test_a_copied_directory_counts_nothing_twice(
     check_sound(store)
 
 
+@pytest.mark.only("sqlite")
 def test_the_same_call_again_after_a_failure_is_a_retry(store: Store, log: SkillLog) -> None:
     call(log, "fail")
     call(log, "pass")
@@ -260,6 +270,7 @@ def test_the_view_shows_each_skill_in_each_window_with_its_models(
     assert [model["model"] for model in only["models"]] == ["small"]
 
 
+@pytest.mark.only("sqlite")
 def test_lines_that_are_equal_to_the_letter_are_calls_of_their_own(
     store: Store, log: SkillLog
 ) -> None:

@@ -12,6 +12,9 @@ from session_memory.core.errors import InvalidRecord, SessionMemoryError, StoreC
 from session_memory.demo import demo_home
 from session_memory.testing.stores import Stores
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 
 @pytest.fixture
 def filled(stores: Stores) -> str | Path:

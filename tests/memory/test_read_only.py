@@ -219,6 +219,7 @@ def _a_log() -> Path:
     return home
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_says_what_it_needs(read_only: ReadOnly, name: str) -> None:
     def change(place: str) -> tuple[str, str]:

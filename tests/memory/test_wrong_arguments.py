@@ -20,6 +20,10 @@ from session_memory.demo import demo_home
 from session_memory.memory.arguments import SessionFilters, UsageFilters, WorkFilters
 from session_memory.testing.stores import Stores
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 WRONG: tuple[Any, ...] = (
     5,
     -1,
@@ -116,6 +120,7 @@ def needed(name: str, parameter: str, uid: str, place: Path) -> dict[str, Any]:
     return dict({**NEEDED, **given}.get(name, {}))
 
 
+@BOTH
 def test_every_parameter_of_a_memory(filled: str | Path, tmp_path: Path) -> None:
     with Memory(filled) as memory:
         uid = next(iter(memory.sessions())).uid
@@ -130,6 +135,7 @@ def test_every_parameter_of_a_memory(filled: str | Path, tmp_path: Path) -> None
                 fine(lambda name=name, given=given: getattr(memory, name)(**given), what)
 
 
+@BOTH
 def test_every_parameter_of_a_session(filled: str | Path, tmp_path: Path) -> None:
     with Memory(filled) as memory:
         session = next(one for one in memory.sessions() if one.children)

@@ -23,6 +23,7 @@ def spend(ledger: Ledger, uid: str, dollars: float, at: str) -> None:
     ledger.used(uid, OPUS, at, output=round(dollars * 40_000))
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(
     ("month", "state"), [(None, "unlimited"), (100, "ok"), (50, "near"), (40, "near"), (39, "over")]
 )
@@ -61,6 +62,7 @@ def test_the_forecast_goes_on_as_it_went(ledger: Ledger) -> None:
     assert (day.spent, day.forecast, day.left) == (0, 0, None)
 
 
+@pytest.mark.only("sqlite")
 def test_unpriced_usage_is_told_and_in_no_dollar(ledger: Ledger) -> None:
     ledger.used(ledger.session(), "nobody-knows", "2026-07-16T01:00:00.000Z", output=7)
     found = budget(ledger.store, Limits(day=1), tz=UTC_ZONE, now=NOW).to_dict()
@@ -105,6 +107,7 @@ def test_the_line_agrees_with_the_reports(ledger: Ledger) -> None:
     assert found.session == Amount((26 * 24 + 5) * 25)
 
 
+@pytest.mark.only("sqlite")
 def test_a_session_that_is_not_collected_yet_shows_the_agents_own_figure(ledger: Ledger) -> None:
     result = parse_status(b'{"session_id": "new", "cost": {"total_cost_usd": 0.42}}')
     found = statusline(ledger.store, result, Limits(), tz=UTC_ZONE, now=NOW)

@@ -184,6 +184,7 @@ def test_forks_pay_for_themselves_alone(ledger: Ledger) -> None:
     assert tree_amounts(ledger.store) == {parent: Amount(100), "claude:fork": Amount()}
 
 
+@pytest.mark.only("sqlite")
 def test_an_empty_store_has_spent_nothing(ledger: Ledger) -> None:
     for by in GROUPINGS:
         report = cost_report(ledger.store, CostFilter(by=by))
@@ -202,6 +203,7 @@ def test_asking_never_writes(ledger: Ledger) -> None:
     assert statusline(ledger.store, AgentStatus(session_id="s9"), Limits()).session == Amount(100)
 
 
+@pytest.mark.only("sqlite")
 def test_many_absurd_records_do_not_overflow(ledger: Ledger) -> None:
     uid = ledger.session()
     with ledger.store.transaction():
@@ -215,6 +217,7 @@ def test_many_absurd_records_do_not_overflow(ledger: Ledger) -> None:
     assert charge.microdollars > 1 << 63
 
 
+@pytest.mark.only("sqlite")
 def test_the_dearest_prices_of_ones_own_do_not_overflow(ledger: Ledger) -> None:
     uid = ledger.session()
     dearest = OwnPrice(input=10_000, output=10_000, web_searches=1_000, fast=100)
@@ -225,6 +228,7 @@ def test_the_dearest_prices_of_ones_own_do_not_overflow(ledger: Ledger) -> None:
     assert charge.microdollars == (MOST - 1) * (4 * 1_000_000 + 1_000_000)
 
 
+@pytest.mark.only("sqlite")
 def test_prices_of_ones_own_go_first_and_may_be_tiny(ledger: Ledger) -> None:
     uid = ledger.session()
     ledger.used(uid, "claude-opus-4-6", input=1_000_000, speed="fast")

@@ -34,6 +34,7 @@ def cost_of(claude: ClaudeHome) -> int:
         return spent(store)
 
 
+@pytest.mark.only("sqlite")
 def test_one_message(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
@@ -42,6 +43,7 @@ def test_one_message(claude: ClaudeHome) -> None:
     assert cost_of(claude) == 55 + 175 + 500 + 625
 
 
+@pytest.mark.only("sqlite")
 def test_a_message_streamed_over_several_lines(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
@@ -56,6 +58,7 @@ def test_a_message_streamed_over_several_lines(claude: ClaudeHome) -> None:
     assert cost_of(claude) == 55 + 70 * 25 + 500
 
 
+@pytest.mark.only("sqlite")
 def test_a_streamed_message_without_a_request_id(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
@@ -92,6 +95,7 @@ def test_a_rewound_branch(claude: ClaudeHome) -> None:
         assert list(found.branches.values()) == [3 * 5 + 2 * 25]
 
 
+@pytest.mark.only("sqlite")
 def test_a_resumed_file_that_replays_another(claude: ClaudeHome) -> None:
     first = claude.session("first", version="1.0.31")
     first.prompt("hello")
@@ -107,6 +111,7 @@ def test_a_resumed_file_that_replays_another(claude: ClaudeHome) -> None:
         assert spent(store) == 2 * 3 * 5 + 15 * 25
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("below", [False, True])
 def test_subagent_files_beside_and_below_the_session(claude: ClaudeHome, below: bool) -> None:
     log = claude.session()
@@ -125,6 +130,7 @@ def test_subagent_files_beside_and_below_the_session(claude: ClaudeHome, below: 
         assert spent(store) == 15 + 250 + 15 + 500
 
 
+@pytest.mark.only("sqlite")
 def test_cache_writes_for_an_hour(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
@@ -150,6 +156,7 @@ def test_web_searches_of_the_server(claude: ClaudeHome) -> None:
     assert cost_of(claude) == 15 + 9 * 25 + 3 * 10_000
 
 
+@pytest.mark.only("sqlite")
 def test_a_torn_line_in_the_middle(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
@@ -160,6 +167,7 @@ def test_a_torn_line_in_the_middle(claude: ClaudeHome) -> None:
     assert cost_of(claude) == 2 * 15 + 40 * 25
 
 
+@pytest.mark.only("sqlite")
 def test_the_parents_message_replayed_in_a_subagents_file(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("delegate")
@@ -196,6 +204,7 @@ def test_an_unknown_model_is_unpriced_and_said_so(claude: ClaudeHome) -> None:
         assert shown(session_amounts(store)["claude:alpha"]) == "$0.000040 + unpriced"
 
 
+@pytest.mark.only("sqlite")
 def test_a_price_of_ones_own_prices_an_unknown_model(claude: ClaudeHome) -> None:
     with collected(unknown_model(claude).write()) as store:
         store.own_prices = lambda: {"claude-next-*": OwnPrice(input=2.0, output=10.0)}
@@ -205,6 +214,7 @@ def test_a_price_of_ones_own_prices_an_unknown_model(claude: ClaudeHome) -> None
         assert report.prices["own"] == ["claude-next-*"]
 
 
+@pytest.mark.only("sqlite")
 def test_what_the_program_writes_itself_costs_nothing(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")
@@ -216,6 +226,7 @@ def test_what_the_program_writes_itself_costs_nothing(claude: ClaudeHome) -> Non
         assert cost_report(store, CostFilter()).unpriced == []
 
 
+@pytest.mark.only("sqlite")
 def test_fast_mode_without_a_known_price_is_unpriced(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("hello")

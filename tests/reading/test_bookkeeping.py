@@ -19,6 +19,9 @@ from session_memory.views.timeline import timeline
 
 from .hostile import collected
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 SNAPSHOT = "file-history-snapshot"
 QUESTION = {
     "question": "Which colour?",

@@ -28,6 +28,9 @@ from session_memory.testing.secrets import Planted, planted_secrets
 from session_memory.views.secrets import list_secrets
 from session_memory.views.transcript_items import TranscriptOptions
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 PLANTED = planted_secrets(3)
 SHOWN = ("colour around", "highlighted")
 DAY_MS = 86_400_000

@@ -29,6 +29,10 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.secrets import planted_secrets
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 PLANTED = planted_secrets(5)
 KEY = next(planted.secret for planted in PLANTED if planted.kind == "private-key")
 
@@ -103,6 +107,7 @@ def test_everything_but_the_secrets_is_as_without_masking(tmp_path: Path) -> Non
         ]
 
 
+@BOTH
 def test_a_log_cut_anywhere_comes_to_the_same(tmp_path: Path) -> None:
     whole = ClaudeHome(tmp_path / "whole")
     data = talkative(whole).data
@@ -131,6 +136,7 @@ def test_a_rebuild_gives_what_was_collected(tmp_path: Path) -> None:
         check_same(before, contents(rebuilt(store)))
 
 
+@BOTH
 def test_a_file_that_was_copied_over_itself_is_the_same(tmp_path: Path) -> None:
     log = talkative(ClaudeHome(tmp_path))
     with new_store() as store:

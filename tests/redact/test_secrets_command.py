@@ -46,6 +46,7 @@ def store(tmp_path: Path, on_the_database: None) -> Any:
         yield made
 
 
+@pytest.mark.only("sqlite")
 def test_every_place_is_listed_with_its_event(store: Store) -> None:
     listing = list_secrets(store)
     events = {event.event_uid: event for event in events_of(store, "claude:alpha")}

@@ -31,6 +31,10 @@ from session_memory.testing.collecting import (
     usage_of,
 )
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 ALPHA, BETA = "claude:alpha", "claude:beta"
 
 
@@ -145,6 +149,7 @@ def test_without_its_archive_what_is_new_waits_and_says_so(keeper: Keeper) -> No
     assert "two!" in [event.summary for event in events_of(keeper.store, ALPHA)]
 
 
+@BOTH
 def test_evicting_the_owner_gives_what_others_hold_to_them(keeper: Keeper) -> None:
     origin = talk(keeper.claude.session("alpha"), "one")
     talk(keeper.claude.fork(origin, "beta"), "two")
@@ -163,6 +168,7 @@ def test_evicting_the_owner_gives_what_others_hold_to_them(keeper: Keeper) -> No
     check_same(before, contents(keeper.store))
 
 
+@BOTH
 def test_evicting_a_fork_leaves_its_origin_as_it_was(keeper: Keeper) -> None:
     origin = talk(keeper.claude.session("alpha"), "one")
     talk(keeper.claude.fork(origin, "beta"), "two")
@@ -326,6 +332,7 @@ def test_what_cannot_be_analyzed_is_a_loss_that_is_counted_and_still_archived(
     check_same(before, contents(keeper.store))
 
 
+@BOTH
 def test_what_changes_between_plan_and_eviction_stays(keeper: Keeper) -> None:
     talk(keeper.claude.session("alpha"), "one")
     keeper.collect()

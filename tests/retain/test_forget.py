@@ -29,6 +29,10 @@ from session_memory.store.zstandard import zstd
 from session_memory.testing.claude import call, line_of, usage
 from session_memory.testing.collecting import check_sound, events_of, rebuilt, usage_of
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 ALPHA, BETA = "claude:alpha", "claude:beta"
 SECRET = "xylophone-quartet-zanzibar"
 
@@ -122,6 +126,7 @@ def test_it_may_come_back_once_that_is_allowed(keeper: Keeper) -> None:
     assert keeper.store.fingerprint() == before
 
 
+@BOTH
 def test_an_evicted_session_is_forgotten_in_the_archive_too(keeper: Keeper) -> None:
     secretive(keeper)
     talk(keeper.claude.session("beta"), "something else")
@@ -174,6 +179,7 @@ def test_forks_and_subagents_go_along_when_asked(keeper: Keeper) -> None:
     assert keeper.store.sessions.uids() == []
 
 
+@BOTH
 def test_in_a_log_that_several_sessions_share_its_records_become_blanks(keeper: Keeper) -> None:
     log = talk(keeper.claude.session("alpha"), "mine")
     strange = json.loads(log.lines[0]) | {"sessionId": "beta", "uuid": "other-1"}
@@ -199,6 +205,7 @@ def test_in_a_log_that_several_sessions_share_its_records_become_blanks(keeper: 
     assert rebuilt(keeper.store).fingerprint() == fingerprint
 
 
+@BOTH
 def test_dictionaries_that_came_from_it_are_replaced_everywhere(keeper: Keeper) -> None:
     boilerplate = " ".join(f"rule {n} says {n * 7919}" for n in range(4000))
     for name, words in (("alpha", SECRET), ("beta", "other"), ("gamma", "more"), ("delta", "x")):
@@ -244,6 +251,7 @@ def test_an_import_does_not_bring_it_back(keeper: Keeper, tmp_path: Path) -> Non
     assert traces(keeper) == []
 
 
+@BOTH
 def test_a_live_session_is_forgotten_with_its_messages(keeper: Keeper) -> None:
     with SessionStore.open(keeper.place) as live:
         one = live.create_session(session_id="sess_one", system_prompt=f"know {SECRET}")
@@ -277,6 +285,7 @@ def test_a_dry_look_names_what_goes_and_what_it_cannot_reach(keeper: Keeper) -> 
         plan_of(keeper.store, keeper.config, ["claude:nobody"])
 
 
+@BOTH
 def test_what_a_killed_run_left_in_free_pages_is_swept_by_the_next(keeper: Keeper) -> None:
     secretive(keeper)
     keeper.collect()
@@ -301,6 +310,7 @@ def test_a_reader_that_keeps_the_log_is_told_and_the_log_is_swept_later(
     assert sweep(keeper.store) is None
 
 
+@BOTH
 def test_tombstones_hold_no_word_of_what_they_are_for(keeper: Keeper) -> None:
     secretive(keeper, f"alpha-{SECRET}")
     keeper.collect()
@@ -332,6 +342,7 @@ def boilerplate(keeper: Keeper, name: str, words: str, size: int) -> None:
     log.ai_title(f"A plain title of {name}")
 
 
+@BOTH
 @pytest.mark.parametrize("size", [90_000, 140_000])
 @pytest.mark.parametrize("lost", ["without an archive", "archive gone"])
 def test_a_dictionary_of_unknown_origin_goes_with_a_session_that_cannot_be_read(
@@ -353,6 +364,7 @@ def test_a_dictionary_of_unknown_origin_goes_with_a_session_that_cannot_be_read(
     check_sound(keeper.store)
 
 
+@BOTH
 def test_a_dictionary_that_a_kept_log_begins_with_stays(keeper: Keeper) -> None:
     for name in ("alpha", "beta"):
         boilerplate(keeper, name, "other", 90_000)
@@ -371,6 +383,7 @@ def _source_of(keeper: Keeper, name: str) -> int:
     return found
 
 
+@BOTH
 def test_the_proof_looks_for_what_the_digest_of_an_evicted_session_knew(keeper: Keeper) -> None:
     talk(keeper.claude.session("alpha"), SECRET)
     keeper.collect()
@@ -419,6 +432,7 @@ def test_a_subagent_that_was_left_goes_on(keeper: Keeper) -> None:
     assert len(events_of(keeper.store, uid)) == 4
 
 
+@BOTH
 def test_a_live_session_with_a_log_of_its_own_is_forgotten_and_let_in_again(
     keeper: Keeper,
 ) -> None:
@@ -456,6 +470,7 @@ def test_the_proof_takes_no_lock_of_the_store_away(tmp_path: Path) -> None:
     assert subprocess.run(words, check=False).returncode == 0
 
 
+@BOTH
 def test_no_problem_of_an_evicted_session_names_a_forgotten_one(keeper: Keeper) -> None:
     log = talk(keeper.claude.session("alpha"), "one")
     thief = keeper.claude.session("thief")

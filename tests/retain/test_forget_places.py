@@ -20,6 +20,10 @@ from session_memory.store.migrations import STEPS, migrate
 from session_memory.store.sqlite import Sqlite
 from session_memory.testing.claude import usage
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 ALPHA, BETA = "claude:alpha", "claude:beta"
 SECRET = "xylophone-quartet-zanzibar"
 
@@ -55,6 +59,7 @@ def samples() -> Samples:
 # ---------------------------------------------------------------- the lake
 
 
+@BOTH
 def test_a_lake_whose_first_export_was_killed_is_cleared(filled: Keeper) -> None:
     directory = filled.archive / "lake"
     export_lake(filled.store, directory)
@@ -115,6 +120,7 @@ def test_without_a_reader_for_the_lake_nothing_is_changed(
 # ---------------------------------------------------------------- the word index
 
 
+@BOTH
 def test_an_index_that_a_killed_reindex_left_goes(filled: Keeper) -> None:
     with filled.store.transaction():
         filled.store.index.begin_next()
@@ -124,6 +130,7 @@ def test_an_index_that_a_killed_reindex_left_goes(filled: Keeper) -> None:
     assert not filled.store.db.has_table("words_next")
 
 
+@BOTH
 def test_the_proof_asks_the_word_index(filled: Keeper) -> None:
     forgotten(filled)
     assert prove(filled.store, None, None, samples()).found == []
@@ -216,6 +223,7 @@ def test_the_proof_searches_lessons_and_copies_for_undoing(filled: Keeper, tmp_p
     assert found == [str(own / "l-1.md")]
 
 
+@BOTH
 def test_a_session_of_a_few_letters_leaves_nothing_either(keeper: Keeper) -> None:
     log = keeper.claude.session("alpha")
     log.prompt("ok")

@@ -10,6 +10,10 @@ from session_memory.retain.forget import forget
 from session_memory.testing.claude import ClaudeLog, line_of
 from session_memory.testing.collecting import check_sound, contents, events_of, rebuilt
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 SECRET = "xylophone-quartet-zanzibar"
 
 
@@ -65,6 +69,7 @@ def test_it_reads_the_log_as_often_whether_few_sessions_share_it_or_many(
     assert contents(rebuilt(keeper.store)) == after
 
 
+@BOTH
 def test_problems_of_its_lines_go_and_those_of_others_stay(keeper: Keeper) -> None:
     log = crowded(keeper, 3)
     lines = log.data.splitlines()

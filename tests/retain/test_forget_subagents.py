@@ -11,6 +11,10 @@ from session_memory.testing.claude import call, usage
 from session_memory.testing.collecting import check_sound, contents, rebuilt, usage_of
 from session_memory.testing.grok import GrokHome, both, used
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 OWN = used(1000, 100, cached=400)
 CHILD = used(300, 30, cached=100)
 
@@ -48,6 +52,7 @@ def test_tokens_of_a_forgotten_subagent_count_for_its_parent_again(delegating: K
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (800, 500, 130)
 
 
+@BOTH
 def test_a_store_without_the_subagent_is_what_a_rebuild_of_it_gives(delegating: Keeper) -> None:
     store = delegating.store
     forget(store, delegating.config, ["grok:child"], LATER)

@@ -15,6 +15,9 @@ from session_memory.retain.lake_query import ask
 from session_memory.testing.claude import Clock
 from session_memory.testing.collecting import events_of, every_usage
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 ALPHA, BETA = "claude:alpha", "claude:beta"
 
 

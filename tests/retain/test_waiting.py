@@ -52,6 +52,7 @@ def check_like_new(keeper: Keeper) -> None:
         check_same(contents(fresh), contents(keeper.store))
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("prepare", PREPARED.values(), ids=PREPARED)
 @pytest.mark.parametrize("archive", ["none", "away"])
 def test_logs_that_are_all_still_there_are_read_from_their_beginning(

@@ -1,5 +1,7 @@
 """``show`` says how long a session was at work: the same time as ``stats time``."""
 
+import pytest
+
 from session_memory.demo import demo_home
 from session_memory.render.phrases import time_words
 from session_memory.testing.claude import ClaudeHome
@@ -9,6 +11,9 @@ from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import SessionStart, TranscriptOptions
 
 from .conftest import report
+
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
 
 
 def test_the_work_of_all_sessions_is_the_work_in_the_statistics(database) -> None:

@@ -41,6 +41,7 @@ def log(claude: ClaudeHome) -> ClaudeLog:
     return claude.session()
 
 
+@pytest.mark.only("sqlite")
 def test_calls_results_and_failures_are_counted_by_tool(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     for seconds in (1, 2, 3, 10):
@@ -60,6 +61,7 @@ def test_calls_results_and_failures_are_counted_by_tool(log: ClaudeLog, ask: Ask
     )
 
 
+@pytest.mark.only("sqlite")
 def test_percentiles_are_amounts_that_occurred(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     for seconds in range(1, 101):
@@ -101,6 +103,7 @@ def test_test_runs_pass_fail_or_have_no_result(log: ClaudeLog, ask: Ask) -> None
     )
 
 
+@pytest.mark.only("sqlite")
 def test_a_result_is_of_the_last_call_with_its_id(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("run them twice")
     log.answer(call("Bash", "toolu_same", command="pytest -q"))
@@ -190,6 +193,7 @@ def test_a_clock_that_goes_back_counts_no_moment_twice(log: ClaudeLog, ask: Ask)
     assert ask("time").model.ms == 12_000
 
 
+@pytest.mark.only("sqlite")
 def test_contexts_grow_and_fall(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     for sent in (100, 300, 600, 500, 200):
@@ -208,6 +212,7 @@ def test_contexts_grow_and_fall(claude: ClaudeHome, log: ClaudeLog, ask: Ask) ->
     )
 
 
+@pytest.mark.only("sqlite")
 def test_the_cache_is_hit_by_what_was_read_of_what_was_sent(log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("One.", used=usage(5, input=10, read=0, write=90))
@@ -217,6 +222,7 @@ def test_the_cache_is_hit_by_what_was_read_of_what_was_sent(log: ClaudeLog, ask:
     assert ask("cache") == Cache(80, 90, 30, 200, 0.4, days)
 
 
+@pytest.mark.only("sqlite")
 def test_models_have_their_own_responses(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("go")
     log.answer("One.", model="claude-opus-4-8", used=usage(7, input=3, read=1))
@@ -316,6 +322,7 @@ def test_agents_and_repositories_have_their_own_figures(claude: ClaudeHome, ask:
     assert (agent.name, agent.sessions, agent.events) == ("claude", 2, app.events + shop.events)
 
 
+@pytest.mark.only("sqlite")
 def test_the_longest_sessions_come_first(claude: ClaudeHome, log: ClaudeLog, ask: Ask) -> None:
     log.prompt("short")
     log.answer("Done.")

@@ -121,6 +121,7 @@ def everything(store: Store) -> list[list[SessionEvent]]:
     return [events_of(store, uid) for uid in store.sessions.uids()]
 
 
+@pytest.mark.only("sqlite")
 def test_tools_are_as_one_counts_them_by_looking(store: Store) -> None:
     events = [event for events in everything(store) for event in events]
     calls = Counter(event.tool for event in events if event.is_a("tool_call"))
@@ -141,6 +142,7 @@ def test_tools_are_as_one_counts_them_by_looking(store: Store) -> None:
             assert row.p95_ms == ordered[ceil(len(ordered) * 0.95) - 1]
 
 
+@pytest.mark.only("sqlite")
 def test_what_subagents_complete_is_no_turn(store: Store) -> None:
     completed = ended = 0
     for session in store.sessions.every():
@@ -164,6 +166,7 @@ def who(event: SessionEvent) -> str | None:
     return "other" if event.is_a("lifecycle") and event.role == "user" else None
 
 
+@pytest.mark.only("sqlite")
 def test_waits_are_as_one_counts_them_by_looking(store: Store) -> None:
     waited: Counter[str] = Counter()
     for events in everything(store):
@@ -183,6 +186,7 @@ def test_waits_are_as_one_counts_them_by_looking(store: Store) -> None:
     assert waited["person"] and waited["model"] and waited["tools"]
 
 
+@pytest.mark.only("sqlite")
 def test_test_runs_are_as_one_counts_them_by_looking(store: Store) -> None:
     outcomes: Counter[bool | None] = Counter()
     for events in everything(store):

@@ -23,6 +23,10 @@ from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import collect, new_store
 from session_memory.testing.secrets import planted_secrets
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 SECRET = next(p for p in planted_secrets(3) if p.kind == "openai-key")
 PASSWORD = next(p for p in planted_secrets(3) if p.kind == "database-url-password")
 TOPICS = (
@@ -237,6 +241,7 @@ def test_without_tools_a_conversation_is_its_words(tmp_path: Path) -> None:
 # ------------------------------------------------------------ the files
 
 
+@BOTH
 def test_no_repository_is_in_two_splits_and_the_same_store_gives_the_same_bytes(
     tmp_path: Path,
 ) -> None:

@@ -27,6 +27,10 @@ from session_memory.views.short_names import short_names
 from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import TranscriptOptions
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 TITLES = (None, "", "50% of ÜBER_us", "Fix A", r"a\b")
 NATIVE = "{:08x}-0000-4000-8000-{:012x}"
 
@@ -146,6 +150,7 @@ FILTERS = (
 )
 
 
+@BOTH
 @pytest.mark.parametrize("wanted", FILTERS, ids=str)
 def test_a_filter_in_sql_admits_what_a_comparison_one_by_one_admits(database, wanted) -> None:
     with filled(90) as store:
@@ -157,6 +162,7 @@ def test_a_filter_in_sql_admits_what_a_comparison_one_by_one_admits(database, wa
             assert [one.session_uid for one in each_session(store, wanted, sort)] == uids
 
 
+@BOTH
 @pytest.mark.parametrize("sort", SORTS)
 def test_every_order_is_that_of_its_key_and_the_newest_of_equals_first(database, sort) -> None:
     with filled(90) as store:

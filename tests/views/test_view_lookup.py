@@ -12,6 +12,10 @@ from session_memory.testing.collecting import new_store
 from session_memory.views.lookup import find_session, names_session, suggest_sessions
 from session_memory.views.short_names import short_names
 
+# A server gets every statement from the few that run on both databases.
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 PARENT = "claude:7ac31f58-d904-4b6e"
 CHILD = f"{PARENT}:a5d20c71e9b3"
 OTHER = "claude:7ac3ffff-0000-4b6e"
@@ -98,6 +102,7 @@ def test_a_short_native_id_is_found_when_it_is_whole(database) -> None:
         find_session(holding("claude:x1", PARENT), "x")
 
 
+@BOTH
 def test_two_agents_with_one_id_are_told_apart(database) -> None:
     store = holding("claude:same-id", "codex:same-id")
     with pytest.raises(StoreError, match="2 sessions"):

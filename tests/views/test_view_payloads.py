@@ -14,6 +14,9 @@ from session_memory.testing.collecting import new_store
 from session_memory.views.payloads import decoded
 from session_memory.views.session import EventSelection, show_session
 
+# Others send a server the statements that these would send it.
+pytestmark = pytest.mark.only("sqlite")
+
 
 def test_a_reference_names_source_place_and_length() -> None:
     assert parsed_ref("0123abcd@100+25#3") == ("0123abcd", 100, 25, 3)
