@@ -25,20 +25,13 @@ from session_memory.testing.claude import ClaudeHome, Clock, call
 from session_memory.testing.collecting import check_sound, collect, events_of, new_store
 from session_memory.testing.hidden_secrets import FORMS, SPELLINGS, seen, wrapped
 from session_memory.testing.secrets import Planted, planted_secrets
+from session_memory.testing.stores import store_in_memory
 from session_memory.views.secrets import list_secrets
 from session_memory.views.transcript_items import TranscriptOptions
-
-# Others send a server the statements that these would send it.
-pytestmark = pytest.mark.only("sqlite")
 
 PLANTED = planted_secrets(3)
 SHOWN = ("colour around", "highlighted")
 DAY_MS = 86_400_000
-
-
-@pytest.fixture(autouse=True)
-def everywhere(on_the_database: None) -> None:
-    """What is stored is tested on both databases."""
 
 
 def hidden_texts() -> Iterator[tuple[Planted, str]]:
@@ -60,11 +53,14 @@ def parts(planted: Planted) -> list[str]:
     return [body[:size], body[(len(body) - size) // 2 :][:size], body[-size:]]
 
 
+PARTS = {planted.secret: parts(planted) for planted in PLANTED}
+
+
 def leaks(text: str | bytes) -> list[str]:
     """The kinds of the secrets of which a part can be read in a text."""
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     readable = seen(text).replace("\\", "").replace("&amp;", "&")
-    return [p.kind for p in PLANTED if any(part in readable for part in parts(p))]
+    return [p.kind for p in PLANTED if any(part in readable for part in PARTS[p.secret])]
 
 
 def talkative(path: Path) -> ClaudeHome:
@@ -92,6 +88,16 @@ def talkative(path: Path) -> ClaudeHome:
     return home
 
 
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store of that session as it is, for whoever only asks it."""
+    home = tmp_path_factory.mktemp("told")
+    talkative(home)
+    with store_in_memory() as store:
+        collect(store, home)
+        yield store
+
+
 def everything_in(store: Store) -> bytes:
     """Every cell of every table, and every byte of raw."""
     cells: list[bytes] = []
@@ -104,7 +110,6 @@ def everything_in(store: Store) -> bytes:
     return b"\n".join(cells)
 
 
-@pytest.mark.only("sqlite")
 def test_the_logs_do_show_them(tmp_path: Path) -> None:
     home = talkative(tmp_path)
     assert set(leaks(home.logs[0].data)) == {planted.kind for planted in PLANTED}
@@ -135,40 +140,27 @@ def test_no_hidden_secret_is_in_a_masked_portable_file(tmp_path: Path) -> None:
         assert leaks(everything_in(other)) == []
 
 
-@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("format", ["markdown", "html", "jsonl"])
-def test_no_hidden_secret_is_in_a_transcript(tmp_path: Path, format: str) -> None:
-    talkative(tmp_path)
-    with new_store() as store:
-        collect(store, tmp_path)
-        options = TranscriptOptions()
-        text = "".join(transcript_text(store, ["claude:alpha"], format, options, redacted=True))
+def test_no_hidden_secret_is_in_a_transcript(told: Store, format: str) -> None:
+    options = TranscriptOptions()
+    text = "".join(transcript_text(told, ["claude:alpha"], format, options, redacted=True))
     assert leaks(text) == []
     assert text.count("[redacted:") > 100
 
 
-@pytest.mark.only("sqlite")
-def test_no_hidden_secret_is_in_what_is_learned(tmp_path: Path) -> None:
-    talkative(tmp_path)
-    with new_store() as store:
-        collect(store, tmp_path)
-        analyze(store)
-        digest = digest_of(store, "claude:alpha")
-        assert digest is not None
-        assert leaks(encoded(digest)) == []
+def test_no_hidden_secret_is_in_what_is_learned(told: Store) -> None:
+    analyze(told)
+    digest = digest_of(told, "claude:alpha")
+    assert digest is not None
+    assert leaks(encoded(digest)) == []
 
 
-@pytest.mark.only("sqlite")
-def test_every_hidden_secret_is_listed_and_none_is_shown(tmp_path: Path) -> None:
-    talkative(tmp_path)
-    with new_store() as store:
-        collect(store, tmp_path)
-        listing = list_secrets(store)
-        assert set(listing.kinds) >= {planted.kind for planted in PLANTED}
-        assert leaks(json.dumps(listing.to_dict())) == []
+def test_every_hidden_secret_is_listed_and_none_is_shown(told: Store) -> None:
+    listing = list_secrets(told)
+    assert set(listing.kinds) >= {planted.kind for planted in PLANTED}
+    assert leaks(json.dumps(listing.to_dict())) == []
 
 
-@pytest.mark.only("sqlite")
 def test_no_hidden_secret_is_in_texts_for_files_and_training() -> None:
     names = ProjectNames()
     for planted, text in hidden_texts():
