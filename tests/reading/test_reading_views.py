@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import tracemalloc
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
@@ -60,44 +61,52 @@ def pieces(store: Store, uid: str, **how) -> list[TranscriptEvent]:
     return [item for item in items(store, uid, **how) if isinstance(item, TranscriptEvent)]
 
 
+@pytest.fixture(scope="module")
+def kept_open() -> Iterator[dict[Path, Store]]:
+    """The stores of `sampled`."""
+    stores: dict[Path, Store] = {}
+    yield stores
+    for store in stores.values():
+        store.close()
+
+
+@pytest.fixture
+def sampled(sample: Path, kept_open: dict[Path, Store]) -> Store:
+    """The store of a sample, which is collected once: views only read it."""
+    if sample not in kept_open:
+        kept_open[sample] = collected_from(sample)
+    return kept_open[sample]
+
+
 # ---------------------------------------------------------------- the transcript
 
 
-def test_every_event_is_a_piece_with_all_it_says(sample: Path) -> None:
-    with collected_from(sample) as store:
-        for uid in store.sessions.uids():
-            row = store.sessions.row(uid)
-            transcript = pieces(store, uid, children=False, inherited=True, everything=True)
-            own = [piece for piece in transcript if piece.owner is None]
-            assert [piece.event for piece in own] == store.events.of(row.id, uid)
-            assert [piece.seq for piece in transcript] == sorted(piece.seq for piece in transcript)
-            assert [(p.seq, p.event) for p in transcript if p.owner] == store.events.inherited(
-                row.id
-            )
-            for piece in transcript:
-                if piece.sort in ("prompt", "answer"):
-                    assert piece.text.strip() or piece.images or not piece.event.summary
+def test_every_event_is_a_piece_with_all_it_says(sampled: Store) -> None:
+    for uid in sampled.sessions.uids():
+        row = sampled.sessions.row(uid)
+        transcript = pieces(sampled, uid, children=False, inherited=True, everything=True)
+        own = [piece for piece in transcript if piece.owner is None]
+        assert [piece.event for piece in own] == sampled.events.of(row.id, uid)
+        assert [piece.seq for piece in transcript] == sorted(piece.seq for piece in transcript)
+        assert [(p.seq, p.event) for p in transcript if p.owner] == sampled.events.inherited(row.id)
+        for piece in transcript:
+            if piece.sort in ("prompt", "answer"):
+                assert piece.text.strip() or piece.images or not piece.event.summary
 
 
-def test_every_edit_of_every_sample_is_shown_as_a_change(sample: Path) -> None:
-    with collected_from(sample) as store:
-        for uid in store.sessions.uids():
-            for piece in pieces(store, uid, children=False):
-                if piece.sort == "call" and piece.event.is_a("edit") and piece.command is None:
-                    assert piece.changes and all(change.lines for change in piece.changes)
+def test_every_edit_of_every_sample_is_shown_as_a_change(sampled: Store) -> None:
+    for uid in sampled.sessions.uids():
+        for piece in pieces(sampled, uid, children=False):
+            if piece.sort == "call" and piece.event.is_a("edit") and piece.command is None:
+                assert piece.changes and all(change.lines for change in piece.changes)
 
 
-def test_the_turns_add_up_to_the_session(sample: Path) -> None:
-    with collected_from(sample) as store:
-        for uid in store.sessions.uids():
-            turns = [
-                one for one in items(store, uid, children=False) if isinstance(one, TurnTotals)
-            ]
-            amount = session_amounts(store, [uid])[uid]
-            assert sum(turn.amount.microdollars for turn in turns) == amount.microdollars
-            assert (
-                sum(turn.cost.output_tokens for turn in turns) == of(store, uid).cost.output_tokens
-            )
+def test_the_turns_add_up_to_the_session(sampled: Store) -> None:
+    for uid in sampled.sessions.uids():
+        turns = [one for one in items(sampled, uid, children=False) if isinstance(one, TurnTotals)]
+        amount = session_amounts(sampled, [uid])[uid]
+        assert sum(turn.amount.microdollars for turn in turns) == amount.microdollars
+        assert sum(turn.cost.output_tokens for turn in turns) == of(sampled, uid).cost.output_tokens
 
 
 def test_subagents_stand_behind_the_calls_that_started_them(store: Store) -> None:
@@ -257,29 +266,27 @@ def test_an_edit_that_failed_changed_nothing(edited) -> None:
 # ---------------------------------------------------------------- the others
 
 
-def test_a_timeline_pairs_calls_with_their_results(sample: Path) -> None:
-    with collected_from(sample) as store:
-        for session in store.sessions.every():
-            line = timeline(store, session)
-            tools = [moment for moment in line.moments if moment.sort == "tool"]
-            events = store.events.of(
-                store.sessions.row(session.session_uid).id, session.session_uid
-            )
-            assert len(tools) == sum(event.is_a("tool_call") for event in events)
-            results = {event.call_id for event in events if event.is_a("tool_result")}
-            calls = [event for event in events if event.is_a("tool_call")]
-            unanswered = sum(event.call_id not in results for event in calls)
-            assert sum(tool.state == "open" for tool in tools) == unanswered
+def test_a_timeline_pairs_calls_with_their_results(sampled: Store) -> None:
+    for session in sampled.sessions.every():
+        line = timeline(sampled, session)
+        tools = [moment for moment in line.moments if moment.sort == "tool"]
+        events = sampled.events.of(
+            sampled.sessions.row(session.session_uid).id, session.session_uid
+        )
+        assert len(tools) == sum(event.is_a("tool_call") for event in events)
+        results = {event.call_id for event in events if event.is_a("tool_result")}
+        calls = [event for event in events if event.is_a("tool_call")]
+        unanswered = sum(event.call_id not in results for event in calls)
+        assert sum(tool.state == "open" for tool in tools) == unanswered
 
 
-def test_a_timeline_is_the_same_when_its_moments_are_made_one_by_one(sample: Path) -> None:
-    with collected_from(sample) as store:
-        for session in store.sessions.every():
-            whole, stream = timeline(store, session), TimelineStream(store, session)
-            assert stream.span == whole.span
-            assert list(stream.moments()) == list(stream.moments()) == whole.moments
-            gaps = [parse_time(m.at) for m in whole.moments if m.sort == "gap"]
-            assert list(stream.gaps[0]) == gaps
+def test_a_timeline_is_the_same_when_its_moments_are_made_one_by_one(sampled: Store) -> None:
+    for session in sampled.sessions.every():
+        whole, stream = timeline(sampled, session), TimelineStream(sampled, session)
+        assert stream.span == whole.span
+        assert list(stream.moments()) == list(stream.moments()) == whole.moments
+        gaps = [parse_time(m.at) for m in whole.moments if m.sort == "gap"]
+        assert list(stream.gaps[0]) == gaps
 
 
 @pytest.mark.only("sqlite")
@@ -431,16 +438,15 @@ WAYS = {
 }
 
 
-def test_every_agent_is_resumed_in_its_own_way(sample: Path) -> None:
-    with collected_from(sample) as store:
-        for session in store.sessions.every():
-            if session.relation == "subagent":
-                with pytest.raises(CannotResume, match="subagent"):
-                    resume(store, session, "another machine")
-                continue
-            way = resume(store, session, "another machine")
-            assert way.argv == (*WAYS[session.flavor], session.native_session_id)
-            assert way.cwd == session.cwd and way.is_gone
+def test_every_agent_is_resumed_in_its_own_way(sampled: Store) -> None:
+    for session in sampled.sessions.every():
+        if session.relation == "subagent":
+            with pytest.raises(CannotResume, match="subagent"):
+                resume(sampled, session, "another machine")
+            continue
+        way = resume(sampled, session, "another machine")
+        assert way.argv == (*WAYS[session.flavor], session.native_session_id)
+        assert way.cwd == session.cwd and way.is_gone
 
 
 # ---------------------------------------------------------------- what leaves
