@@ -16,6 +16,8 @@ from session_memory.config import Config
 from session_memory.demo import demo_home
 from session_memory.learn.analyze import analyze
 from session_memory.store import open_store
+from session_memory.store.copying import copy_everything
+from session_memory.testing.stores import PostgresStores, Stores
 
 # The answer of a command with --json.
 AskCli = Callable[..., Any]
@@ -50,6 +52,23 @@ def place(home: Path, demo_store: Path) -> Path:
     path.parent.mkdir(mode=0o700)
     shutil.copyfile(demo_store, path)
     return path
+
+
+@pytest.fixture
+def filled(stores: Stores, demo_store: Path) -> str:
+    """The place of a store with the demo sessions, on the database that the test runs on."""
+
+    def copy_to(place: str) -> None:
+        with open_store(demo_store) as demo, open_store(place) as copy:
+            copy_everything(demo, copy)
+
+    if isinstance(stores, PostgresStores):
+        return stores.filled_place("memory", "memory", copy_to)
+    path = Path(stores.place("memory"))
+    path.parent.mkdir(mode=0o700)
+    shutil.copyfile(demo_store, path)
+    path.chmod(0o600)
+    return str(path)
 
 
 @pytest.fixture

@@ -16,14 +16,6 @@ from session_memory.testing.stores import Stores
 pytestmark = pytest.mark.only("sqlite")
 
 
-@pytest.fixture
-def filled(stores: Stores) -> str | Path:
-    place = stores.place("memory")
-    with Memory(place) as memory:
-        memory.sync_demo()
-    return place
-
-
 def refused(use: Callable[[], Any]) -> None:
     with pytest.raises(StoreClosed, match="is closed") as error:
         use()

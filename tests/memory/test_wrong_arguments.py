@@ -96,14 +96,6 @@ def fine(ask: Callable[[], Any], what: str) -> None:
         raise AssertionError(f"{what}: {error!r}") from error
 
 
-@pytest.fixture
-def filled(stores: Stores) -> str | Path:
-    place = stores.place("memory")
-    with Memory(place) as memory:
-        memory.sync_demo()
-    return place
-
-
 @pytest.fixture(autouse=True)
 def in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = tmp_path / "here"
@@ -291,8 +283,9 @@ def test_settings_of_an_unknown_agent_are_refused(stores: Stores, tmp_path: Path
         assert memory.sessions().count() == 0
 
 
-def test_an_empty_list_of_sessions_is_not_all_of_them(filled: str | Path, tmp_path: Path) -> None:
-    with Memory(filled) as memory:
+def test_an_empty_list_of_sessions_is_not_all_of_them(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory.db") as memory:
+        memory.sync_demo()
         assert memory.analyze([]).analyzed == 0
         assert memory.export(tmp_path / "none.smx", []).sources == 0
         assert memory.analyze().analyzed > 0

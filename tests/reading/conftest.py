@@ -32,24 +32,40 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     return invoke
 
 
+@pytest.fixture(scope="session")
+def hostile_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the hostile session. Tests work on copies of it."""
+    place = tmp_path_factory.mktemp("hostile")
+    collected(hostile_home(place / "home").path, place / "memory.db")
+    return place / "memory.db"
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the demo sessions. Tests work on copies of it."""
+    path = tmp_path_factory.mktemp("demo") / "memory.db"
+    collected(demo_home(), path)
+    return path
+
+
 @pytest.fixture
-def evil(run: Run, tmp_path: Path) -> Run:
+def evil(run: Run, tmp_path: Path, hostile_store: Path) -> Run:
     """Like `run`, on a store with the hostile session."""
-    collected(hostile_home(tmp_path / "home").path, tmp_path / "memory.db")
+    shutil.copyfile(hostile_store, tmp_path / "memory.db")
     return run
 
 
 @pytest.fixture
-def demo(run: Run, tmp_path: Path) -> Run:
+def demo(run: Run, tmp_path: Path, demo_store: Path) -> Run:
     """Like `run`, on a store with the demo sessions."""
-    collected(demo_home(), tmp_path / "memory.db")
+    shutil.copyfile(demo_store, tmp_path / "memory.db")
     return run
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, demo_store: Path) -> Iterator[Store]:
     """An open store with the bundled sessions."""
-    collected(demo_home(), tmp_path / "memory.db")
+    shutil.copyfile(demo_store, tmp_path / "memory.db")
     with open_store(tmp_path / "memory.db") as opened:
         yield opened
 
