@@ -119,6 +119,19 @@ def test_every_round_that_the_database_kept_is_counted_once(directory: Path, rel
     assert cached == (250 if release == "8.0.0-async" else 0)
 
 
+# SWITCHING 3.79: the loop names no model with its usage, so it was "unknown" and had no price.
+def test_usage_without_a_model_belongs_to_the_sessions_model(directory: Path, release: str) -> None:
+    db = apsw.Connection(str(directory / "kiln.db"))
+    table = f"{PREFIX[release]}usage_rounds"
+    db.execute(f"update {table} set model = null where round_index = 0")
+    db.execute(f"update {table} set model = 'another' where round_index = 1")
+    db.close()
+    with collected(directory, flavor="power_loop") as store:
+        used = {usage.model for usage in usage_of(store, ROOT)}
+        check_sound(store)
+    assert used == {"mock-model", "another"}
+
+
 @pytest.mark.parametrize("release", ["8.0.0", "8.0.0-async"])
 def test_what_a_round_used_stands_on_its_answer(directory: Path) -> None:
     with collected(directory, flavor="power_loop") as store:

@@ -265,6 +265,42 @@ def test_what_a_round_used_stands_on_its_answer(home: Home, usage_first: bool) -
     check_sound(home.store)
 
 
+# SWITCHING 3.79: such usage was of the model "unknown", which has no price.
+def test_usage_without_a_model_belongs_to_the_sessions_model(home: Home) -> None:
+    session = home.live.create_session(model="gpt-5.5")
+    home.live.append_messages(session, [{"role": "user", "content": "go"}])
+    tokens = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+    home.live.record_usage(session, round_index=0, **tokens)
+    home.live.append_message(session, role="assistant", content="gone")
+    home.live.record_usage(session, round_index=1, **tokens, model="gpt-5.5-mini")
+    home.live.record_usage(session, round_index=2, **tokens, model="")
+    models = [row.model for row in home.live.list_usage(session)]
+    assert models == ["gpt-5.5", "gpt-5.5-mini", "gpt-5.5"]
+    # Rows of earlier releases have no model.
+    home.store.db.execute("update live_usage set model = null where round_index <> 1")
+    home.sync()
+    used = [usage.model for usage in usage_of(home.store, f"live:{session}")]
+    assert sorted(used) == ["gpt-5.5", "gpt-5.5", "gpt-5.5-mini"]
+    check_sound(home.store)
+
+
+# SWITCHING 3.90: the directory in the metadata said nothing.
+def test_the_directory_in_the_metadata_tells_the_repository(home: Home) -> None:
+    where = {"cwd": "/home/mira/code/kiln", "of": "my runtime"}
+    session = home.live.create_session(metadata=where)
+    named = home.live.create_session(metadata=where, cwd="/home/mira/code/oven")
+    odd = home.live.create_session(metadata={"cwd": 7})
+    old = home.live.create_session(metadata=where)
+    home.store.db.execute("update live_sessions set cwd = null where session_id = :s", {"s": old})
+    for one in (session, named, odd, old):
+        home.live.append_message(one, role="user", content="go")
+    home.sync()
+    found = {one: home.store.sessions.get(f"live:{one}") for one in (session, named, odd, old)}
+    repos = [found[one].repo for one in found]  # type: ignore[union-attr]
+    assert repos == ["kiln", "oven", None, "kiln"]
+    assert [row.session_id for row in home.live.list_sessions(cwd=where["cwd"])] == [session]
+
+
 @pytest.mark.only("sqlite")
 def test_text_that_no_encoding_takes_is_shown_and_breaks_nothing(home: Home) -> None:
     session = home.live.create_session()

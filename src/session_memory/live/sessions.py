@@ -25,6 +25,7 @@ from session_memory.live.rows import (
     SubagentLifecycle,
 )
 from session_memory.store.database import Row
+from session_memory.store.live_rows import cwd_in
 
 PAGE = 50
 
@@ -140,7 +141,11 @@ class SessionOperations(LiveConnection):
         cwd: str | None = None,
         api_base: str | None = None,
     ) -> str:
-        """Create a session and return its id. With a parent it is a subagent."""
+        """Create a session and return its id. With a parent it is a subagent.
+
+        ``cwd`` is the directory that the session works in; by default ``metadata["cwd"]``, where
+        some runtimes put it.
+        """
         new_id = check_id(session_id) if session_id is not None else new_session_id()
         fields = {
             "system_prompt": system_prompt,
@@ -192,6 +197,9 @@ class SessionOperations(LiveConnection):
         next_seq: int = 1,
     ) -> int | None:
         at = now()
+        config, metadata = fields.get("config") or {}, fields.get("metadata") or {}
+        if fields.get("cwd") is None:
+            fields = {**fields, "cwd": cwd_in(metadata)}
         values: dict[str, Any] = {
             **dict.fromkeys(_COLUMNS, 0),
             **{name: stored_text(fields.get(name), name) for name in _SETTABLE},
@@ -210,7 +218,6 @@ class SessionOperations(LiveConnection):
         key = self._db.value(_CREATE, values)
         if key is None:
             return None
-        config, metadata = fields.get("config") or {}, fields.get("metadata") or {}
         texts = (to_json(config, "config"), to_json(metadata, "metadata"))
         settings = (key, stored_text(fields.get("system_prompt"), "system_prompt"), *texts)
         self._db.insert("live_settings", _SETTINGS, [settings])

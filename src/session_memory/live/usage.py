@@ -19,7 +19,7 @@ _SEND = """
 # No status check: the usage of a late answer counts even if the session was closed meanwhile.
 _HOLD = """
     update live_sessions set revision = revision + 1 where session_id = :session{guard}
-    returning id, send_index
+    returning id, send_index, model
 """
 _COLUMNS = (
     "session_key",
@@ -75,7 +75,8 @@ class UsageOperations(LiveConnection):
     ) -> None:
         """Add the usage of one model call. Nothing is replaced.
 
-        ``usage`` is the provider's own record; it supplies the figures that are not passed.
+        ``usage`` is the provider's own record; it supplies the figures that are not passed. Without
+        ``model``, the usage belongs to the session's model.
         """
         if usage is not None:
             mapping(usage, "usage")
@@ -95,17 +96,11 @@ class UsageOperations(LiveConnection):
         if total_tokens is None and prompt is not None and completion is not None:
             total_tokens = prompt + completion
         params = (prompt, completion, total_tokens, read, written)
+        used = None if model is None else text(model, "model")
         with self._writing():
-            key, sent = self._change(_HOLD, session_id, fence)
+            key, sent, own_model = self._change(_HOLD, session_id, fence)
             sent = sent if send_index is None else send_index
-            row = (
-                key,
-                sent,
-                round_index,
-                *params,
-                None if model is None else text(model, "model"),
-                now(),
-            )
+            row = (key, sent, round_index, *params, used or own_model, now())
             self._db.insert_one("live_usage", _COLUMNS, row)
 
     def list_usage(self, session_id: str) -> list[UsageRow]:

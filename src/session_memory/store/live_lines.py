@@ -85,12 +85,12 @@ class LineWriter:
     def _message(self, row: Row) -> dict[str, Any]:
         message = dict(zip(_MESSAGE_COLUMNS, row, strict=True))
         lane, body, blocks = (message.pop(name) for name in ("lane_id", "body", "blocks"))
-        message["tool_calls"] = _decoded(message["tool_calls"])
-        message["meta"] = _decoded(message["meta"])
+        message["tool_calls"] = decoded(message["tool_calls"])
+        message["meta"] = decoded(message["meta"])
         if body is not None:
             message["content"], message["tool_calls"] = self._body(body, message["content"])
         elif blocks is not None:
-            message["content"] = _decoded(blocks)
+            message["content"] = decoded(blocks)
         if message["role"] == "assistant":
             message["model"] = self._model
         message["below"] = self._parent(lane, message["seq"], message["stands_after"])
@@ -99,7 +99,7 @@ class LineWriter:
     def _body(self, digest: bytes, preview: Any) -> tuple[Any, Any]:
         """The content and tool calls of a long message, or its preview if the body is missing."""
         packed = self._db.value(_BODY, {"hash": digest})
-        whole = None if packed is None else _decoded(zstd.decompress(packed).decode())
+        whole = None if packed is None else decoded(zstd.decompress(packed).decode())
         return (whole[0], whole[1]) if isinstance(whole, list) else (preview, None)
 
     def _parent(self, lane: int, seq: int, stands_after: int | None) -> list[Any] | None:
@@ -159,10 +159,11 @@ class LineWriter:
         for number, row in enumerate(self._db.all(_USAGE, window), start=first):
             if number in numbers:
                 usage = dict(zip(_USAGE_COLUMNS, row, strict=True))
+                usage["model"] = usage["model"] or self._model
                 yield number, {"row": "usage", "number": number, **usage}
 
 
-def _decoded(text: str | None) -> Any:
+def decoded(text: str | None) -> Any:
     """The value of a JSON column, or its text if it is nested too deeply."""
     try:
         return None if text is None else json.loads(text)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from session_memory.store.database import Database, Row
-from session_memory.store.live_lines import MOVES, LineWriter
+from session_memory.store.live_lines import MOVES, LineWriter, decoded
 from session_memory.store.live_order import LiveItem, in_order, item_at
 
 _HEADS = """
@@ -16,7 +16,11 @@ _ABOUT_COLUMNS = (
     *("session_id", "created_at", "model", "kind", "parent_session_id", "spawn_tool_call_id"),
     *("spawn_depth", "title", "cwd", "provider", "forked_from", "forked_at"),
 )
-_ABOUT = f"select {', '.join(_ABOUT_COLUMNS)} from live_sessions where session_id = :session"
+_ABOUT = f"""
+    select {", ".join(_ABOUT_COLUMNS)}, metadata
+    from live_sessions s join live_settings t on t.session_key = s.id
+    where session_id = :session
+"""
 _KEY = "select id, model from live_sessions where session_id = :session"
 # The note of a fold is in a lane of its own. It is part of the fold, not a message of the session.
 _SEQS = """
@@ -34,6 +38,12 @@ _FOLDS = """
 """
 _USAGE_TIMES = "select created_at from live_usage where session_key = :key order by id"
 _FIRST_LANE = "select min(id) from live_lanes where session_key = :key"
+
+
+def cwd_in(metadata: Any) -> str | None:
+    """The directory that a runtime put into a session's metadata."""
+    cwd = metadata.get("cwd") if isinstance(metadata, dict) else None
+    return cwd if isinstance(cwd, str) and cwd else None
 
 
 class LiveHead(NamedTuple):
@@ -56,7 +66,10 @@ class LiveRows:
     def about(self, session_id: str) -> dict[str, Any] | None:
         """The row of a live session: title, model and so on. None if there is no such session."""
         row = self._db.one(_ABOUT, {"session": session_id})
-        return None if row is None else dict(zip(_ABOUT_COLUMNS, row, strict=True))
+        if row is None:
+            return None
+        about = dict(zip(_ABOUT_COLUMNS, row[:-1], strict=True))
+        return about if about["cwd"] else {**about, "cwd": cwd_in(decoded(row[-1]))}
 
     def order(self, session_id: str) -> list[LiveItem]:
         """Every row of a session, in order."""

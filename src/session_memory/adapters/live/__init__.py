@@ -14,7 +14,7 @@ from session_memory.adapters.agent import (
 
 AGENT = Agent(
     flavor="live",
-    version=1,
+    version=2,
     roots=no_roots,
     discover=no_sources,
     recognizes=recognizes_nothing,

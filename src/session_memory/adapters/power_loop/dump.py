@@ -81,7 +81,8 @@ def _rows(
     if not names:
         return
     clock = 0
-    model = "" if table != "messages" else _MODEL.format(prefix=prefix)
+    own = "t.model" if "model" in names else "null"
+    model = _MODELS.get(table, "").format(prefix=prefix, own=own)
     sql = f'select {", ".join(wanted)}{model} from "{prefix}{table}" t order by rowid'
     for row in _dicts(db, sql):
         at = row.get("created_at")
@@ -89,12 +90,12 @@ def _rows(
         yield clock, rank, {"table": table, **row}
 
 
-# Only the session says which model answered.
-_MODEL = """,
-    case when role = 'assistant' then
-        (select model from "{prefix}sessions" s where s.session_id = t.session_id)
-    end as model
-"""
+# The session's model answered. Usage may name another one, but the loop of 0.2 names none.
+_SESSIONS_MODEL = 'select model from "{prefix}sessions" s where s.session_id = t.session_id'
+_MODELS = {
+    "messages": f", case when role = 'assistant' then ({_SESSIONS_MODEL}) end as model",
+    "usage_rounds": f", coalesce({{own}}, ({_SESSIONS_MODEL})) as model",
+}
 
 
 def _about(db: apsw.Connection, prefix: str) -> Iterator[dict[str, Any]]:
