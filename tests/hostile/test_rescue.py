@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from session_memory.cli import main
 from session_memory.config import Config
+from session_memory.core.errors import StoreDamaged
 from session_memory.learn.analyze import analyze
 from session_memory.retain.portable_import import import_store
 from session_memory.retain.verification import verify
@@ -208,3 +209,56 @@ def test_a_damaged_value_is_never_called_a_bug(filled: Memory, tmp_path: Path, c
         run(filled, *words.split(), *root)
     for words in ("retro", "search word", "stats", "doctor", "sources", "store verify"):
         run(filled, *words.split())
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    "change",
+    [
+        "sessions set native_id = cast(cast(native_id as blob) || x'c0' as text)",
+        "events set kind = -35",
+        "events set seq = -34",
+        "usage set model = 10000",
+        "usage set input_tokens = -71",
+    ],
+)
+def test_a_damaged_row_that_is_derived_is_derived_again(
+    filled: Memory, tmp_path: Path, change: str
+) -> None:
+    table = change.split()[0]
+    with filled.opened() as store:
+        uids, before = store.sessions.uids(), store.fingerprint()
+        with store.transaction():
+            store.db.execute(f"update {change} where rowid = (select min(rowid) from {table})")
+    copy = tmp_path / "copy.db"
+    done = run(filled, "store", "copy", filled.where, copy)
+    assert done.exit_code == DONE_WITH_PROBLEMS, done.stderr
+    with open_store(copy) as store:
+        assert store.sessions.uids() == uids
+        assert store.fingerprint() == before
+
+
+@on_sqlite
+@pytest.mark.parametrize("column", ["path", "home_path", "host", "session"])
+def test_a_text_with_a_wrong_byte_costs_no_log(filled: Memory, tmp_path: Path, column: str) -> None:
+    """One flipped bit in the description of a log: all bytes of all logs are still there."""
+    with filled.opened() as store, store.transaction():
+        damage = f"cast(cast({column} as blob) || x'c0' as text)"
+        store.db.execute(f"update sources set {column} = {damage} where id = 2")
+        with pytest.raises(StoreDamaged):
+            store.sources.every()
+    for words in (
+        ("restore-native", "--all", "--to", tmp_path / "back"),
+        ("export", tmp_path / "e"),
+    ):
+        done = run(filled, *words)
+        assert done.exit_code == DONE_WITH_PROBLEMS, done.stderr
+        assert "table sources: rows 2 to 2" in done.stderr
+    files = [file.read_bytes() for file in (tmp_path / "back").rglob("*") if file.is_file()]
+    expected = [file.read_bytes() for file in filled.root.rglob("*") if file.is_file()]
+    assert sorted(files) == sorted(expected)
+    copy = tmp_path / "copy.db"
+    assert run(filled, "store", "copy", filled.where, copy).exit_code == DONE_WITH_PROBLEMS
+    with open_store(copy) as store:
+        logs = [b"".join(store.raw.pieces(row.id)) for row in store.sources.every()]
+        assert sorted(logs) == sorted(expected)

@@ -14,7 +14,7 @@ _WITHOUT_NAME = """
     where t.{column} is not null and not exists (select 1 from names n where n.id = t.{column})
     limit 1
 """
-_NAMED = (
+NAMED = (
     *(("events", name) for name in ("kind", "marks", "role", "tool", "native_kind", "model")),
     *(("usage", name) for name in ("model", "speed", "service_tier")),
 )
@@ -48,6 +48,6 @@ def damage_of(stores: Iterable[str]) -> str | None:
 
 def missing_names(db: Database) -> Iterator[str]:
     """The kinds, roles, marks, tools and models of events and usage that have no name."""
-    for table, column in _NAMED:
+    for table, column in NAMED:
         if row := db.one(_WITHOUT_NAME.format(table=table, column=column)):
             yield f"table names: row {row[0]} is missing, which is the {column} of a row of {table}"

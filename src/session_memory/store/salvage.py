@@ -1,9 +1,11 @@
 """Read what is still readable in a damaged SQLite file, and put it into a new store.
 
 A table is read in the order of its rows and without its indexes. Where a page cannot be read, the
-reading goes on with the next row that can be read. Rows that refer to a lost row are left out.
+reading goes on with the next row that can be read. Rows that refer to a lost row are left out. In
+a text that is no longer UTF-8, wrong bytes become underscores: the rest of its row is not lost.
 """
 
+import codecs
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ import msgspec
 from session_memory.core.errors import StoreDamaged, StoreNotFound
 from session_memory.store.address import is_postgres, shown
 from session_memory.store.copying import INDEX_STATE
+from session_memory.store.damage import NAMED
 from session_memory.store.migrations import TABLES
 from session_memory.store.sqlite import Sqlite
 from session_memory.store.sqlite_errors import translated
@@ -25,6 +28,11 @@ from session_memory.store.store import Store, open_store
 TRIED_ONE_BY_ONE = 1000
 LARGEST = 2**63 - 1
 Row = tuple[Any, ...]
+# Unlike the usual sign for a wrong character, an underscore may be in the id of a session.
+_AS_UNDERSCORES = "session-memory-underscores"
+codecs.register_error(_AS_UNDERSCORES, lambda error: ("_", getattr(error, "end", 0)))
+# The kind of a value, and the value. SQLite hands out a text that is not UTF-8 only as bytes.
+_AS_BYTES = "typeof({0}), iif(typeof({0}) = 'text', cast({0} as blob), {0})"
 
 # What a restored log and an export are made of, and the tables whose values are numbers of names.
 NAMED_TABLES = ("events", "usage")
@@ -101,6 +109,7 @@ def salvage(
                 columns = target.db.columns(table)
                 for row in _readable(damaged, table, columns, lost):
                     _insert(connection, table, columns, row, lost)
+            lost += _drop_nameless(connection)
             lost += _drop_orphans(connection)
             target.index.declare(complete=False)
     finally:
@@ -113,19 +122,40 @@ def _readable(
 ) -> Iterator[Row]:
     """Each row that can be read, with its row id first."""
     select = f"select rowid, {', '.join(columns)} from {table} not indexed"
+    as_bytes = f"select rowid, {', '.join(map(_AS_BYTES.format, columns))} from {table} not indexed"
     # Not "greater than the last one": SQLite would look for that in the page that is damaged.
     start: int | None = -LARGEST
     while start is not None:
         following = start
         try:
             for row in connection.execute(f"{select} where rowid >= ? order by rowid", (start,)):
-                yield row
+                read = row if select is not as_bytes else _decoded(table, row, lost)
+                if read is not None:
+                    yield read
                 # In a damaged page the ids may be in any order.
                 following = max(following, row[0] + 1)
             return
+        except UnicodeDecodeError:
+            start, select = following, as_bytes
         except apsw.Error as error:
-            start = _next_readable(connection, select, max(following, 1))
+            start = _next_readable(connection, as_bytes, max(following, 1))
             lost.append(LostRows(table, max(following, 1) - 1, start, str(error)))
+
+
+def _decoded(table: str, row: Row, lost: list[LostRows]) -> Row | None:
+    """A row that was read with `_AS_BYTES`. Bytes that are not UTF-8 are replaced.
+
+    None for a session: its ids would contradict each other, and it can be derived again.
+    """
+    values, wrong = [], False
+    for kind, value in zip(row[1::2], row[2::2], strict=True):
+        text = value.decode(errors=_AS_UNDERSCORES) if kind == "text" else value
+        wrong = wrong or (kind == "text" and text.encode() != value)
+        values.append(text)
+    if wrong:
+        reason = "bytes of a text are not UTF-8"
+        lost.append(LostRows(table, row[0] - 1, row[0] + 1, reason))
+    return None if wrong and table == "sessions" else (row[0], *values)
 
 
 def _next_readable(connection: apsw.Connection, select: str, first: int) -> int | None:
@@ -180,6 +210,16 @@ def _insert(
     except (apsw.ConstraintError, apsw.MismatchError) as error:
         # A damaged row can hold a value of a wrong type, or one that another row has.
         lost.append(LostRows(table, row[0] - 1, row[0] + 1, str(error)))
+
+
+def _drop_nameless(connection: apsw.Connection) -> list[LostRows]:
+    """Delete events and usage whose kind, tool or model is a number without a name."""
+    lost = []
+    for table, column in NAMED:
+        wrong = f"{column} is not null and {column} not in (select id from names)"
+        for (rowid,) in connection.execute(f"delete from {table} where {wrong} returning rowid"):
+            lost.append(LostRows(table, rowid - 1, rowid + 1, f"its {column} has no name"))
+    return _joined(sorted(lost, key=lambda one: (one.table, one.reason, one.after)))
 
 
 def _drop_orphans(connection: apsw.Connection) -> list[LostRows]:

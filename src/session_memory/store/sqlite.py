@@ -16,7 +16,7 @@ from session_memory.store.filesystems import refuse_network
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
-from session_memory.store.sqlite_errors import translated
+from session_memory.store.sqlite_errors import FAULTS, translated
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
@@ -154,19 +154,19 @@ class Sqlite:
     def each(self, sql: str, params: Params | None = None) -> Iterator[Row]:
         try:
             yield from self.connection.execute(sql, params)
-        except apsw.Error as error:
+        except FAULTS as error:
             raise translated(error, self.path) from error
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]:
         try:
             return list(self.connection.execute(sql, params))
-        except apsw.Error as error:
+        except FAULTS as error:
             raise translated(error, self.path) from error
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
         try:
             return next(self.connection.execute(sql, params), None)
-        except apsw.Error as error:
+        except FAULTS as error:
             raise translated(error, self.path) from error
 
     def value(self, sql: str, params: Params | None = None) -> Any:
@@ -209,7 +209,7 @@ class Sqlite:
             marks = ",".join("?" * len(some))
             try:
                 yield from self.connection.execute(sql.replace("{keys}", marks), some)
-            except apsw.Error as error:
+            except FAULTS as error:
                 raise translated(error, self.path) from error
 
     @contextmanager

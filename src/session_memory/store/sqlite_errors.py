@@ -16,8 +16,11 @@ from session_memory.core.errors import (
     StoreNotFound,
 )
 
+# What reading rows can raise. A text that is not UTF-8 is a damaged one: all were written as UTF-8.
+FAULTS = (apsw.Error, UnicodeDecodeError)
 
-def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
+
+def translated(error: apsw.Error | UnicodeDecodeError, path: Path) -> SessionMemoryError:
     """Our exception for an apsw error on the database at ``path``."""
     if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
         # It was closed while rows of it were read.
@@ -44,7 +47,7 @@ def translated(error: apsw.Error, path: Path) -> SessionMemoryError:
         return StoreError(f"{path} cannot be written: {error}", hint)
     if isinstance(error, apsw.NotADBError):
         return NotAStore(str(path), "it is not an SQLite database")
-    if isinstance(error, apsw.CorruptError | apsw.IOError):
+    if isinstance(error, apsw.CorruptError | apsw.IOError | UnicodeDecodeError):
         damaged = StoreDamaged(str(path), str(error))
         damaged.in_database = True
         return damaged
@@ -57,7 +60,7 @@ def _is_readable(path: Path) -> bool:
     return all(os.access(file, os.R_OK) for file in files if file.exists())
 
 
-def _failed_to_write(error: apsw.Error) -> bool:
+def _failed_to_write(error: Exception) -> bool:
     """Whether writing failed. A full quota or a file size limit is also reported as an IOError."""
     reading = (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
     return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) not in reading

@@ -7,6 +7,7 @@ complete, and a target on a server cannot be opened before. Of a damaged store e
 be read is copied, the rest is named, and the exit status is 3.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ TEAM = "postgresql://me@db.example/sessions"
 @click.pass_context
 def command(ctx: click.Context, source: str, target: str) -> None:
     from session_memory.cli.lines.damage import as_json, print_damage
-    from session_memory.core.errors import StoreDamaged
+    from session_memory.core.errors import InvalidRecord, StoreDamaged
     from session_memory.retain.rescue import Damage
     from session_memory.store.store import open_store
 
@@ -51,8 +52,8 @@ def command(ctx: click.Context, source: str, target: str) -> None:
     try:
         with open_store(source, create=False) as old:
             figures = _copy(settings, old, target, damage)
-    except StoreDamaged as error:
-        if not error.in_database:
+    except (StoreDamaged, InvalidRecord) as error:
+        if is_postgres(source) and not getattr(error, "in_database", False):
             raise
         figures = _copy_readable(settings, source, target, damage)
     figures["from"], same = shown(expanded(source)), figures["same"]
@@ -109,14 +110,37 @@ def _copy(settings: Settings, old: "Store", target: str, damage: "Damage") -> di
 def _copy_readable(
     settings: Settings, source: str, target: str, damage: "Damage"
 ) -> dict[str, Any]:
-    """Copy what is readable in a file that its database cannot read as a whole."""
-    from session_memory.core.time import now_ms
-    from session_memory.retain.rescue import derive_lost
-    from session_memory.store.migrations import TABLES
-    from session_memory.store.salvage import salvaged
+    """Copy what is readable in a file that its database cannot read as a whole.
 
+    If derived rows can be read but hold impossible values, all of them are derived again.
+    """
+    from session_memory.core.errors import InvalidRecord
+    from session_memory.store.migrations import TABLES
+
+    try:
+        return _copy_salvaged(settings, source, target, damage, TABLES)
+    except InvalidRecord:
+        return _copy_salvaged(settings, source, target, damage, None)
+
+
+def _copy_salvaged(
+    settings: Settings,
+    source: str,
+    target: str,
+    damage: "Damage",
+    tables: Collection[str] | None,
+) -> dict[str, Any]:
+    """Copy what is readable in some tables; None is all that are not derived."""
+    from session_memory.core.time import now_ms
+    from session_memory.retain.rescue import DERIVED, derive_lost
+    from session_memory.store.migrations import TABLES
+    from session_memory.store.salvage import LostRows, salvaged
+
+    chosen = [one for one in TABLES if one not in DERIVED] if tables is None else tables
     beside = None if is_postgres(target) else Path(target).expanduser().absolute().parent
-    with salvaged(source, TABLES, beside) as (store, lost):
+    with salvaged(source, chosen, beside) as (store, lost):
+        if tables is None:
+            lost.append(LostRows("sessions", 0, None, "some values cannot be true"))
         damage.rows = lost
         derive_lost(store, lost, now_ms(), settings.configuration().domain_of)
         return _copy(settings, store, target, damage)
