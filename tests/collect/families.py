@@ -19,6 +19,7 @@ from session_memory.testing.clock import START
 PROJECT = Path(".claude/projects/-home-mira-code-app")
 MOVED = Path(".claude/projects/-home-mira-code-other")
 SESSIONS = ("anna", "bert", "cleo", "dora")
+STRANGERS = ("xena", "yves")
 _START = parse_time(START)
 
 
@@ -271,6 +272,27 @@ def thefts(draw: st.DrawFn) -> list[File]:
         if lines and draw(st.booleans()):
             lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(lines)))
         file.lines = [_stolen(draw, line) for line in lines]
+    return family
+
+
+@st.composite
+def strangers(draw: st.DrawFn) -> list[File]:
+    """Sessions beside unrelated ones that have the same response ids, and reports with them.
+
+    Now and then an unrelated session copies a line of another one under a new uuid.
+    """
+    family = draw(st.one_of(forks(), families(most_files=2)))
+    copied = [line.record for file in family for line in file.lines if line.record]
+    for number in range(draw(st.integers(1, 2))):
+        session = STRANGERS[number]
+        lines: list[Line] = []
+        for place in range(draw(st.integers(1, 4))):
+            record = _turn(draw, 1000 * (number + 1) + place, lines)
+            if copied and draw(st.booleans()):
+                record = {**draw(st.sampled_from(copied)), "uuid": record["uuid"]}
+            lines.append(Line(record, session))
+        names = f"{session}.jsonl", f"{SESSIONS[0]}/subagents/agent-{session}.jsonl"
+        family.append(File(PROJECT / draw(st.sampled_from(names)), lines))
     return family
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from effort import IS_REPEATABLE, times
-from families import File, Step, arrivals, families, forks, thefts, trees
+from families import File, Step, arrivals, families, forks, strangers, thefts, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,3 +127,9 @@ def test_records_with_the_same_id_and_other_content_give_one_store_however_they_
 ) -> None:
     # Nearly every example has a theft, so fewer are needed.
     check_many(thefts(), database, {"sqlite": times(12), "postgresql": times(2)})
+
+
+def test_unrelated_sessions_with_the_same_response_ids_give_one_store_however_they_arrive(
+    database: str,
+) -> None:
+    check_many(strangers(), database, {"sqlite": times(12), "postgresql": times(2)})

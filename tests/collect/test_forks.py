@@ -1,5 +1,7 @@
 """Copied history: one event that several sessions hold, stored once, with one owner."""
 
+import json
+
 import pytest
 from on_a_server import orders_for
 
@@ -253,7 +255,8 @@ def test_a_response_logged_under_other_uuids_counts_once_and_shows_twice(
     one.answer("hello", id="msg_same", used=usage(10))
     other = claude.session("other")
     other.prompt("hello")
-    other.answer("hello", id="msg_same", used=usage(10))
+    when = json.loads(one.lines[1])["timestamp"]
+    other.answer("hello", id="msg_same", used=usage(10), timestamp=when)
     with in_every_order(claude) as store:
         assert [used.session_uid for used in every_usage(store)] == ["claude:one"]
         assert said(store, "claude:one") == said(store, "claude:other") == ["hello", "hello"]
@@ -273,9 +276,11 @@ def test_the_fullest_account_of_a_response_wins_wherever_it_stands(claude: Claud
 
 
 def test_of_equally_full_accounts_the_same_one_always_wins(claude: ClaudeHome) -> None:
-    for name, output in (("owner", 3), ("zeta", 10), ("mu", 10)):
-        log = claude.session(name)
-        log.prompt(f"hello from {name}")
+    owner = claude.session("owner")
+    owner.prompt("hello")
+    forks = claude.fork(owner, "zeta"), claude.fork(owner, "mu")
+    for log, output in zip((owner, *forks), (3, 10, 10), strict=True):
+        log.prompt(f"hello from {log.session}")
         log.answer("hello", id="msg_1", used=usage(output))
     with in_every_order(claude) as store:
         [used] = every_usage(store)

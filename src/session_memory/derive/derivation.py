@@ -23,15 +23,17 @@ from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
+from session_memory.derive.response_ids import note_shared_ids, shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
+from session_memory.derive.same_responses import Lines, Response, SameResponses, usage_in
 from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
-from session_memory.derive.usage_writing import Response, usage_in, usage_key
+from session_memory.derive.usage_writing import usage_key
 from session_memory.derive.writing import SessionWriting, decode_state
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS
+from session_memory.store.usage import BUCKETS, StoredUsage
 
 BATCH = 2000
 TRIES = 3
@@ -170,13 +172,21 @@ class Derivation:
         # usage counted for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
         self._evicted = frozenset(row.id for row in rows if row.evicted_at is not None)
-        self._evicted_usage = store.usage.counted_for(sorted(self._evicted))
+        self._evicted_usage: dict[Response, list[StoredUsage]] = {}
+        for usage in store.usage.counted_for(sorted(self._evicted)):
+            response = usage.usage_id, usage.is_reported
+            self._evicted_usage.setdefault(response, []).append(usage)
         self._records = ClusterRecords(store, self._rows)
         self._ingest = Ingest(store, now, repositories)
         self._now = now
         self._same_ids = SameIds()
         self._holders = self._same_ids.holders
         self._used_by: dict[Response, int] = {}
+        self._lines = Lines()
+        # Sessions whose usage may change.
+        self._written = {row.id for row in self._rows}
+        # Sets of sessions that have the same response.
+        self._same_responses: set[int] = set()
         self._has_turns = False
         self._other_contents: list[OtherContent] = []
         self._settled: dict[int, _SettledSession] = {}
@@ -187,12 +197,13 @@ class Derivation:
         The newest records of a stale session were not compared with other sessions yet.
         """
         holders = {session for _, session in self._store.events.holders(list(self._holders))}
+        known = {row.id for row in self._rows} | self._evicted
         counters = {
             usage.session_id
             for usage in self._store.usage.stored(self._usage_keys())
-            if (usage.usage_id, usage.is_reported) in self._used_by
+            if usage.session_id not in known and self._lines.may_be_of(self._store, usage)
         }
-        return (holders | counters) - {row.id for row in self._rows} - self._evicted
+        return (holders - known) | counters
 
     def _usage_keys(self) -> list[int]:
         flavors = {row.flavor for row in self._rows[:1]}
@@ -221,12 +232,16 @@ class Derivation:
         self._note_other_contents(self._other_contents)
         shared_with_evicted = self._sharing_with_evicted()
         reported = {key for row in self._rows for key in self._store.usage.also_reported(row.id)}
+        shared = shared_ids(self._store, [row.id for row in self._rows])
         for row in self._rows:
             self._store.events.drop(row.id)
             self._store.sessions.drop_derived(row.id)
         inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
         self._assign_usage(owners)
-        settle_reports(self._store, reported.union(self._usage_keys()), self._rows)
+        reported.update(self._usage_keys())
+        self._written |= settle_reports(self._store, reported, self._rows)
+        shared |= self._store.response_ids.counted_often(self._usage_keys())
+        note_shared_ids(self._store, shared, self._written, self._now)
         if self._has_turns:
             self._ingest.subtract_subagents(self._rows)
         self._infer_parents(inherits_from)
@@ -240,6 +255,8 @@ class Derivation:
             for _, record in self._records.of(index):
                 if record.events:
                     self._same_ids.add(record, mask)
+                if record.usage is not None:
+                    self._lines.add(record)
                 for used in usage_in(record):
                     response = used.usage_id, used.is_reported
                     self._used_by[response] = self._used_by.get(response, 0) | mask
@@ -327,35 +344,49 @@ class Derivation:
         if len(self._rows) == 1:
             row.own_records = writing.named_records
         self._ingest.finish(row, writing)
+        self._written |= writing.usage.changed
         return inherited[0] if inherited else None
 
     def _assign_usage(self, owners: Owners) -> None:
         """Let a response that several sessions logged count once, for its owner."""
-        uids = {row.id: row.uid for row in self._rows}
-        usages, flavor = self._store.usage, self._rows[0].flavor
-        for (usage_id, is_reported), mask in self._used_by.items():
+        index_of = {row.id: index for index, row in enumerate(self._rows)}
+        same = SameResponses(self._rows, self._holders.values(), self._lines)
+        flavor = self._rows[0].flavor
+        for response, mask in self._used_by.items():
             if is_single(mask):
                 continue
-            owner = self._rows[owners.of(mask)].id
             logged = [
                 usage
-                for usage in usages.stored([usage_key(flavor, usage_id)])
-                if usage.usage_id == usage_id and usage.is_reported == is_reported
+                for usage in self._store.usage.stored([usage_key(flavor, response[0])])
+                if (usage.usage_id, usage.is_reported) == response
+                and usage.session_id in index_of
+                and not self._counts_for_evicted(response, usage)
             ]
-            if not logged or any(usage.session_id in self._evicted for usage in logged):
-                # It counts for an evicted session. Or no session stored it, because all its
-                # records repeat the id of another record.
-                continue
-            logged.sort(key=lambda usage: uids[usage.session_id])
-            # The largest output is the whole answer; among equals the owner's own record.
-            best = max(logged, key=lambda usage: (usage.output_tokens, usage.session_id == owner))
-            give = usages.give_report if is_reported else usages.set_owner
-            for usage in logged:
-                give(usage.id, owner if usage is best else None)
+            # There may be none: all its records may repeat the id of another record.
+            logged.sort(key=lambda usage: self._rows[index_of[usage.session_id]].uid)
+            for group in same.groups(logged):
+                holders = 0
+                for usage in group:
+                    holders |= 1 << index_of[usage.session_id]
+                self._same_responses.add(holders)
+                self._give(group, self._rows[owners.of(holders)].id)
         if len(self._rows) > 1:
             for row in self._rows:
                 set_sums(self._store, row)
                 self._store.sessions.save(row)
+
+    def _counts_for_evicted(self, response: Response, usage: StoredUsage) -> bool:
+        away = self._evicted_usage.get(response, ())
+        return any(other.input_counts == usage.input_counts for other in away)
+
+    def _give(self, same: list[StoredUsage], owner: int) -> None:
+        """Let the best of several rows of a response count for its owner."""
+        # The largest output is the whole answer; among equals the owner's own record.
+        best = max(same, key=lambda usage: (usage.output_tokens, usage.session_id == owner))
+        usages = self._store.usage
+        for usage in same:
+            give = usages.give_report if usage.is_reported else usages.set_owner
+            give(usage.id, owner if usage is best else None)
 
     def _infer_parents(self, inherits_from: list[int | None]) -> None:
         for row, owner in zip(self._rows, inherits_from, strict=True):
@@ -372,7 +403,7 @@ class Derivation:
     def _save_sharing(self, shared_with_evicted: set[tuple[int, int]]) -> None:
         """Store which sessions share records, and that none of the cluster is stale."""
         pairs = set(shared_with_evicted)
-        for mask in {*self._same_ids.sharing(), *self._used_by.values()}:
+        for mask in {*self._same_ids.sharing(), *self._same_responses}:
             # Pairs with the first holder connect all holders. All pairs would be too many.
             first, *others = (self._rows[index].id for index in positions(mask))
             pairs.update((first, other) for other in others)

@@ -240,6 +240,7 @@ class Ingest:
         self.save(row)
         writing.flush()
         writing.usage.settle_reports()
+        writing.usage.note_shared_ids(self._now)
         for child, call_id in writing.links:
             self.placement.link_child(row, child, call_id)
         self.placement.place_children(row)

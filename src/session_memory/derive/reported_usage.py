@@ -9,30 +9,62 @@ sessions, so that a parent and its subagent can be followed at the same time.
 from collections.abc import Iterable, Sequence
 from operator import add
 
+from session_memory.derive.same_responses import family_of
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 from session_memory.store.usage import BUCKETS, StoredUsage
 
+NEAR_MS = 60 * 60 * 1000
+"""A response is reported while it is given, or soon after."""
+
 
 def settle_reports(
     store: Store, keys: Iterable[int], rows: Sequence[CollectedSession] = ()
-) -> None:
+) -> set[int]:
     """Decide again which reports count, among the responses with these keys.
 
-    ``rows`` are the sessions that the caller has in memory and may save later.
+    ``rows`` are the sessions that the caller has in memory and may save later. Returns the sessions
+    whose usage changed.
     """
     reported = store.usage.reported_keys(sorted(set(keys)))
     changed: dict[int, tuple[int, ...]] = {}
     stored = store.usage.stored(reported)
-    logged = {(one.usage_key, one.usage_id) for one in stored if not one.is_reported}
+    logged: dict[tuple[int, str], list[StoredUsage]] = {}
+    for usage in stored:
+        if not usage.is_reported:
+            logged.setdefault((usage.usage_key, usage.usage_id), []).append(usage)
     for usage in stored:
         if usage.is_reported:
-            is_logged = (usage.usage_key, usage.usage_id) in logged
+            found = logged.get((usage.usage_key, usage.usage_id), ())
+            is_logged = any(_repeats(store, usage, one) for one in found)
             _settle(store, usage, None if is_logged else usage.reported_for or None, changed)
     for session_id, more in changed.items():
         if any(more):
             store.usage.add_to_sums(session_id, more)
             _add_to_row(rows, session_id, more)
+    return set(changed)
+
+
+def _repeats(store: Store, report: StoredUsage, logged: StoredUsage) -> bool:
+    """Whether a report is about a logged response with the same id.
+
+    It is about one of its own session and its subagents. Of another session it is about one with
+    the same input at about the same time. A report is often made before the response is complete:
+    its input has its final figures by then, or is still 0.
+    """
+    reporters = (report.session_id, report.reported_for or report.session_id)
+    if logged.session_id in reporters:
+        return True
+    times = report.ts, logged.ts
+    if None in times or abs((report.ts or 0) - (logged.ts or 0)) <= NEAR_MS:
+        pairs = zip(report.input_counts, logged.input_counts, strict=True)
+        if all(count in (0, whole) for count, whole in pairs):
+            return True
+    family, *families = (
+        family_of(store.sessions.row_by_id(session).native_id)
+        for session in (logged.session_id, *reporters)
+    )
+    return family in families
 
 
 def _settle(

@@ -5,11 +5,15 @@ answer, and at the event of its last block.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from hashlib import blake2b
 from operator import add, sub
 
 from session_memory.adapters.base import NativeUsage, Record
+from session_memory.derive.connected import connected_sessions
 from session_memory.derive.reported_usage import settle_reports
+from session_memory.derive.response_ids import note_shared_ids
+from session_memory.derive.same_responses import Lines, Response, usage_in
 from session_memory.derive.turns_with_subagents import store_turns
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
@@ -17,15 +21,13 @@ from session_memory.store.usage import BUCKETS, NewUsage, StoredUsage
 
 NEVER = 1 << 62
 
-Response = tuple[str, bool]
-"""The id of a response, and whether it was only reported. Both kinds are counted apart."""
-
 
 class UsageWriting:
     """The usage of one session.
 
     ``counts_for`` is an evicted session that some of the responses count for. ``has_turns`` says
-    that usage was stored for turns that include their subagents.
+    that usage was stored for turns that include their subagents. ``changed`` are the sessions for
+    which a report counts now, or no longer.
     """
 
     def __init__(self, store: Store, row: CollectedSession, flavor: str) -> None:
@@ -36,6 +38,8 @@ class UsageWriting:
         self._counted_elsewhere: set[Response] = set()
         self._flushed: set[Response] = set()
         self._reported: set[int] = set()
+        self._shared_ids: set[int] = set()
+        self.changed: set[int] = set()
         self.counts_for: int | None = None
         self.has_turns = False
         self._begin()
@@ -76,12 +80,17 @@ class UsageWriting:
         if self._row.is_new and len(holders) == 1:
             outputs = self._counting_for(next(iter(holders)), responses)
         known = set(outputs)
-        for response, usage in self._stored_usage(responses - known):
+        same = _Same(self._store, self._row, records, holders)
+        for response, usage in self._stored_usage(responses - known, same):
             if usage.session_id == self._row.id:
                 self._stored[response] = usage
-            elif response in responses and response not in known:
+            elif response not in responses or response in known:
+                self._shared_ids.add(usage.usage_key)
+            elif same.is_logged_here(usage):
                 outputs[response] = usage.output_tokens
                 others.add(usage.session_id)
+            else:
+                self._shared_ids.add(usage.usage_key)
         self._counted_elsewhere = set(outputs)
         is_larger = bool(outputs) and any(
             used.output_tokens > outputs.get((used.usage_id, used.is_reported), NEVER)
@@ -105,26 +114,39 @@ class UsageWriting:
             if (usage_id, reported) in responses
         }
 
-    def find_stored(self, evicted: Mapping[Response, int]) -> None:
+    def find_stored(self, evicted: Mapping[Response, list[StoredUsage]]) -> None:
         """Find which responses this session has stored, and which count for an evicted one.
 
-        ``evicted`` maps the responses that count for an evicted session to that session. The index
-        is asked only for those that were flushed before: thousands of forks may have logged them.
+        ``evicted`` has the rows that count for evicted sessions. The index is asked only for
+        responses that were flushed before: thousands of forks may have logged them.
         """
         again = self._flushed.intersection(self._found)
         for response, usage in self._stored_usage(again):
             if usage.session_id == self._row.id:
                 self._stored[response] = usage
         for response in evicted.keys() & self._found.keys() if evicted else ():
-            self._counted_elsewhere.add(response)
-            self.counts_for = evicted[response]
+            used = self._found[response][0]
+            counts = used.input_tokens, used.cache_read_tokens, used.cache_write_tokens
+            for usage in evicted[response]:
+                if usage.input_counts == counts:
+                    self._counted_elsewhere.add(response)
+                    self.counts_for = usage.session_id
 
     def _stored_usage(
-        self, responses: Iterable[Response]
+        self, responses: Iterable[Response], same: "_Same | None" = None
     ) -> Iterator[tuple[Response, StoredUsage]]:
+        """The rows of responses. Of many rows only those of this session, and those that
+        ``same`` may find to be the same response."""
         keys = {usage_key(self._flavor, usage_id): usage_id for usage_id, _ in responses}
-        for usage in self._store.usage.stored(list(keys)):
-            if keys[usage.usage_key] == usage.usage_id:
+        rows = self._store.usage.stored_if_few(list(keys))
+        if rows is None:
+            self._reported.update(self._store.usage.reported_keys(list(keys)))
+            rows = self._store.usage.logged_by(self._row.id) if self._row.id else []
+            if same is not None:
+                self._shared_ids.update(keys)
+                rows += same.candidates(self._flavor, list(keys))
+        for usage in rows:
+            if keys.get(usage.usage_key) == usage.usage_id:
                 if usage.is_reported:
                     self._reported.add(usage.usage_key)
                 yield (usage.usage_id, usage.is_reported), usage
@@ -175,8 +197,15 @@ class UsageWriting:
     def settle_reports(self) -> None:
         """Decide which of the stored responses count that were logged here and reported."""
         if self._reported:
-            settle_reports(self._store, self._reported, [self._row])
+            self.changed |= settle_reports(self._store, self._reported, [self._row])
             self._reported = set()
+
+    def note_shared_ids(self, now: int) -> None:
+        """Store a problem for responses that have the id of another session's response."""
+        if self._shared_ids:
+            written = self.changed | {self._row.id}
+            note_shared_ids(self._store, self._shared_ids, written, now)
+            self._shared_ids = set()
 
     def _usage_row(self, native: NativeUsage, ts: int | None, seq: int) -> NewUsage:
         return NewUsage(
@@ -197,11 +226,52 @@ class UsageWriting:
         )
 
 
-def usage_in(record: Record) -> tuple[NativeUsage, ...]:
-    """Every usage that a record holds; nearly always none or one."""
-    if record.usage is None:
-        return ()
-    return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
+class _Same:
+    """Finds the rows of other sessions that are responses of new records of a session.
+
+    ``holders`` are sessions that hold some of the records too.
+    """
+
+    def __init__(
+        self, store: Store, row: CollectedSession, records: list[Record], holders: set[int]
+    ) -> None:
+        self._store = store
+        self._row = row
+        self._records = records
+        self._holders = holders
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self._records)
+
+    @cached_property
+    def _relatives(self) -> set[int]:
+        """The sessions that share records with this one."""
+        if not self._row.has_shared:
+            return self._holders
+        return self._holders.union(connected_sessions(self._store, self._row.id))
+
+    def is_logged_here(self, usage: StoredUsage) -> bool:
+        if usage.session_id in self._relatives:
+            return True
+        return self._lines.may_be_of(self._store, usage)
+
+    def candidates(self, flavor: str, keys: list[int]) -> list[StoredUsage]:
+        """Rows of other sessions that may be the same response, where an id has many rows."""
+        usages, wanted = self._store.usage, set(keys)
+        places = {
+            (usage_key(flavor, used.usage_id), record.ts)
+            for record in self._records
+            for used in usage_in(record)
+            if record.ts is not None
+        }
+        rows = usages.of_evicted(keys)
+        for key, ts in places:
+            rows += usages.stored_at(key, ts) if key in wanted else ()
+        near = self._relatives.union(self._store.sessions.family(self._row.uid))
+        for session_id in near - {self._row.id}:
+            rows += [usage for usage in usages.logged_by(session_id) if usage.usage_key in wanted]
+        return [usage for usage in rows if usage.session_id != self._row.id]
 
 
 def usage_key(flavor: str, usage_id: str) -> int:

@@ -12,6 +12,7 @@ from session_memory.derive.bodies import Bodies
 from session_memory.derive.content_checks import have_same_contents, repeats_stored
 from session_memory.derive.identity import key_in, stem_of
 from session_memory.derive.same_ids import SameIds
+from session_memory.derive.same_responses import usage_in
 from session_memory.derive.settle import (
     SettleState,
     Settling,
@@ -20,7 +21,7 @@ from session_memory.derive.settle import (
 )
 from session_memory.derive.stored_events import NoEvents, StoredEvents
 from session_memory.derive.stored_keys import StoredKeys
-from session_memory.derive.usage_writing import UsageWriting, usage_in
+from session_memory.derive.usage_writing import UsageWriting
 from session_memory.store.event_rows import CopyRow, EventRow
 from session_memory.store.record_keys import is_variant
 from session_memory.store.sessions import CollectedSession

@@ -19,6 +19,7 @@ from session_memory.derive.forgotten import mask_stored
 from session_memory.derive.live_sources import LIVE, refs_of
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import RepositoryNames
+from session_memory.derive.response_ids import note_shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT
 from session_memory.derive.turns_with_subagents import subtract_subagents
 from session_memory.retain import archive_edit, lake
@@ -186,6 +187,7 @@ def _delete_from_store(
     keep |= _children(store, selection)
     keep -= set(selection.sessions)
     reported = {key for session in selection.sessions for key in store.usage.also_reported(session)}
+    shared = {key for one in selection.sessions for key in store.response_ids.shared_by(one)}
     delete_sessions(store, selection.sessions, [row.id for row in selection.whole])
     delete_live(store.db, selection.live)
     replace_dictionaries(store, tainted)
@@ -195,7 +197,8 @@ def _delete_from_store(
     for uid in selection.sessions.values():
         # An evicted session was not derived again. Its problem may still name the forgotten one.
         store.problems.drop_naming(OTHER_CONTENT, f" than in {uid} (")
-    settle_reports(store, reported)
+    written = settle_reports(store, reported)
+    note_shared_ids(store, shared.union(reported if written else ()), written, now)
     # A forgotten session may be the one that named a repository.
     RepositoryNames(store, config.domain_of).rename_all()
     subtract_subagents(store, containing - set(selection.sessions))

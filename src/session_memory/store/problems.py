@@ -37,6 +37,7 @@ _DROP_AT = """
     delete from problems where source_id = :source and place = :place
     and not (reason in ('unreadable', 'evicted') and length = 0)
 """
+_HAS = "select 1 from problems where source_id = :source and reason = :reason limit 1"
 _OF_REASON = "select place, detail from problems where source_id = :source and reason = :reason"
 _REMOVE = "delete from problems where source_id = :source and reason = :reason and place = :place"
 _DROP_NAMING = "delete from problems where reason = :reason and detail like :naming"
@@ -114,6 +115,10 @@ class Problems:
             if detail.partition(": ")[0] in sessions and details.get(place) != detail:
                 self._db.execute(_REMOVE, {**where, "place": place})
         self.add(source_id, [(place, 0, reason, detail) for place, detail in details.items()], now)
+
+    def has(self, source_id: int, reason: str) -> bool:
+        """Whether a source has a problem of this reason."""
+        return self._db.value(_HAS, {"source": source_id, "reason": reason}) is not None
 
     def drop_naming(self, reason: str, text: str) -> None:
         """Remove the problems of a reason whose detail contains a text."""

@@ -192,6 +192,8 @@ _DROP_ORPHANS = """
 """
 # The settling state of a new session: an empty msgpack array.
 EMPTY_STATE = b"\x90"
+# A subagent without an id of its own has the uid of its parent, a colon and a name.
+_FAMILY = "select id from sessions where uid = :uid or (uid > :first and uid < :last)"
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
 """
@@ -364,6 +366,12 @@ class Sessions:
 
     def subagents(self, uid: str) -> list[str]:
         return [row[0] for row in self._db.all(_SUBAGENTS, {"uid": uid})]
+
+    def family(self, uid: str) -> list[int]:
+        """A session and its subagents that have no ids of their own. ``uid`` may be any of them."""
+        root = ":".join(uid.split(":", 2)[:2])
+        names = {"uid": root, "first": f"{root}:", "last": f"{root};"}
+        return [row[0] for row in self._db.all(_FAMILY, names)]
 
     def subagents_below(self, uids: Sequence[str]) -> list[tuple[str, str]]:
         """``(parent, subagent)`` for every subagent below these sessions, at any depth."""

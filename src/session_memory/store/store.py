@@ -18,6 +18,7 @@ from session_memory.store.name_table import NameTable
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
+from session_memory.store.response_ids import ResponseIds
 from session_memory.store.retention import Retention
 from session_memory.store.sessions import Sessions
 from session_memory.store.sources import SourceRow, Sources
@@ -51,6 +52,7 @@ class Store:
         self.index = WordIndex(db)
         self.events = Events(db, self.names, self.index)
         self.usage = UsageTable(db, self.names)
+        self.response_ids = ResponseIds(db)
         self.turns = LoggedTurns(db)
         self.problems = Problems(db)
         self.retention = Retention(db)

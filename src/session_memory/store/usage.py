@@ -1,5 +1,7 @@
 """Usage: one row per model response and session that logged it. It counts for one owner only."""
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
 from session_memory.core.schema import Usage
@@ -51,6 +53,7 @@ class StoredUsage(msgspec.Struct, gc=False):
     session_id: int
     owner_id: int | None
     reported_for: int | None
+    ts: int | None
     buckets: tuple[int, ...]
 
     @property
@@ -61,6 +64,12 @@ class StoredUsage(msgspec.Struct, gc=False):
     def output_tokens(self) -> int:
         return self.buckets[OUTPUT]
 
+    @property
+    def input_counts(self) -> tuple[int, ...]:
+        """The figures that do not grow while a response is streamed."""
+        given, _, read, written, *_ = self.buckets
+        return given, read, written
+
 
 OUTPUT = BUCKETS.index("output_tokens")
 NOBODY = 0
@@ -68,10 +77,24 @@ NOBODY = 0
 
 _COLUMNS = ("session_id", "owner_id", "reported_for", *NewUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
-_BY_KEY = f"""
-    select id, usage_key, usage_id, session_id, owner_id, reported_for, {_BUCKETS} from usage
-    where usage_key in ({{keys}})
+MANY_ROWS = 1000
+"""So many rows of a few responses mean that many sessions have them. Then only some are read."""
+
+_ROWS = f"""
+    select id, usage_key, usage_id, session_id, owner_id, reported_for, ts, {_BUCKETS} from usage
 """
+_BY_KEY = f"{_ROWS} where usage_key in ({{keys}})"
+_FIRST_BY_KEY = f"{_BY_KEY} limit {MANY_ROWS}"
+_BY_TIME = f"{_ROWS} where usage_key = :key and ts = :ts"
+_OF_EVICTED = f"""
+    {_BY_KEY} and session_id in (select id from sessions where evicted_at is not null)
+"""
+_LOGGED_BY = (
+    f"{_ROWS} where owner_id = :session and session_id = :session",
+    f"""
+    {_ROWS} where session_id = :session and (owner_id is null or owner_id <> session_id)
+    """,
+)
 _REPORTED = """
     select distinct usage_key from usage where reported_for is not null and usage_key in ({keys})
 """
@@ -99,10 +122,10 @@ _REPLACE = f"""
         service_tier = :service_tier, {", ".join(f"{name} = :{name}" for name in BUCKETS)}
     where id = :id
 """
-_COUNTED_FOR = """
-    select usage_id, session_id from usage where owner_id in ({keys}) and reported_for is null
-"""
-_REPORTED_FOR = "select usage_id, session_id from usage where reported_for in ({keys})"
+_COUNTED_FOR = (
+    f"{_ROWS} where owner_id in ({{keys}}) and reported_for is null",
+    f"{_ROWS} where reported_for in ({{keys}})",
+)
 _COUNTED_BY = """
     select usage_id, session_id, output_tokens from usage
     where owner_id = :session and reported_for is null
@@ -127,12 +150,25 @@ class UsageTable:
 
     def stored(self, keys: list[int]) -> list[StoredUsage]:
         """The rows of the responses with these keys."""
-        return [
-            StoredUsage(one, key, usage_id, session, owner, reported_for, tuple(buckets))
-            for one, key, usage_id, session, owner, reported_for, *buckets in self._db.matching(
-                _BY_KEY, keys
-            )
-        ]
+        return list(_stored(self._db.matching(_BY_KEY, keys)))
+
+    def stored_if_few(self, keys: list[int]) -> list[StoredUsage] | None:
+        """The rows of the responses with these keys, or None if they are many."""
+        rows = list(_stored(self._db.matching(_FIRST_BY_KEY, keys)))
+        return rows if len(rows) < MANY_ROWS else None
+
+    def stored_at(self, key: int, ts: int) -> list[StoredUsage]:
+        """The rows of the responses with this key and this time."""
+        return list(_stored(self._db.all(_BY_TIME, {"key": key, "ts": ts})))
+
+    def of_evicted(self, keys: list[int]) -> list[StoredUsage]:
+        """The rows of the responses with these keys that evicted sessions have."""
+        return list(_stored(self._db.matching(_OF_EVICTED, keys)))
+
+    def logged_by(self, session_id: int) -> list[StoredUsage]:
+        """The rows of all responses that a session logged or reported."""
+        rows = (self._db.all(statement, {"session": session_id}) for statement in _LOGGED_BY)
+        return [usage for some in rows for usage in _stored(some)]
 
     def add(
         self, session_id: int, rows: list[NewUsage], owner: int | None, *, reported: bool = False
@@ -173,15 +209,16 @@ class UsageTable:
         """Set ``seq``, the event of the response's last block."""
         self._db.execute(_SET_SEQ, {"id": usage_row_id, "seq": seq})
 
-    def counted_for(self, session_ids: list[int]) -> dict[tuple[str, bool], int]:
-        """Responses that these sessions logged or reported and that count for them, each with its
-        session. A report counts here also if a session logged the response itself."""
-        counted = {
-            (usage_id, is_reported): session_id
-            for is_reported, statement in ((False, _COUNTED_FOR), (True, _REPORTED_FOR))
-            for usage_id, session_id in self._db.matching(statement, session_ids)
-        }
-        return {key: session for key, session in counted.items() if session in session_ids}
+    def counted_for(self, session_ids: list[int]) -> list[StoredUsage]:
+        """Responses that these sessions logged or reported and that count for them. A report
+        counts here also if a session logged the response itself."""
+        sessions = set(session_ids)
+        return [
+            usage
+            for statement in _COUNTED_FOR
+            for usage in _stored(self._db.matching(statement, session_ids))
+            if usage.session_id in sessions
+        ]
 
     def counted_by(self, session_id: int, *, reported: bool) -> list[Row]:
         """``(usage_id, session_id, output_tokens)`` of all that counts for a session.
@@ -249,3 +286,8 @@ class UsageTable:
                 )
             )
         return usages
+
+
+def _stored(rows: Iterable[Row]) -> Iterator[StoredUsage]:
+    for one, key, usage_id, session, owner, reported_for, ts, *buckets in rows:
+        yield StoredUsage(one, key, usage_id, session, owner, reported_for, ts, tuple(buckets))

@@ -17,11 +17,13 @@ from session_memory.core.schema import Cost, SessionEvent, Usage
 from session_memory.core.time import now_ms
 from session_memory.derive.rebuilding import rebuild
 from session_memory.derive.reindex import docs_of
+from session_memory.derive.response_ids import SHARED_ID
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.verification import verify
 from session_memory.store.fingerprint import _parts as parts
 from session_memory.store.sources import total
 from session_memory.store.store import Store, open_store
+from session_memory.store.usage import BUCKETS
 from session_memory.testing.stores import store_in_memory
 
 HOST = "here"
@@ -125,11 +127,36 @@ def check_sound(store: Store) -> None:
     assert not findings, findings
     account = total(store.sources.account())
     assert account.unaccounted == 0, account
-    counted = Counter(usage.usage_id for usage in every_usage(store))
-    assert not [usage_id for usage_id, times in counted.items() if times > 1]
+    _check_usage(store)
     for uid in store.sessions.uids():
         _check_session(store, uid)
     check_index(store)
+
+
+def _check_usage(store: Store) -> None:
+    """Check that nothing counts twice, and that a session which has the response id of another one
+    has a problem that says so."""
+    every = every_usage(store)
+    times = Counter((usage.session_uid, usage.usage_id) for usage in every)
+    assert not [one for one, count in times.items() if count > 1]
+    figures = [
+        tuple(usage.to_dict()[name] for name in ("usage_id", "ts", *BUCKETS))
+        for usage in every
+        if usage.ts is not None
+    ]
+    assert not [one for one, count in Counter(figures).items() if count > 1]
+    responses = Counter(usage.usage_id for usage in every)
+    expected = {usage.session_uid for usage in every if responses[usage.usage_id] > 1}
+    noted = [p.detail.split(": ")[0] for p in store.problems.every() if p.reason == SHARED_ID]
+    assert len(noted) == len(set(noted)) and set(noted) <= expected, (noted, expected)
+    # The place of a response is not known if its session has no event, or is evicted.
+    assert all(_has_no_place(store, uid) for uid in expected.difference(noted))
+
+
+def _has_no_place(store: Store, uid: str) -> bool:
+    row = store.sessions.row(uid)
+    assert row is not None
+    return row.evicted_at is not None or store.response_ids.first_shared_by(row.id) is None
 
 
 def check_index(store: Store) -> None:

@@ -1,0 +1,129 @@
+"""Which logged responses are the same response.
+
+The id alone does not tell. Providers give unique ids, but local model servers number their
+responses, so unrelated sessions have the same ones (`chatcmpl-1`). Two responses with one id are
+the same if
+
+- their sessions share records, as forks and resumed sessions do, or
+- their figures and their times are equal, as in a copy whose records got new ids, or
+- their input is the same, and one is of a subagent whose log may begin with its parent's, or
+- their input is the same, and one session is evicted: its records cannot be compared any more.
+
+Each other response counts for its own session.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from session_memory.adapters.base import NativeUsage, Record
+from session_memory.derive.owners import positions
+from session_memory.store.sessions import CollectedSession
+from session_memory.store.store import Store
+from session_memory.store.usage import BUCKETS, StoredUsage
+
+Response = tuple[str, bool]
+"""The id of a response, and whether it was only reported. Both kinds are counted apart."""
+
+
+def usage_in(record: Record) -> tuple[NativeUsage, ...]:
+    """Every usage that a record holds; nearly always none or one."""
+    if record.usage is None:
+        return ()
+    return (record.usage, *record.more_usage) if record.more_usage else (record.usage,)
+
+
+class Lines:
+    """What lines of logs say about responses. It is compared with stored rows of other sessions.
+
+    Only hashes are kept: thousands of forks may have as many lines.
+    """
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._equals: set[int] = set()
+        self._inputs: set[int] = set()
+        for record in records:
+            self.add(record)
+
+    def add(self, record: Record) -> None:
+        for used in usage_in(record):
+            response = used.usage_id, used.is_reported
+            counts = used.input_tokens, used.cache_read_tokens, used.cache_write_tokens
+            self._inputs.add(hash((response, counts)))
+            self._inputs.add(hash((response, counts, family_of(record.session))))
+            # From a turn that includes its subagents they are subtracted later.
+            if record.ts is not None and not used.includes_subagents:
+                buckets = tuple(getattr(used, name) for name in BUCKETS)
+                self._equals.add(hash((response, record.ts, buckets)))
+
+    def has_equal(self, usage: StoredUsage) -> bool:
+        """Whether a line has the same figures at the same time."""
+        return _identity(usage) in self._equals
+
+    def may_be_of(self, store: Store, usage: StoredUsage) -> bool:
+        """Whether a row of a session that shares no records may be the response of a line."""
+        if self.has_equal(usage):
+            return True
+        response = usage.usage_id, usage.is_reported
+        if hash((response, usage.input_counts)) not in self._inputs:
+            return False
+        row = store.sessions.row_by_id(usage.session_id)
+        if row.evicted_at is not None:
+            return True
+        return hash((response, usage.input_counts, family_of(row.native_id))) in self._inputs
+
+
+def family_of(native_id: str) -> str:
+    """The same for a session and its subagents, if these have no ids of their own."""
+    return native_id.partition(":")[0]
+
+
+def _identity(usage: StoredUsage) -> int:
+    return hash(((usage.usage_id, usage.is_reported), usage.ts, usage.buckets))
+
+
+class SameResponses:
+    """Groups rows of one response id in a cluster of sessions.
+
+    ``sharing`` are sets of sessions that share records, as bit masks over their positions.
+    """
+
+    def __init__(self, rows: list[CollectedSession], sharing: Iterable[int], lines: Lines) -> None:
+        self._lines = lines
+        self._families = {row.id: family_of(row.native_id) for row in rows}
+        self._relatives = {row.id: -1 - index for index, row in enumerate(rows)}
+        for number, mask in enumerate(_connected(sharing)):
+            for index in positions(mask):
+                self._relatives[rows[index].id] = number
+
+    def groups(self, rows: list[StoredUsage]) -> Iterator[list[StoredUsage]]:
+        """The rows of each response, in their order."""
+        groups: list[tuple[set[int], list[StoredUsage]]] = []
+        for usage in rows:
+            marks, members, others = self._marks(usage), [usage], []
+            for group in groups:
+                if marks.isdisjoint(group[0]):
+                    others.append(group)
+                else:
+                    marks, members = marks | group[0], group[1] + members
+            groups = [*others, (marks, members)]
+        return (members for _, members in groups)
+
+    def _marks(self, usage: StoredUsage) -> set[int]:
+        """Rows with a common mark are the same response."""
+        family = self._families[usage.session_id]
+        marks = {self._relatives[usage.session_id], hash((family, usage.input_counts))}
+        if self._lines.has_equal(usage):
+            marks.add(_identity(usage))
+        return marks
+
+
+def _connected(masks: Iterable[int]) -> list[int]:
+    """Sets of sessions, joined where they have a session in common."""
+    found: list[int] = []
+    for mask in set(masks):
+        if mask & (mask - 1):
+            apart = [other for other in found if not other & mask]
+            for other in found:
+                if other & mask:
+                    mask |= other
+            found = [*apart, mask]
+    return found

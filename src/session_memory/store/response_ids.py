@@ -1,0 +1,57 @@
+"""Response ids that several sessions gave to different responses.
+
+A response counts for one session. So an id has several responses if several of its rows count.
+"""
+
+from session_memory.store.database import Database
+
+_IS_SHARED = """
+    exists (
+        select 1 from usage o where o.usage_key = u.usage_key and o.usage_id = u.usage_id
+            and o.id <> u.id and o.owner_id is not null
+    )
+"""
+_COUNTED_OFTEN = """
+    select usage_key from usage where usage_key in ({keys}) and owner_id is not null
+    group by usage_key, usage_id having count(*) > 1
+"""
+_OWNERS = "select owner_id from usage where usage_key = :key and owner_id is not null limit :most"
+_KEYS_OF = f"""
+    select distinct u.usage_key from usage u where u.owner_id = :session and {_IS_SHARED}
+"""
+_FIRST_OF = f"""
+    select u.usage_id, u.seq from usage u
+    where u.owner_id = :session and u.session_id = :session and {_IS_SHARED}
+    order by u.seq, u.usage_id limit 1
+"""
+_PLACE = """
+    select source_id, place from events where session_id = :session and seq <= :seq
+    order by seq desc limit 1
+"""
+
+
+class ResponseIds:
+    """Questions about ids. None of them writes."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def counted_often(self, keys: list[int]) -> set[int]:
+        """Those among the keys of which more than one response counts."""
+        return {row[0] for row in self._db.matching(_COUNTED_OFTEN, keys)}
+
+    def owners(self, key: int, most: int) -> list[int]:
+        """The sessions for which responses with this key count, at most so many."""
+        return [row[0] for row in self._db.all(_OWNERS, {"key": key, "most": most})]
+
+    def shared_by(self, session_id: int) -> list[int]:
+        """The keys of the responses of a session whose id another response has as well."""
+        return [row[0] for row in self._db.all(_KEYS_OF, {"session": session_id})]
+
+    def first_shared_by(self, session_id: int) -> tuple[str, int, int] | None:
+        """The first such response of a session: its id, and the source and place of its event."""
+        first = self._db.one(_FIRST_OF, {"session": session_id})
+        if first is None:
+            return None
+        place = self._db.one(_PLACE, {"session": session_id, "seq": first[1]})
+        return None if place is None else (first[0], place[0], place[1])
