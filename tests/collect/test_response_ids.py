@@ -178,7 +178,7 @@ def test_unrelated_sessions_with_the_same_response_ids_are_all_counted(
         check_same(expected, contents(store))
 
 
-@pytest.mark.parametrize("many_rows", [usage_rows.MANY_ROWS, 1])
+@pytest.mark.parametrize("many_rows", [usage_rows.MANY_ROWS, -99])
 def test_the_problem_is_at_the_first_such_response_and_goes_with_its_cause(
     claude: ClaudeHome, many_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,12 +211,12 @@ def without_tombstones(lines: list[str]) -> list[str]:
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, many_rows: int) -> None:
-    """Take so many rows for many. All ids with more are looked up by their times."""
+    """Take more rows than so many, beside two for each response, for many. Then they are looked up
+    by their times."""
     monkeypatch.setattr(usage_rows, "MANY_ROWS", many_rows)
-    monkeypatch.setattr(usage_rows, "_FIRST_BY_KEY", f"{usage_rows._BY_KEY} limit {many_rows}")
 
 
-@pytest.mark.parametrize("many_rows", [usage_rows.MANY_ROWS, 1])
+@pytest.mark.parametrize("many_rows", [usage_rows.MANY_ROWS, -99])
 def test_a_session_that_grows_keeps_its_own_responses(
     claude: ClaudeHome, many_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,11 +5,12 @@ A response counts for one session. So an id has several responses if several of 
 
 from session_memory.store.database import Database
 
+# Not `exists`: SQLite makes a join of it and reads the rows of all sessions.
 _IS_SHARED = """
-    exists (
-        select 1 from usage o where o.usage_key = u.usage_key and o.usage_id = u.usage_id
-            and o.id <> u.id and o.owner_id is not null
-    )
+    (
+        select o.id from usage o where o.usage_key = u.usage_key and o.usage_id = u.usage_id
+            and o.id <> u.id and o.owner_id is not null limit 1
+    ) is not null
 """
 _COUNTED_OFTEN = """
     select usage_key from usage where usage_key in ({keys}) and owner_id is not null

@@ -77,15 +77,16 @@ NOBODY = 0
 
 _COLUMNS = ("session_id", "owner_id", "reported_for", *NewUsage.__struct_fields__)
 _BUCKETS = ", ".join(BUCKETS)
-MANY_ROWS = 1000
-"""So many rows of a few responses mean that many sessions have them. Then only some are read."""
+MANY_ROWS = 100
+"""If two rows for each response and so many more are stored, many sessions have the responses. Then
+only some of the rows are read."""
 
 _ROWS = f"""
     select id, usage_key, usage_id, session_id, owner_id, reported_for, ts, {_BUCKETS} from usage
 """
 _BY_KEY = f"{_ROWS} where usage_key in ({{keys}})"
-_FIRST_BY_KEY = f"{_BY_KEY} limit {MANY_ROWS}"
 _BY_TIME = f"{_ROWS} where usage_key = :key and ts = :ts"
+_HAS_EVICTED = "select 1 from evicted_sources limit 1"
 _OF_EVICTED = f"""
     {_BY_KEY} and session_id in (select id from sessions where evicted_at is not null)
 """
@@ -154,8 +155,9 @@ class UsageTable:
 
     def stored_if_few(self, keys: list[int]) -> list[StoredUsage] | None:
         """The rows of the responses with these keys, or None if they are many."""
-        rows = list(_stored(self._db.matching(_FIRST_BY_KEY, keys)))
-        return rows if len(rows) < MANY_ROWS else None
+        most = 2 * len(keys) + MANY_ROWS
+        rows = list(_stored(self._db.matching(f"{_BY_KEY} limit {most}", keys)))
+        return rows if len(rows) < most else None
 
     def stored_at(self, key: int, ts: int) -> list[StoredUsage]:
         """The rows of the responses with this key and this time."""
@@ -163,6 +165,8 @@ class UsageTable:
 
     def of_evicted(self, keys: list[int]) -> list[StoredUsage]:
         """The rows of the responses with these keys that evicted sessions have."""
+        if self._db.one(_HAS_EVICTED) is None:
+            return []
         return list(_stored(self._db.matching(_OF_EVICTED, keys)))
 
     def logged_by(self, session_id: int) -> list[StoredUsage]:
