@@ -73,13 +73,13 @@ def counted(store: Store) -> dict[str, tuple[str, int, bool]]:
 def derivations() -> Iterator[list[int]]:
     """The sizes of the clusters that are derived again."""
     sizes: list[int] = []
-    run = Derivation.run
+    run = Derivation._run
 
     def counting(self: Derivation) -> None:
         sizes.append(len(self._rows))
         run(self)
 
-    with patch.object(Derivation, "run", counting):
+    with patch.object(Derivation, "_run", counting):
         yield sizes
 
 

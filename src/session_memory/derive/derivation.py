@@ -14,10 +14,11 @@ from session_memory.adapters.base import Record
 from session_memory.core.errors import AdapterFailed, AdapterUnusable
 from session_memory.core.roles import LOGS
 from session_memory.derive.cluster_records import HELD_IN_MEMORY, ClusterRecords, PlacedRecord
+from session_memory.derive.cluster_usage import ClusterUsage
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.facts import origin_is_logged
 from session_memory.derive.ingest import Ingest
-from session_memory.derive.owners import Owners, is_single, positions
+from session_memory.derive.owners import Owners, positions
 from session_memory.derive.placement import infer_parent
 from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
@@ -25,15 +26,13 @@ from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids, shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
-from session_memory.derive.same_responses import Lines, Response, SameResponses, usage_in
 from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
-from session_memory.derive.usage_writing import usage_key
 from session_memory.derive.writing import SessionWriting, decode_state
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS, StoredUsage
+from session_memory.store.usage import BUCKETS
 
 BATCH = 2000
 TRIES = 3
@@ -158,7 +157,7 @@ def _surveyed(
 class Derivation:
     """One cluster of sessions. Sets of sessions are bit masks over their positions in it.
 
-    ``_same_ids`` and ``_used_by`` know which sessions hold each record and each response.
+    ``_same_ids`` and ``_usage`` know which sessions hold each record and each response.
     """
 
     def __init__(
@@ -172,21 +171,14 @@ class Derivation:
         # usage counted for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
         self._evicted = frozenset(row.id for row in rows if row.evicted_at is not None)
-        self._evicted_usage: dict[Response, list[StoredUsage]] = {}
-        for usage in store.usage.counted_for(sorted(self._evicted)):
-            response = usage.usage_id, usage.is_reported
-            self._evicted_usage.setdefault(response, []).append(usage)
         self._records = ClusterRecords(store, self._rows)
         self._ingest = Ingest(store, now, repositories)
         self._now = now
         self._same_ids = SameIds()
         self._holders = self._same_ids.holders
-        self._used_by: dict[Response, int] = {}
-        self._lines = Lines()
+        self._usage = ClusterUsage(store, self._rows, self._evicted)
         # Sessions whose usage may change.
         self._written = {row.id for row in self._rows}
-        # Sets of sessions that have the same response.
-        self._same_responses: set[int] = set()
         self._has_turns = False
         self._other_contents: list[OtherContent] = []
         self._settled: dict[int, _SettledSession] = {}
@@ -198,17 +190,7 @@ class Derivation:
         """
         holders = {session for _, session in self._store.events.holders(list(self._holders))}
         known = {row.id for row in self._rows} | self._evicted
-        counters = {
-            usage.session_id
-            for usage in self._store.usage.stored(self._usage_keys())
-            if usage.session_id not in known and self._lines.may_be_of(self._store, usage)
-        }
-        return (holders - known) | counters
-
-    def _usage_keys(self) -> list[int]:
-        flavors = {row.flavor for row in self._rows[:1]}
-        ids = {usage_id for usage_id, _ in self._used_by}
-        return [usage_key(flavor, usage_id) for flavor in flavors for usage_id in ids]
+        return (holders - known) | self._usage.outsiders(self._records)
 
     def is_current(self) -> bool:
         """Whether no other process has changed anything that was read."""
@@ -238,9 +220,9 @@ class Derivation:
             self._store.sessions.drop_derived(row.id)
         inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
         self._assign_usage(owners)
-        reported.update(self._usage_keys())
+        reported.update(self._usage.keys())
         self._written |= settle_reports(self._store, reported, self._rows)
-        shared |= self._store.response_ids.counted_often(self._usage_keys())
+        shared |= shared_ids(self._store, [row.id for row in self._rows])
         note_shared_ids(self._store, shared, self._written, self._now)
         if self._has_turns:
             self._ingest.subtract_subagents(self._rows)
@@ -256,10 +238,7 @@ class Derivation:
                 if record.events:
                     self._same_ids.add(record, mask)
                 if record.usage is not None:
-                    self._lines.add(record)
-                for used in usage_in(record):
-                    response = used.usage_id, used.is_reported
-                    self._used_by[response] = self._used_by.get(response, 0) | mask
+                    self._usage.add(record, mask)
 
     def settle(self) -> None:
         """Choose the owners, and settle all records if they are in memory. What is left for the
@@ -320,7 +299,7 @@ class Derivation:
         return _SettledSession(writing, inherited)
 
     def _flush(self, writing: SessionWriting) -> None:
-        writing.usage.find_stored(self._evicted_usage)
+        writing.usage.find_stored(self._usage.evicted)
         writing.usage.count()
         writing.flush()
 
@@ -349,44 +328,11 @@ class Derivation:
 
     def _assign_usage(self, owners: Owners) -> None:
         """Let a response that several sessions logged count once, for its owner."""
-        index_of = {row.id: index for index, row in enumerate(self._rows)}
-        same = SameResponses(self._rows, self._holders.values(), self._lines)
-        flavor = self._rows[0].flavor
-        for response, mask in self._used_by.items():
-            if is_single(mask):
-                continue
-            logged = [
-                usage
-                for usage in self._store.usage.stored([usage_key(flavor, response[0])])
-                if (usage.usage_id, usage.is_reported) == response
-                and usage.session_id in index_of
-                and not self._counts_for_evicted(response, usage)
-            ]
-            # There may be none: all its records may repeat the id of another record.
-            logged.sort(key=lambda usage: self._rows[index_of[usage.session_id]].uid)
-            for group in same.groups(logged):
-                holders = 0
-                for usage in group:
-                    holders |= 1 << index_of[usage.session_id]
-                self._same_responses.add(holders)
-                self._give(group, self._rows[owners.of(holders)].id)
+        self._usage.assign(owners, self._holders.values())
         if len(self._rows) > 1:
             for row in self._rows:
                 set_sums(self._store, row)
                 self._store.sessions.save(row)
-
-    def _counts_for_evicted(self, response: Response, usage: StoredUsage) -> bool:
-        away = self._evicted_usage.get(response, ())
-        return any(other.input_counts == usage.input_counts for other in away)
-
-    def _give(self, same: list[StoredUsage], owner: int) -> None:
-        """Let the best of several rows of a response count for its owner."""
-        # The largest output is the whole answer; among equals the owner's own record.
-        best = max(same, key=lambda usage: (usage.output_tokens, usage.session_id == owner))
-        usages = self._store.usage
-        for usage in same:
-            give = usages.give_report if usage.is_reported else usages.set_owner
-            give(usage.id, owner if usage is best else None)
 
     def _infer_parents(self, inherits_from: list[int | None]) -> None:
         for row, owner in zip(self._rows, inherits_from, strict=True):
@@ -403,7 +349,7 @@ class Derivation:
     def _save_sharing(self, shared_with_evicted: set[tuple[int, int]]) -> None:
         """Store which sessions share records, and that none of the cluster is stale."""
         pairs = set(shared_with_evicted)
-        for mask in {*self._same_ids.sharing(), *self._same_responses}:
+        for mask in {*self._same_ids.sharing(), *self._usage.same}:
             # Pairs with the first holder connect all holders. All pairs would be too many.
             first, *others = (self._rows[index].id for index in positions(mask))
             pairs.update((first, other) for other in others)

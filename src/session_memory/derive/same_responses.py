@@ -13,6 +13,7 @@ Each other response counts for its own session.
 """
 
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 
 from session_memory.adapters.base import NativeUsage, Record
 from session_memory.derive.owners import positions
@@ -74,6 +75,38 @@ class Lines:
 def family_of(native_id: str) -> str:
     """The same for a session and its subagents, if these have no ids of their own."""
     return native_id.partition(":")[0]
+
+
+def usage_key(flavor: str, usage_id: str) -> int:
+    """A 63-bit hash of a usage id, for the index. Rows with equal keys are compared by id."""
+    digest = blake2b(f"{flavor}\0{usage_id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
+
+
+def times_of(flavor: str, records: Iterable[Record]) -> set[tuple[int, int]]:
+    """The key and the time of each response in records."""
+    return {
+        (usage_key(flavor, used.usage_id), record.ts)
+        for record in records
+        if record.ts is not None
+        for used in usage_in(record)
+    }
+
+
+def rows_nearby(
+    store: Store, keys: Iterable[int], times: Iterable[tuple[int, int]], sessions: Iterable[int]
+) -> list[StoredUsage]:
+    """Of many rows with these keys, those that may be the same responses as others.
+
+    These are rows with the same key and time, of evicted sessions, and of ``sessions``.
+    """
+    wanted = set(keys)
+    rows = store.usage.of_evicted(sorted(wanted))
+    for key, ts in times:
+        rows += store.usage.stored_at(key, ts) if key in wanted else ()
+    for session_id in sessions:
+        rows += [row for row in store.usage.logged_by(session_id) if row.usage_key in wanted]
+    return rows
 
 
 def _identity(usage: StoredUsage) -> int:

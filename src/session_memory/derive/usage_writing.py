@@ -6,14 +6,20 @@ answer, and at the event of its last block.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from hashlib import blake2b
 from operator import add, sub
 
 from session_memory.adapters.base import NativeUsage, Record
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.response_ids import note_shared_ids
-from session_memory.derive.same_responses import Lines, Response, usage_in
+from session_memory.derive.same_responses import (
+    Lines,
+    Response,
+    rows_nearby,
+    times_of,
+    usage_in,
+    usage_key,
+)
 from session_memory.derive.turns_with_subagents import store_turns
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
@@ -258,23 +264,7 @@ class _Same:
 
     def candidates(self, flavor: str, keys: list[int]) -> list[StoredUsage]:
         """Rows of other sessions that may be the same response, where an id has many rows."""
-        usages, wanted = self._store.usage, set(keys)
-        places = {
-            (usage_key(flavor, used.usage_id), record.ts)
-            for record in self._records
-            for used in usage_in(record)
-            if record.ts is not None
-        }
-        rows = usages.of_evicted(keys)
-        for key, ts in places:
-            rows += usages.stored_at(key, ts) if key in wanted else ()
+        times = times_of(flavor, self._records)
         near = self._relatives.union(self._store.sessions.family(self._row.uid))
-        for session_id in near - {self._row.id}:
-            rows += [usage for usage in usages.logged_by(session_id) if usage.usage_key in wanted]
+        rows = rows_nearby(self._store, keys, times, near)
         return [usage for usage in rows if usage.session_id != self._row.id]
-
-
-def usage_key(flavor: str, usage_id: str) -> int:
-    """A 63-bit hash of a usage id, for the index. Rows with equal keys are compared by id."""
-    digest = blake2b(f"{flavor}\0{usage_id}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest) >> 1

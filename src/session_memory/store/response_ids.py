@@ -12,10 +12,6 @@ _IS_SHARED = """
             and o.id <> u.id and o.owner_id is not null limit 1
     ) is not null
 """
-_COUNTED_OFTEN = """
-    select usage_key from usage where usage_key in ({keys}) and owner_id is not null
-    group by usage_key, usage_id having count(*) > 1
-"""
 _OWNERS = "select owner_id from usage where usage_key = :key and owner_id is not null limit :most"
 _KEYS_OF = f"""
     select distinct u.usage_key from usage u where u.owner_id = :session and {_IS_SHARED}
@@ -36,10 +32,6 @@ class ResponseIds:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-
-    def counted_often(self, keys: list[int]) -> set[int]:
-        """Those among the keys of which more than one response counts."""
-        return {row[0] for row in self._db.matching(_COUNTED_OFTEN, keys)}
 
     def owners(self, key: int, most: int) -> list[int]:
         """The sessions for which responses with this key count, at most so many."""

@@ -153,9 +153,10 @@ class UsageTable:
         """The rows of the responses with these keys."""
         return list(_stored(self._db.matching(_BY_KEY, keys)))
 
-    def stored_if_few(self, keys: list[int]) -> list[StoredUsage] | None:
-        """The rows of the responses with these keys, or None if they are many."""
-        most = 2 * len(keys) + MANY_ROWS
+    def stored_if_few(self, keys: list[int], *, known: int = 0) -> list[StoredUsage] | None:
+        """The rows of the responses with these keys. None if they are many, beside ``known``
+        ones that the caller expects."""
+        most = known + 2 * len(keys) + MANY_ROWS
         rows = list(_stored(self._db.matching(f"{_BY_KEY} limit {most}", keys)))
         return rows if len(rows) < most else None
 
