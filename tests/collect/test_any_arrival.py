@@ -15,6 +15,7 @@ from session_memory.collect import file_pieces
 from session_memory.derive import cluster_records
 from session_memory.derive import derivation as derive
 from session_memory.store import raw
+from session_memory.store.usage import UsageTable
 from session_memory.testing.collecting import (
     check_restores,
     check_same,
@@ -44,13 +45,17 @@ def write(root: Path, file: File, size: int) -> None:
 
 @contextmanager
 def small_pieces() -> Iterator[None]:
-    """Read, batch and pack in pieces of a few lines, so that their borders fall everywhere."""
+    """Read, batch and pack in pieces of a few lines, so that their borders fall everywhere.
+
+    Usage is looked up as if thousands of sessions had the same response ids.
+    """
     with (
         patch.object(file_pieces, "SEGMENT", 300),
         patch.object(derive, "BATCH", 2),
         patch.object(cluster_records, "HELD_IN_MEMORY", 0),
         patch.object(raw, "PACK_BYTES", 200),
         patch.object(raw, "LONGEST_PACK", 400),
+        patch.object(UsageTable, "stored_if_few", lambda *_, **__: None),
     ):
         yield
 
