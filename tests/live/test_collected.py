@@ -223,6 +223,18 @@ def test_a_fork_inherits_what_it_shares_and_pays_for_its_own_alone(home: Home) -
     check_sound(home.store)
 
 
+@pytest.mark.only("sqlite")
+def test_a_fork_without_a_word_of_its_own_inherits_in_any_order(home: Home) -> None:
+    origin = home.live.create_session(session_id="origin")
+    home.live.append_message(origin, role="user", content="go")
+    for name in ("before", "the-origin"):
+        home.live.fork_session(origin, new_id=name)
+    home.sync()
+    held = [home.store.sessions.row(f"live:{one}") for one in ("before", "the-origin")]
+    assert all(row is not None and row.started_at for row in held)
+    check_sound(home.store)
+
+
 def test_a_subagent_has_its_parent_its_call_and_its_depth(home: Home) -> None:
     parent = home.live.create_session()
     home.live.append_messages(parent, [{"role": "user", "content": "go"}, call(1)])

@@ -11,9 +11,7 @@ import msgspec
 
 from session_memory.adapters.base import Cursor, Record, SourceRef
 from session_memory.adapters.registry import agent
-from session_memory.core.ids import make_uid
 from session_memory.core.roles import DOCUMENT
-from session_memory.derive.facts import base_of
 from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.live_sources import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
@@ -156,16 +154,8 @@ class LiveSync:
         self._store.problems.add(row.id, problems_in(records), self._now)
         ingest = Ingest(self._store, self._now, self._domain_of)
         ingest.add(row, records)
-        if row.role == DOCUMENT:
-            self._inherit(row)
         for uid, count in ingest.counts.items():
             self.touched.setdefault(uid, count)
-
-    def _inherit(self, row: SourceRow) -> None:
-        """Mark a new fork as stale, so that it gets what it inherits before its first own row."""
-        session = self._store.sessions.row(make_uid(LIVE, row.session))
-        if session is not None and base_of(session) is not None and not session.has_shared:
-            self._store.sessions.mark_stale(session.id)
 
 
 class _LinesSource:

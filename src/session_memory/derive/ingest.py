@@ -14,6 +14,7 @@ from session_memory.core.text import escaped, one_line
 from session_memory.derive.append_checks import NeedsDerivation, check_order, check_references
 from session_memory.derive.facts import (
     LOG_WRITER,
+    base_of,
     document_facts,
     facts_of,
     origin_facts,
@@ -177,6 +178,9 @@ class Ingest:
         set_facts(row, writer, {**document_facts(record), "generation": source.generation})
         self._apply_facts(row, decode_state(row.state))
         self.placement.place(row, record.parent_session)
+        if base_of(row) is not None and not row.has_shared and row.evicted_at is None:
+            # A new fork gets what it inherits also if it has no record of its own yet.
+            row.stale = 1
         self.save(row)
         self.placement.place_children(row)
 
