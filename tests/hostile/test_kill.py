@@ -218,7 +218,7 @@ def test_killed_between_any_two_writes_of_a_derivation(
         (BatchWriting, "write"),
         (BatchWriting, "_claim"),
         (BatchWriting, "write_vanished"),
-        (SourceReading, "_packer"),
+        pytest.param(SourceReading, "_packer", marks=on_sqlite),
     ],
 )
 @pytest.mark.parametrize(

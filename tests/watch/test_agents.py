@@ -14,7 +14,7 @@ DATA = Path(__file__).parents[1] / "data"
 # Recordings of one agent are written side by side, as by an agent at work on several things.
 AGENTS = sorted({path.parents[1].name for path in DATA.glob("*/*/home")})
 # How often the test waits until the watch has read all that is there: half lines, half sessions.
-WAITS = times(6)
+WAITS = times(5)
 
 
 def pieces(recordings: Path, root: Path) -> Iterator[tuple[Path, bytes]]:
@@ -41,11 +41,13 @@ def test_sessions_written_in_pieces_arrive_as_they_are(
 ) -> None:
     following = watch()
     written = list(pieces(DATA / agent, memory.root))
+    every = len(written) // WAITS + 2
     for number, (path, data) in enumerate(written, start=1):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
             file.write(data)
-        if number % (len(written) // WAITS + 1) == 0:
+        # Now all that came in a while at once, now one piece alone.
+        if number % every in (0, 1):
             memory.wait_until_all_is_read()
     memory.assert_as_if_synced_once()
     with memory.opened() as store:

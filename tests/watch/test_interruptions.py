@@ -51,7 +51,7 @@ def test_killed_and_started_again_a_watch_misses_nothing_and_doubles_nothing(
 ) -> None:
     """It is killed while agents write, once as soon as it says something and once just begun."""
     work = agents_at_work(memory.root)
-    for _ in range({"sqlite": 5, "postgresql": 3}[database]):
+    for _ in range({"sqlite": 4, "postgresql": 2}[database]):
         following = watch(caught_up=False)
         following.until(lambda said: said["event"] == "started")
         for _ in range(5):
@@ -125,7 +125,7 @@ def test_signals_that_a_shell_had_ignored_stay_ignored(memory: Memory, watch: Wa
 def test_a_signal_ends_the_first_sync_too_and_the_next_watch_goes_on(
     memory: Memory, watch: Watch
 ) -> None:
-    put(corpus(memory.root, 40, 10_000))
+    put(corpus(memory.root, 20, 10_000))
     following = watch(caught_up=False)
     following.until(lambda said: said["event"] == "started")
     said = following.stop()
