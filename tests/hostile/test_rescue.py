@@ -127,11 +127,15 @@ def test_a_page_of_noise_costs_what_is_in_it(filled: Memory, tmp_path: Path, nam
 def test_a_store_cut_short_gives_what_is_before_the_cut(
     filled: Memory, tmp_path: Path, share: float
 ) -> None:
+    with filled.opened() as store:
+        logs = len(store.sources.every())
     objects(filled.path)
     os.truncate(filled.path, int(filled.path.stat().st_size * share) // 4096 * 4096)
     done = run(filled, "restore-native", "--all", "--to", tmp_path / "back")
-    assert done.exit_code == DONE_WITH_PROBLEMS and "Damaged and left out" in done.stderr
-    restored(filled, tmp_path / "back")
+    # Behind the cut there may have been no log at all, such as pages of the word index.
+    is_whole = restored(filled, tmp_path / "back") == logs
+    if not (is_whole and done.exit_code == 0):
+        assert done.exit_code == DONE_WITH_PROBLEMS and "Damaged and left out" in done.stderr
 
 
 # ---------------------------------------------------------------- a damaged value
