@@ -5,7 +5,9 @@
     python live_waits.py child PLACE FILE                 the process that appends
 
 One process appends a message every 5 ms and notes how long each append took, while a second one
-runs a command. The durability is "normal", so that no wait for the disk is measured.
+runs a command. The durability is "normal", so that no wait for the disk is measured. On a busy
+machine an append also waits for a processor. So the longest hold of the write lock is printed as
+well, by the clock and in CPU time of the process that held it.
 """
 
 import argparse
@@ -19,11 +21,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from budgets import table
 from corpus import PROJECTS, Corpus, find_corpus
-from processes import CHECKOUT, Bench
+from processes import CHECKOUT, Bench, Run
 
 from session_memory.live import SessionStore
 from session_memory.testing.claude import ClaudeHome
@@ -33,7 +34,7 @@ from session_memory.testing.stores import PostgresStores
 PAUSE_S = 0.005
 SESSIONS, MEGABYTES, FORKS = 500, 100, 3000
 
-Measure = tuple[str, Callable[[], Any]]
+Measure = tuple[str, Callable[[], Run | None]]
 
 
 def append_until(place: str, stop: Path) -> None:
@@ -99,9 +100,9 @@ class Waits:
         )
         self._run("sync", "--root", str(self._home))
 
-    def _run(self, *words: str) -> Any:
+    def _run(self, *words: str) -> Run:
         options = ("--store", self._place, "--config", str(self._config), "--json")
-        return self._bench.cli(*words, *options, ok=(0, 1, 2, 3))
+        return self._bench.cli(*words, *options, ok=(0, 1, 2, 3), env={"BENCH_HOLDS": "1"})
 
     def operations(self) -> Iterator[Measure]:
         made, backup = self._bench.scratch / "made", self._bench.scratch / "backup.db"
@@ -111,6 +112,7 @@ class Waits:
         yield "nothing else", lambda: time.sleep(3)
         yield "sync of 20 new logs", self._sync_late
         yield "sync of one more fork", self._sync_fork
+        yield "sync, the origin of all forks goes on", self._sync_origin
         yield "analyze", lambda: self._run("analyze")
         yield "store reindex", lambda: self._run("store", "reindex")
         yield "store rebuild", lambda: self._run("store", "rebuild")
@@ -120,36 +122,63 @@ class Waits:
         yield "store copy", lambda: self._run("store", "copy", self._place, copy)
         yield "forget of 3 sessions", lambda: self._run("forget", *uids[:3], "--yes")
         yield "import of 50 sessions", lambda: self._run("import", str(made))
-        yield "retain", lambda: self._run("retain", "--yes")
+        # The rebuild and the import have changed sessions, and only analyzed ones are evicted.
+        self._run("analyze")
+        yield "retain, all sessions", lambda: self._run("retain", "--yes")
+        yield "restore, all sessions", lambda: self._run("restore", "--all")
         yield "store compact", lambda: self._run("store", "compact")
 
-    def _sync_late(self) -> None:
+    def _sync_late(self) -> Run:
         for log in self._late:
             target = self._home / log.relative_to(self._corpus.home)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(log, target)
-        self._run("sync", "--root", str(self._home))
+        return self._run("sync", "--root", str(self._home))
 
-    def _sync_fork(self) -> None:
+    def _sync_fork(self) -> Run:
         fork = self._claude.fork(self._origin, "one-more")
         fork.prompt("one more")
         self._claude.write([fork])
-        self._run("sync", "--root", str(self._home))
+        return self._run("sync", "--root", str(self._home))
+
+    def _sync_origin(self) -> Run:
+        """A first record of its own after all that its forks copied: they are derived again."""
+        self._origin.prompt("the origin goes on")
+        self._claude.write([self._origin])
+        return self._run("sync", "--root", str(self._home))
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        yield "meanwhile", "took", "appends", "p50", "p99", "longest"
+        yield (
+            "meanwhile",
+            "took",
+            "appends",
+            "p50",
+            "p99",
+            "longest",
+            "lock held",
+            "of CPU",
+            "holds",
+        )
         for name, work in self.operations():
             waits: list[float] = []
             began = time.perf_counter()
             with appending(self._bench, self._place, waits):
-                work()
+                run = work()
             took = time.perf_counter() - began
             waits.sort()
             part = [waits[int(len(waits) * share)] for share in (0.5, 0.99)] if waits else [0, 0]
             figures = (f"{1000 * wait:,.1f} ms" for wait in (*part, waits[-1] if waits else 0))
-            row = (name, f"{took:.1f} s", f"{len(waits):,}", *figures)
+            row = (name, f"{took:.1f} s", f"{len(waits):,}", *figures, *_holds(run))
             print(" ", *row, file=sys.stderr, flush=True)
             yield row
+
+
+def _holds(run: Run | None) -> tuple[str, str, str]:
+    """The longest hold of the write lock by the clock and of CPU time, and the number of holds."""
+    if run is None or run.holds is None:
+        return "", "", ""
+    held = (f"{1000 * run.holds[name]:,.0f} ms" for name in ("wall", "cpu"))
+    return *held, f"{run.holds['count']:,.0f}"
 
 
 def main() -> None:

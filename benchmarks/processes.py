@@ -24,7 +24,8 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What a process cost: seconds, bytes. ``written`` and ``passed`` only where Linux tells."""
+    """What a process cost: seconds, bytes. ``written`` and ``passed`` only where Linux
+    tells. ``holds`` is about the store's write lock, where that was asked for."""
 
     wall: float
     cpu: float
@@ -32,6 +33,7 @@ class Run:
     written: int | None
     passed: int | None
     out: str
+    holds: dict[str, float] | None = None
 
     @property
     def answer(self) -> Any:
@@ -48,10 +50,12 @@ class Bench:
         self.home.mkdir()
         self._count = 0
 
-    def cli(self, *words: str | Path, ok: Sequence[int] = DONE) -> Run:
+    def cli(
+        self, *words: str | Path, ok: Sequence[int] = DONE, env: dict[str, str] | None = None
+    ) -> Run:
         """The command line of this checkout."""
         note = self._file("note")
-        run = self.program([sys.executable, CHILD, note, *words], ok=ok)
+        run = self.program([sys.executable, CHILD, note, *words], ok=ok, env=env)
         return _with_note(run, note)
 
     def script(self, path: Path, *words: str | Path) -> Run:
@@ -132,7 +136,8 @@ def _with_note(run: Run, note: Path) -> Run:
         noted = json.loads(note.read_text())
     except (OSError, ValueError):
         return run
-    return Run(run.wall, run.cpu, noted["peak"], noted["written"], noted["passed"], run.out)
+    figures = (noted["peak"], noted["written"], noted["passed"])
+    return Run(run.wall, run.cpu, *figures, run.out, noted.get("holds"))
 
 
 def _why(words: list[str], status: int, seconds: float, err: Path) -> str:

@@ -17,6 +17,9 @@ from session_memory.store.retention import EvictedSource
 from session_memory.store.retention_archive import Archive
 from session_memory.store.store import Store
 
+LoadedPacks = dict[int, list[tuple[Pack, bytes]]]
+"""Source id → its packs, each with its dictionary."""
+
 
 def archive_of(store: Store, config: Config) -> Archive | None:
     """The archive of a store's evicted logs; None for a store in memory without a setting."""
@@ -71,51 +74,87 @@ def _relatives(store: Store, session_id: int) -> Iterator[int]:
             yield other.id
 
 
-def bring_back(store: Store, archive: Archive | None, session_ids: list[int]) -> int:
+def bring_back(
+    store: Store,
+    archive: Archive | None,
+    session_ids: list[int],
+    loaded: LoadedPacks | None = None,
+) -> int:
     """Put the logs of evicted sessions back, inside a transaction. Returns the size of their packs.
 
-    The sessions are stale then, and the caller must derive them.
+    The packs may be ``loaded`` already. The sessions are stale then, and the caller must derive
+    them.
     """
-    evicted = {s.source_id: s for one in session_ids for s in store.retention.evicted_of(one)}
+    evicted = _evicted_sources(store, session_ids)
+    packs = (
+        _archived(store, archive, evicted)
+        if loaded is None
+        else ((source, *pack) for source in evicted for pack in loaded[source])
+    )
     size = 0
-    by_file: dict[str, list[EvictedSource]] = {}
-    for source in evicted.values():
-        if source.file is None:
-            raise SessionEvicted(_uid(store, session_ids[0]), None)
-        by_file.setdefault(source.file, []).append(source)
-    for name, sources in sorted(by_file.items()):
-        size += _put_back(store, archive, name, sources)
+    for source_id, pack, dictionary in packs:
+        flavor = store.sources.get(source_id).flavor
+        number = store.retention.dictionary(flavor, dictionary) if dictionary else None
+        back = Pack(pack.start, pack.length, pack.hash, number, pack.body)
+        store.retention.put_back(source_id, [back])
+        size += len(pack.body)
+    for source_id in evicted:
+        # A source without a byte has no packs, so it is marked here.
+        store.retention.put_back(source_id, ())
     for session_id in session_ids:
         store.retention.unfreeze(session_id)
     return size
+
+
+def load_archived(store: Store, archive: Archive | None, session_ids: list[int]) -> LoadedPacks:
+    """Read the packs of evicted sessions from the archive. Needs no transaction."""
+    evicted = _evicted_sources(store, session_ids)
+    loaded: LoadedPacks = {source: [] for source in evicted}
+    for source, pack, dictionary in _archived(store, archive, evicted):
+        loaded[source].append((pack, dictionary))
+    return loaded
+
+
+def archived_bytes(store: Store, session_ids: list[int]) -> int:
+    """The size of the packs of evicted sessions in the archive."""
+    return sum(source.bytes for source in _evicted_sources(store, session_ids).values())
+
+
+def _evicted_sources(store: Store, session_ids: list[int]) -> dict[int, EvictedSource]:
+    evicted = {s.source_id: s for one in session_ids for s in store.retention.evicted_of(one)}
+    if any(source.file is None for source in evicted.values()):
+        raise SessionEvicted(_uid(store, session_ids[0]), None)
+    return evicted
 
 
 def _uid(store: Store, session_id: int) -> str:
     return store.sessions.row_by_id(session_id).uid
 
 
-def _put_back(
+def _archived(
+    store: Store, archive: Archive | None, evicted: dict[int, EvictedSource]
+) -> Iterator[tuple[int, Pack, bytes]]:
+    """``(source id, pack, dictionary)`` of all packs of evicted sources, file by file."""
+    by_file: dict[str, list[EvictedSource]] = {}
+    for source in evicted.values():
+        by_file.setdefault(source.file or "", []).append(source)
+    for name, sources in sorted(by_file.items()):
+        yield from _in_file(store, archive, name, sources)
+
+
+def _in_file(
     store: Store, archive: Archive | None, name: str, sources: list[EvictedSource]
-) -> int:
+) -> Iterator[tuple[int, Pack, bytes]]:
     if archive is None:
         raise ArchiveError(f"the archive file {name} cannot be read: there is no archive directory")
-    rows = {store.sources.get(source.source_id).uid: source for source in sources}
-    flavors = {uid: store.sources.get(source.source_id).flavor for uid, source in rows.items()}
-    kept = {uid: store.sources.get(source.source_id).kept for uid, source in rows.items()}
+    rows = {row.uid: row for row in (store.sources.get(source.source_id) for source in sources)}
     # The packs from this offset on came after the eviction and are in the store.
-    first = {uid: store.retention.evicted_up_to(s.source_id, kept[uid]) for uid, s in rows.items()}
-    size, seen = 0, dict.fromkeys(rows, 0)
+    first = {uid: store.retention.evicted_up_to(row.id, row.kept) for uid, row in rows.items()}
+    seen = dict.fromkeys(rows, 0)
     for uid, pack, dictionary in archive.read(archive.path(name), set(rows)):
-        if pack.start >= first[uid]:
-            continue
-        number = store.retention.dictionary(flavors[uid], dictionary) if dictionary else None
-        back = Pack(pack.start, pack.length, pack.hash, number, pack.body)
-        store.retention.put_back(rows[uid].source_id, [back])
-        seen[uid] += pack.length
-        size += len(pack.body)
-    for uid, source in rows.items():
-        if seen[uid] != first[uid]:
+        if pack.start < first[uid]:
+            seen[uid] += pack.length
+            yield rows[uid].id, pack, dictionary
+    for uid, end in first.items():
+        if seen[uid] != end:
             raise ArchiveError(f"the archive file {name} does not hold all of source {uid}")
-        # A source without a byte has no packs, so it is marked here.
-        store.retention.put_back(source.source_id, ())
-    return size

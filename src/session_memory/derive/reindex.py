@@ -105,7 +105,7 @@ class _IndexBuilding:
     def _write_piece(self) -> None:
         """Write some of the docs that wait, as many as fit into one short transaction."""
         room, count = GATHERED * self._share.value, 0
-        while count < len(self._waiting) and room > 0:
+        while count < len(self._waiting) and (room > 0 or not count):
             room -= len(self._waiting[count][1])
             count += 1
         some, self._waiting = self._waiting[:count], self._waiting[count:]

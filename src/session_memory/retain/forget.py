@@ -41,6 +41,8 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 UNSWEPT, LAKE = "unswept", "lake"
+# The mark of a sweep that can leave out the tables of live sessions: no live session was forgotten.
+UNSWEPT_LOGS = "unswept logs"
 COMPACT = "session-memory store compact"
 
 
@@ -93,7 +95,10 @@ def sweep(
             if marks and (place := beside(store)) is not None:
                 sweep_unfinished(place)
             unswept = _sweep_index(store) if marks else []
-            unswept += store.db.vacuum(None if everything or UNSWEPT in marks else marks)
+            if everything or UNSWEPT in marks:
+                unswept += store.db.vacuum()
+            else:
+                unswept += store.db.vacuum(marks, without_live=UNSWEPT_LOGS in marks)
             unswept += _sweep_lake(store, config) if marks and config else []
         except StoreError as error:
             if everything:
@@ -228,4 +233,5 @@ def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
             named = session_key(make_uid(row.flavor, row.session)) if row.session else ""
             with_key = named if named in keys else first
             store.retention.add_tombstone(SOURCE, source_key(row.host, row.path), now, with_key)
-    store.retention.add_tombstone(UNSWEPT, UNSWEPT, now)
+    mark = UNSWEPT if selection.live else UNSWEPT_LOGS
+    store.retention.add_tombstone(UNSWEPT, mark, now, UNSWEPT)

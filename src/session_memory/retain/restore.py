@@ -1,11 +1,22 @@
 """Restore evicted sessions from the archive: raw byte for byte, events derived from it."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, SessionEvicted, StoreDamaged, UnknownSession
+from session_memory.derive.cluster_records import HELD_IN_MEMORY
+from session_memory.derive.connected import connected_sessions
 from session_memory.derive.derivation import derive_stale
-from session_memory.derive.evicted import archive_of, bring_back, family
+from session_memory.derive.evicted import (
+    LoadedPacks,
+    archive_of,
+    archived_bytes,
+    bring_back,
+    family,
+    load_archived,
+)
 from session_memory.retain.passes import DAY_MS
 from session_memory.store.store import Store
 
@@ -52,13 +63,16 @@ def _restore(
     if uids is None:
         candidates = store.retention.candidates()
         uids = [one.uid for one in candidates if one.evicted_at is not None]
-    families = _families(store, uids)
+    archive = archive_of(store, config)
     restored = []
-    for first in range(0, len(families), AT_ONCE):
-        # Many at once, because each call reads the archive files from their start.
-        batch = families[first : first + AT_ONCE]
+    for batch in _batches(store, _sharing(store, _families(store, uids))):
         try:
-            restored.append(_bring_back(store, config, batch, now))
+            # Many at once, because each call reads the archive files from their start.
+            some = sorted({one for kin in batch for one in kin})
+            is_small = archived_bytes(store, some) <= HELD_IN_MEMORY
+            loaded = load_archived(store, archive, some) if is_small else None
+            for kin in batch:
+                restored.append(_bring_back(store, config, kin, now, loaded))
         except _UNREADABLE:
             if failed is None:
                 raise
@@ -66,13 +80,47 @@ def _restore(
     return restored
 
 
+def _sharing(store: Store, families: list[list[int]]) -> list[list[int]]:
+    """The families, with those that share records as one. Restored one after the other, each would
+    be derived again with the next."""
+    groups: dict[int, list[int]] = {}
+    group_of: dict[int, int] = {}
+    for number, kin in enumerate(families):
+        is_known = all(one in group_of for one in kin)
+        near = kin if is_known else [o for one in kin for o in connected_sessions(store, one)]
+        before = {group_of[one] for one in near if one in group_of}
+        target = before.pop() if len(before) == 1 else number
+        groups[target] = [*groups.get(target, ()), *kin]
+        for other in before:
+            groups[target] += groups.pop(other)
+        group_of.update((one, target) for one in near)
+        if before:
+            group_of = {one: target if of in before else of for one, of in group_of.items()}
+    return list(groups.values())
+
+
+def _batches(store: Store, families: list[list[int]]) -> Iterator[list[list[int]]]:
+    """Some families at a time. Their packs fit into memory, or it is a single family."""
+    batch: list[list[int]] = []
+    size = 0
+    for kin in families:
+        own = sum(one.bytes for session in kin for one in store.retention.evicted_of(session))
+        if batch and (len(batch) >= AT_ONCE or size + own > HELD_IN_MEMORY):
+            yield batch
+            batch, size = [], 0
+        batch.append(kin)
+        size += own
+    if batch:
+        yield batch
+
+
 def _bring_back(
-    store: Store, config: Config, families: list[list[int]], now: int
+    store: Store, config: Config, kin: list[int], now: int, loaded: LoadedPacks | None = None
 ) -> RestoredSessions:
-    some = sorted({one for kin in families for one in kin})
-    names = [store.sessions.row_by_id(one).uid for one in some]
+    """Restore one family in one transaction: nobody sees a session without its events."""
+    names = [store.sessions.row_by_id(one).uid for one in sorted(kin)]
     with store.transaction():
-        size = bring_back(store, archive_of(store, config), some)
+        size = bring_back(store, archive_of(store, config), sorted(kin), loaded)
         derive_stale(store, now, config.domain_of)
         _pin(store, names, now, config.retention.raw_max_age_days)
     return RestoredSessions(tuple(names), size)
@@ -88,8 +136,11 @@ def _one_by_one(
     """Restore each family alone, past those whose archive is missing or damaged."""
     restored = []
     for kin in families:
+        if store.sessions.row_by_id(kin[0]).evicted_at is None:
+            # It was restored before the error.
+            continue
         try:
-            restored.append(_bring_back(store, config, [kin], now))
+            restored.append(_bring_back(store, config, kin, now))
         except _UNREADABLE as error:
             names = tuple(store.sessions.row_by_id(one).uid for one in kin)
             failed.append(FailedRestore(names, str(error)))

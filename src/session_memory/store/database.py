@@ -171,10 +171,13 @@ class Database(Protocol):
     def backup_before(self, step: int, now: int) -> None:
         """Copy the database before a migration, unless the server can undo a migration itself."""
 
-    def vacuum(self, marks: Collection[str] | None = None) -> list[Unswept]:
+    def vacuum(
+        self, marks: Collection[str] | None = None, *, without_live: bool = False
+    ) -> list[Unswept]:
         """Rewrite the database without deleted data. Returns where some of it may be left.
 
-        With the ``marks`` of an earlier result, only what was left then has to be rewritten.
+        With the ``marks`` of an earlier result, only what was left then has to be rewritten. With
+        ``without_live``, everything but the tables of live sessions has to be, and what was left.
         """
 
     def withhold_statistics(self) -> None:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 PIECE_S = 0.05
-LEAST_SHARE = 1 / 32
+FIRST_SHARE, LEAST_SHARE = 1 / 4, 1 / 32
 
 Item = TypeVar("Item")
 
@@ -40,15 +40,17 @@ def run_in_pieces(
     while more:
         with transaction():
             until = time.monotonic() + PIECE_S
-            while more and time.monotonic() < until:
-                more = next(steps, steps) is not steps
+            while more := next(steps, steps) is not steps:
+                if time.monotonic() >= until:
+                    break
 
 
 class PieceShare:
     """The share of a full piece that is written in about `PIECE_S` seconds at the moment."""
 
     def __init__(self) -> None:
-        self.value = 1.0
+        # How busy the machine is shows after the first piece.
+        self.value = FIRST_SHARE
 
     def note(self, seconds: float) -> None:
         """Adapt the share to the seconds that the last piece took."""

@@ -353,7 +353,9 @@ class Sqlite:
             with suppress(apsw.Error):
                 _use_wal(connection)
 
-    def vacuum(self, marks: Collection[str] | None = None) -> list[Unswept]:
+    def vacuum(
+        self, marks: Collection[str] | None = None, *, without_live: bool = False
+    ) -> list[Unswept]:
         held = HeldLock()
         self.execute("vacuum")
         held.released("vacuum")

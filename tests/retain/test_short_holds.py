@@ -1,0 +1,170 @@
+"""Long work holds the write lock for short pieces, and reads logs and archives without it.
+
+Nothing is timed here. A piece ends after no time at all, so every step that can be a transaction of
+its own is one, and the holds of the lock are counted. `benchmarks/live_waits.py` measures them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from keeping import Keeper, analyzed, talk
+
+from session_memory.collect import batches, file_pieces
+from session_memory.derive import cluster_records, derivation, rebuilding, reindex
+from session_memory.derive.derivation import derive_stale
+from session_memory.learn.analyze import analyze
+from session_memory.retain.forget import compact, forget
+from session_memory.store import open_store, pieces
+from session_memory.store.lock_holds import LockHold, listening
+from session_memory.store.retention_archive import Archive
+from session_memory.testing.collecting import check_same, check_sound, collect, contents, rebuilt
+
+COUNT = 6
+
+
+@pytest.fixture(autouse=True)
+def _smallest_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "PIECE_S", 0.0)
+    monkeypatch.setattr(pieces, "LEAST_SHARE", 0.0)
+
+
+@pytest.fixture
+def filled(keeper: Keeper) -> Keeper:
+    """Some sessions, one of them with a fork."""
+    for number in range(COUNT):
+        log = talk(keeper.claude.session(f"session-{number}"), f"one{number}", f"two{number}")
+    talk(keeper.claude.fork(log, "fork"), "own")
+    keeper.collect()
+    return keeper
+
+
+def holds_of(work: Callable[[], object]) -> list[LockHold]:
+    holds: list[LockHold] = []
+    with listening(holds.append):
+        work()
+    return holds
+
+
+def outside(keeper: Keeper, read: Callable[..., Any]) -> Callable[..., Any]:
+    """``read``, which fails within a write transaction."""
+
+    def checked(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for one in read(*arguments, **named):
+            assert not keeper.store.db.is_writing, "it is read while others wait for the lock"
+            yield one
+
+    return checked
+
+
+@pytest.fixture
+def reads_outside(filled: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (cluster_records, derivation, rebuilding):
+        monkeypatch.setattr(module, "stored_records", outside(filled, module.stored_records))
+
+
+def test_a_hold_has_its_times_by_the_clock_and_of_cpu(filled: Keeper) -> None:
+    with filled.store.transaction():
+        pass
+    (hold,) = holds_of(lambda: analyzed(filled.store))
+    assert hold.what == "transaction"
+    assert hold.wall >= 0 <= hold.cpu
+
+
+def test_a_sync_writes_piece_by_piece(filled: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_pieces, "SHORT_SEGMENT", 1000)
+    monkeypatch.setattr(file_pieces, "SHORT_LINES", 2)
+    monkeypatch.setattr(file_pieces, "WINDOW", 100)
+    monkeypatch.setattr(batches, "BATCH_RECORDS", 2)
+    log = talk(filled.claude.session("long"), *(f"word{number}" for number in range(10)))
+    holds = holds_of(filled.collect)
+    assert len(holds) >= len(log.lines) // 4
+    check_sound(filled.store)
+    check_same(contents(filled.store), contents(rebuilt(filled.store)))
+
+
+@pytest.mark.usefixtures("reads_outside")
+def test_a_sync_reads_logs_before_it_derives_sessions_again(filled: Keeper) -> None:
+    filled.claude.logs[COUNT - 1].prompt("the origin goes on")
+    filled.collect()
+    assert not filled.store.sessions.stale()
+    check_sound(filled.store)
+
+
+def test_what_another_process_writes_meanwhile_is_derived_as_well(
+    filled: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second fork comes after the logs were read, and before the sessions are written."""
+    surveyed, came = derivation._surveyed, []
+
+    def with_another(*arguments: Any) -> Any:
+        found = surveyed(*arguments)
+        if not came:
+            came.append(talk(filled.claude.fork(filled.claude.logs[COUNT - 1], "late"), "late"))
+            with open_store(filled.place, durability="normal") as other:
+                collect(other, filled.claude.write(came), host="here")
+        return found
+
+    origin = filled.store.sessions.row(f"claude:session-{COUNT - 1}")
+    assert origin is not None
+    with filled.store.transaction():
+        filled.store.sessions.mark_stale(origin.id)
+    monkeypatch.setattr(derivation, "_surveyed", with_another)
+    derive_stale(filled.store, 1, lambda repo, cwd: None)
+    assert came
+    assert not filled.store.sessions.stale()
+    check_sound(filled.store)
+    check_same(contents(filled.store), contents(rebuilt(filled.store)))
+
+
+def test_an_analysis_stores_session_by_session(filled: Keeper) -> None:
+    assert len(holds_of(lambda: analyze(filled.store))) == COUNT + 1
+
+
+def test_a_new_index_is_written_piece_by_piece(
+    filled: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reindex, "GATHERED", 10)
+    holds = holds_of(lambda: reindex.reindex(filled.store))
+    assert len(holds) > filled.store.events.count()
+    check_sound(filled.store)
+
+
+@pytest.mark.usefixtures("reads_outside")
+def test_a_rebuild_reads_logs_outside_of_its_transactions(filled: Keeper) -> None:
+    before = contents(filled.store)
+    holds = holds_of(lambda: rebuilt(filled.store))
+    # Each source is marked and read again, and each session but the fork is derived alone.
+    assert len(holds) >= 3 * COUNT
+    check_same(before, contents(filled.store))
+
+
+def test_forgetting_purges_the_index_in_steps_and_leaves_live_tables_alone(filled: Keeper) -> None:
+    uids = ["claude:session-0", "claude:session-1"]
+    holds = holds_of(lambda: forget(filled.store, filled.config, uids, 1))
+    rewritten = [hold.what for hold in holds if hold.what.startswith("vacuum")]
+    assert rewritten
+    assert not [what for what in rewritten if "live_" in what]
+    assert len(holds) - len(rewritten) >= 4
+    assert not filled.store.retention.tombstones().get("unswept")
+    check_sound(filled.store)
+
+
+@pytest.mark.only("postgresql")
+def test_compacting_rewrites_all_tables(filled: Keeper) -> None:
+    holds = holds_of(lambda: compact(filled.store, filled.config, 1))
+    assert "vacuum of live_messages" in [hold.what for hold in holds]
+
+
+def test_evicting_and_restoring_work_family_by_family(
+    filled: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(filled.store)
+    analyzed(filled.store)
+    monkeypatch.setattr(Archive, "read", outside(filled, Archive.read))
+    # The session and its fork share records, so they go and come back together.
+    assert len(holds_of(filled.retain)) >= COUNT
+    assert len(filled.store.retention.evicted_sessions()) == COUNT + 1
+    assert len(holds_of(filled.restore)) == COUNT
+    check_same(before, contents(filled.store))
+    check_sound(filled.store)
