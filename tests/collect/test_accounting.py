@@ -1,30 +1,14 @@
 """Every byte of every log is in the store, and every token counts once, by an independent count."""
 
-import importlib.util
-import sys
-from collections.abc import Callable
+import os
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from independent_count import ACCOUNTING, ROOT
 
-from session_memory.store import Store
 from session_memory.testing.collecting import collected
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-def loaded() -> ModuleType:
-    place = ROOT / "benchmarks" / "accounting.py"
-    spec = importlib.util.spec_from_file_location("accounting", place)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["accounting"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-ACCOUNTING = loaded()
+SHARED = Path(os.environ.get("SESSION_MEMORY_SHARED") or ROOT.parent / "shared")
 HOMES = [ROOT / "tests" / "data" / name for name in ("claude", "codex", "grok")]
 
 
@@ -36,11 +20,16 @@ def test_the_samples_of_the_agents_are_accounted_for(home: Path) -> None:
             assert found.is_whole, (scenario, found)
 
 
-def test_published_logs_are_accounted_for(
-    public_logs: Path, collected_once: Callable[[Path], Store]
-) -> None:
-    found = ACCOUNTING.account_for(collected_once(public_logs), public_logs)
-    assert found.is_whole, found
+@pytest.mark.only("postgresql")
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_published_logs_are_accounted_for_on_a_server(agent: str) -> None:
+    """On SQLite, each collection of logs is by itself too: `test_public_logs.py`."""
+    logs = SHARED / "samples" / "public" / agent
+    if not logs.exists():
+        pytest.skip("published logs are only in shared/samples/public: set SESSION_MEMORY_SHARED")
+    with collected(logs) as store:
+        found = ACCOUNTING.account_for(store, logs)
+        assert found.is_whole, found
 
 
 @pytest.mark.only("sqlite")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from independent_count import ACCOUNTING
 
 from session_memory.core.schema import Cost
 from session_memory.store import Store
@@ -35,6 +36,13 @@ def test_every_line_is_an_event_bookkeeping_a_copy_or_a_problem(
         account.events + account.bookkeeping + account.copies + account.problems
     )
     assert account.problems == len([p for p in store.problems.every() if p.length])
+
+
+def test_an_independent_count_finds_every_byte_and_token(
+    public_logs: Path, collected_once: CollectedOnce
+) -> None:
+    found = ACCOUNTING.account_for(collected_once(public_logs), public_logs)
+    assert found.is_whole, found
 
 
 def test_published_logs_are_provable_and_come_back_byte_for_byte(

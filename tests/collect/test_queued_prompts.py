@@ -19,6 +19,9 @@ from session_memory.testing.collecting import (
 
 UID = "claude:alpha"
 
+# What a line means is decided before anything is stored.
+pytestmark = pytest.mark.only("sqlite")
+
 
 @pytest.fixture
 def log(claude: ClaudeHome) -> ClaudeLog:

@@ -6,6 +6,7 @@ from pathlib import Path
 from unittest.mock import Mock, patch
 
 import pytest
+from on_a_server import HERE
 
 from session_memory.core.schema import SessionEvent
 from session_memory.derive import derivation, same_ids
@@ -104,9 +105,9 @@ def block_of(line: Json, **fields: object) -> Json:
     ("number", "fields", "mine", "theirs"),
     [
         (1, {"text": "I will not"}, "I look", "I will not"),
-        (2, {"input": {"command": "rm -r /"}}, "ls", "rm -r /"),
-        (3, {"content": "nothing"}, "a file", "nothing"),
-        (3, {"is_error": True}, "a file", "a file"),
+        pytest.param(2, {"input": {"command": "rm -r /"}}, "ls", "rm -r /", marks=HERE),
+        pytest.param(3, {"content": "nothing"}, "a file", "nothing", marks=HERE),
+        pytest.param(3, {"is_error": True}, "a file", "a file", marks=HERE),
     ],
 )
 def test_an_answer_a_call_and_a_result_cannot_be_stolen(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from on_a_server import cases
 
 from session_memory.core.errors import NewerSchema, StoreError, StoreNotFound, UnsafePath
 from session_memory.derive.reindex import ensure_index
@@ -104,7 +105,7 @@ def test_every_step_so_far_has_a_database_that_ended_with_it() -> None:
     }
 
 
-@pytest.mark.parametrize("step", range(1, NEWEST))
+@pytest.mark.parametrize("step", cases(range(1, NEWEST), (1, NEWEST // 2, NEWEST - 1)))
 def test_a_store_of_any_earlier_step_is_brought_up_to_date(
     stores: Stores, home: Path, step: int
 ) -> None:
@@ -348,28 +349,61 @@ def executes(sql: str) -> Callable[[Store], None]:
     return lambda store: list(store.db.execute(sql)) and None
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (flip_a_bit, "hash"),
-        (executes("delete from packs where source_id = 2"), "bytes were kept"),
-        (executes("update packs set start = start + 1 where source_id = 1"), "missing"),
-        (executes("update events set summary = 'forged' where id = 2"), "differ from its log"),
-        (executes("update events set is_error = 1 where id = 3"), "differ from its log"),
-        (executes("delete from events where id = 4"), "accounted for"),
-        (executes("update sessions set output_tokens = output_tokens + 1 where id = 1"), "cost"),
-        (executes("update usage set output_tokens = output_tokens + 1 where id = 1"), "cost"),
-        (
-            executes("update usage set output_tokens = 7 where id = 1 returning id"),
-            "cost",
-        ),
-        (executes("delete from copies"), "accounted for"),
-        (executes("update sources set lines = lines + 1 where id = 1"), "accounted for"),
-        (executes("update sessions set title = 'forged' where id = 1"), "differ from its log"),
-        (executes("update sessions set stale = 1 where id = 1"), "session-memory sync"),
-    ],
+DAMAGES = {
+    "a bit is flipped": (flip_a_bit, "hash"),
+    "a log is gone": (executes("delete from packs where source_id = 2"), "bytes were kept"),
+    "a gap in a log": (
+        executes("update packs set start = start + 1 where source_id = 1"),
+        "missing",
+    ),
+    "a forged text": (
+        executes("update events set summary = 'forged' where id = 2"),
+        "differ from its log",
+    ),
+    "a forged error": (
+        executes("update events set is_error = 1 where id = 3"),
+        "differ from its log",
+    ),
+    "an event is gone": (executes("delete from events where id = 4"), "accounted for"),
+    "a forged sum": (
+        executes("update sessions set output_tokens = output_tokens + 1 where id = 1"),
+        "cost",
+    ),
+    "a forged count": (
+        executes("update usage set output_tokens = output_tokens + 1 where id = 1"),
+        "cost",
+    ),
+    "another count": (
+        executes("update usage set output_tokens = 7 where id = 1 returning id"),
+        "cost",
+    ),
+    "copies are gone": (executes("delete from copies"), "accounted for"),
+    "a line too many": (
+        executes("update sources set lines = lines + 1 where id = 1"),
+        "accounted for",
+    ),
+    "a forged title": (
+        executes("update sessions set title = 'forged' where id = 1"),
+        "differ from its log",
+    ),
+    "never derived": (
+        executes("update sessions set stale = 1 where id = 1"),
+        "session-memory sync",
+    ),
+}
+# One for each query that finds damage.
+ON_A_SERVER = (
+    "a bit is flipped",
+    "a gap in a log",
+    "a forged text",
+    "a forged sum",
+    "never derived",
 )
-def test_damage_is_noticed(store: Store, damage: Callable[[Store], None], message: str) -> None:
+
+
+@pytest.mark.parametrize("name", cases(DAMAGES, ON_A_SERVER))
+def test_damage_is_noticed(store: Store, name: str) -> None:
+    damage, message = DAMAGES[name]
     assert verify(store).findings == []
     damage(store)
     findings = verify(store).findings

@@ -33,6 +33,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+@pytest.mark.only("sqlite")
 def test_all_three_come_with_the_package() -> None:
     assert flavors()[:3] == AGENTS
 
@@ -58,6 +59,7 @@ def test_one_store_of_all_is_what_a_store_of_each_would_be(home: Path) -> None:
     assert together == apart
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("flavor", AGENTS)
 def test_no_agent_takes_the_logs_of_another_for_its_own(flavor: str, tmp_path: Path) -> None:
     for number, other in enumerate(other for other in AGENTS if other != flavor):
@@ -70,6 +72,7 @@ def test_no_agent_takes_the_logs_of_another_for_its_own(flavor: str, tmp_path: P
     assert list(adapter_of(flavor).discover(tmp_path)) == []
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("flavor", AGENTS)
 def test_no_agent_takes_what_others_wrote_for_its_own(flavor: str) -> None:
     """Of agents that have no adapter yet: their logs must wait for one."""
@@ -106,6 +109,7 @@ def test_an_agent_that_is_left_out_is_left_alone(home: Path) -> None:
         assert {session.flavor for session in store.sessions.every()} == set(AGENTS)
 
 
+@pytest.mark.only("sqlite")
 def test_a_sample_of_any_size_proves_a_sound_store_sound(home: Path) -> None:
     """A turn that was logged with its subagents can be derived only with them beside it."""
     with collected(home) as store:

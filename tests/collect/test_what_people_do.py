@@ -6,6 +6,9 @@ from session_memory.core.schema import SessionEvent
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, text
 from session_memory.testing.collecting import collected, events_of
 
+# What a line means is decided before anything is stored.
+pytestmark = pytest.mark.only("sqlite")
+
 
 @pytest.fixture
 def log(claude: ClaudeHome) -> ClaudeLog:
