@@ -38,9 +38,7 @@ def test_our_figures_are_those_of_the_agent(home: Path) -> None:
 
 
 def test_claude_codex_and_grok_have_all_told_something() -> None:
-    result = {
-        each.reported.uid.partition(":")[0] for home in HOMES for each in AGENTS.compare(home)
-    }
-    assert result == {"claude", "codex", "grok"}
-    dollars = [each.reported.microdollars for home in HOMES for each in AGENTS.compare(home)]
+    told = [each.reported for home in HOMES for each in AGENTS.compare(home)]
+    assert {one.uid.partition(":")[0] for one in told} == {"claude", "codex", "grok"}
+    dollars = [one.microdollars for one in told]
     assert sum(figure is not None for figure in dollars) >= 6

@@ -73,7 +73,7 @@ def test_a_small_corpus_costs_what_the_oracle_says(tmp_path: Path) -> None:
     if not generator.is_file():
         pytest.skip("the corpus generator is only in shared/bench: set SESSION_MEMORY_SHARED")
     made = tmp_path / "corpus" / "home"
-    items = ["--sessions", "20", "--mb", "3"]
+    items = ["--sessions", "10", "--mb", "1"]
     subprocess.run([sys.executable, str(generator), str(made), *items], check=True, timeout=300)
     with new_store() as store:
         collect(store, made)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from effort import times
+from effort import EFFORT, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +57,9 @@ def test_a_secret_of_every_kind_is_masked_in_every_form(form: str) -> None:
 def test_a_secret_of_every_kind_is_masked_in_every_spelling_of_json(
     form: str, spelling: str
 ) -> None:
-    for planted in PLANTED:
+    # Of the forms that are no matter of JSON each spelling has a third of the kinds, not the same.
+    first = list(SPELLINGS).index(spelling) % 3
+    for planted in PLANTED if form == "plain" or EFFORT > 1 else PLANTED[first::3]:
         line = SPELLINGS[spelling](planted.secret, formed(planted, FORMS[form]))
         assert not leaks_of_line(planted, line), (planted.kind, line)
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,14 +22,28 @@ from session_memory.views.stats import facets
 from .conftest import report
 
 
+@pytest.fixture(scope="module")
+def kept_open() -> Iterator[dict[str, Store]]:
+    """The stores of `store`, by database."""
+    stores: dict[str, Store] = {}
+    yield stores
+    for store in stores.values():
+        store.close()
+
+
 @pytest.fixture
-def store(stores: Stores, data_homes: list[Path]) -> Iterator[Store]:
-    """Sessions of three agents: subagents, retries, refusals, interruptions, compactions."""
-    with ExitStack() as stack:
-        made = stack.enter_context(stores.new())
+def store(
+    database: str, stores: Stores, data_homes: list[Path], kept_open: dict[str, Store]
+) -> Store:
+    """Sessions of three agents: subagents, retries, refusals, interruptions, compactions.
+
+    They are collected once: reports only read them.
+    """
+    if database not in kept_open:
+        kept_open[database] = stores.new()
         for home in data_homes:
-            collect(made, home)
-        yield made
+            collect(kept_open[database], home)
+    return kept_open[database]
 
 
 def sums(store: Store, **filters: Any) -> Counter[str]:
@@ -71,7 +85,7 @@ def test_periods_add_up_to_all_time(store: Store) -> None:
     ]
     whole = sums(store)
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=times(6), deadline=None)
     @given(st.lists(st.sampled_from(moments), min_size=1, max_size=2).map(sorted))
     def check(cuts: list[int]) -> None:
         ends = [None, *cuts, None]
