@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from forking import start_fork
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -53,7 +54,11 @@ def write(applied: AppliedLessons, project: Path, *lessons: Lesson, time: str = 
 
 
 @given(content=st.one_of(st.none(), TEXT), twice=st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=times(40),
+)
 def test_what_was_applied_is_undone_to_the_byte(
     tmp_path_factory: pytest.TempPathFactory, content: bytes | None, twice: bool
 ) -> None:
@@ -76,7 +81,11 @@ def test_what_was_applied_is_undone_to_the_byte(
 
 
 @given(content=TEXT, above=TEXT, below=TEXT)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=times(40),
+)
 def test_where_the_file_changed_only_our_block_goes_and_it_is_said(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, above: bytes, below: bytes
 ) -> None:

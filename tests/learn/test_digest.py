@@ -37,6 +37,13 @@ SAMPLES = [
     for agent in ("claude", "codex", "grok", "grok_driven")
     for sample in sorted((DATA / agent).iterdir())
 ]
+SHARED = Path(os.environ.get("SESSION_MEMORY_SHARED") or DATA.parents[2] / "shared")
+# All published logs of an agent in one store: a digest is of one session, whatever is beside it.
+PUBLISHED = [
+    path
+    for agent in ("claude", "codex", "grok")
+    if (path := SHARED / "samples" / "public" / agent).is_dir()
+]
 # Prices change with the table; what they come to is tested where they are made.
 PRICED = ("microdollars", "unpriced_tokens")
 
@@ -495,8 +502,9 @@ def test_a_session_nobody_knows_has_no_digest(stores: Stores) -> None:
         show_digest(store, "claude:nobody")
 
 
-def test_published_logs_are_analyzed_whatever_they_hold(public_logs: Path) -> None:
-    with analyzed(public_logs) as store:
+@pytest.mark.parametrize("published", PUBLISHED, ids=lambda path: path.name)
+def test_published_logs_are_analyzed_whatever_they_hold(published: Path) -> None:
+    with analyzed(published) as store:
         before = bodies(store)
         for uid, body in before.items():
             found = decoded(body)
