@@ -135,34 +135,36 @@ def test_other_engines_read_the_same_files(keeper: Keeper, lake: Path) -> None:
         assert file.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "copy (select 1) to '{place}'",
-        "select * from read_csv('{place}')",
-        "select * from read_text('{place}')",
-        "select * from '{place}'",
-        "select 1; select 2",
-        "attach '{place}'",
-        "set enable_external_access = true",
-        "install httpfs",
-        "select * from read_csv('https://example.org/x.csv')",
-        "explain analyze copy (select 1) to '{place}'",
-        "create table x as select 1",
-        "selec 1",
-    ],
-)
+REFUSED = [
+    "copy (select 1) to '{place}'",
+    "select * from read_csv('{place}')",
+    "select * from read_text('{place}')",
+    "select * from '{place}'",
+    "select 1; select 2",
+    "attach '{place}'",
+    "set enable_external_access = true",
+    "install httpfs",
+    "select * from read_csv('https://example.org/x.csv')",
+    "explain analyze copy (select 1) to '{place}'",
+    "create table x as select 1",
+    "selec 1",
+]
+
+
 def test_only_the_lake_is_asked_and_nothing_is_changed(
-    keeper: Keeper, lake: Path, question: str, tmp_path: Path
+    keeper: Keeper, lake: Path, tmp_path: Path
 ) -> None:
     filled(keeper)
     exported(keeper, lake)
     place = tmp_path / "outside.csv"
     place.write_text("a,b\n1,2\n")
-    with pytest.raises(LakeError):
-        asked(lake, question.replace("{place}", str(place)))
-    assert place.read_text() == "a,b\n1,2\n"
-    assert {file.name for file in lake.rglob("*") if file.is_file()} == {"data.parquet"}
+    for question in REFUSED:
+        with pytest.raises(LakeError):
+            asked(lake, question.replace("{place}", str(place)))
+            pytest.fail(f"not refused: {question}")
+        assert place.read_text() == "a,b\n1,2\n", question
+        files = {file.name for file in lake.rglob("*") if file.is_file()}
+        assert files == {"data.parquet"}, question
 
 
 def test_memory_is_bounded(keeper: Keeper, lake: Path) -> None:
