@@ -484,7 +484,7 @@ class Author:
 )
 def test_any_history_collected_bit_by_bit_is_what_its_rows_give(home: Home, seed: int) -> None:
     author = Author(home, seed)
-    for _ in range(80):
+    for _ in range(120):
         author.act()
     home.sync()
     check_sound(home.store)
