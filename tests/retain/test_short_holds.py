@@ -18,6 +18,7 @@ from session_memory.retain.forget import compact, forget
 from session_memory.store import open_store, pieces
 from session_memory.store.lock_holds import LockHold, listening
 from session_memory.store.retention_archive import Archive
+from session_memory.store.sessions import Sessions
 from session_memory.testing.collecting import check_same, check_sound, collect, contents, rebuilt
 
 COUNT = 6
@@ -168,3 +169,24 @@ def test_evicting_and_restoring_work_family_by_family(
     assert len(holds_of(filled.restore)) == COUNT
     check_same(before, contents(filled.store))
     check_sound(filled.store)
+
+
+def test_evicting_many_forks_looks_at_each_of_them_a_few_times(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each fork was once looked at from each of the others: 20 s within one transaction."""
+    origin = talk(keeper.claude.session("origin"), "one")
+    for number in range(15):
+        talk(keeper.claude.fork(origin, f"fork-{number}"), f"own{number}")
+    keeper.collect()
+    analyzed(keeper.store)
+    sharing_with, asked = Sessions.sharing_with, []
+
+    def counted(self: Sessions, session_id: int) -> list[int]:
+        asked.append(session_id)
+        return sharing_with(self, session_id)
+
+    monkeypatch.setattr(Sessions, "sharing_with", counted)
+    keeper.retain()
+    assert len(keeper.store.retention.evicted_sessions()) == 16
+    assert len(asked) <= 4 * 16

@@ -1,6 +1,6 @@
 """Sessions that share history: those that hold the same records, or begin with another's."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from session_memory.derive.facts import base_of
 from session_memory.store.store import Store
@@ -8,7 +8,13 @@ from session_memory.store.store import Store
 
 def connected_sessions(store: Store, session_id: int) -> list[int]:
     """The session and all that share a record with it, directly or through others."""
-    found, waiting = {session_id}, [session_id]
+    return connected_to(store, [session_id])
+
+
+def connected_to(store: Store, session_ids: Iterable[int]) -> list[int]:
+    """The sessions and all that share a record with one of them. Each is visited once."""
+    found = set(session_ids)
+    waiting = list(found)
     while waiting:
         session = waiting.pop()
         for other in (*store.sessions.sharing_with(session), *_by_reference(store, session)):
@@ -16,6 +22,24 @@ def connected_sessions(store: Store, session_id: int) -> list[int]:
                 found.add(other)
                 waiting.append(other)
     return sorted(found)
+
+
+def grouped(store: Store, some: Iterable[Sequence[int]]) -> list[list[int]]:
+    """Which of these lists of sessions share records: their positions, in groups."""
+    groups: dict[int, list[int]] = {}
+    group_of: dict[int, int] = {}
+    for number, sessions in enumerate(some):
+        is_known = all(one in group_of for one in sessions)
+        near = sessions if is_known else connected_to(store, sessions)
+        before = {group_of[one] for one in near if one in group_of}
+        target = before.pop() if len(before) == 1 else number
+        groups.setdefault(target, []).append(number)
+        for other in before:
+            groups[target] = sorted(groups[target] + groups.pop(other))
+        group_of.update((one, target) for one in near)
+        if before:
+            group_of = {one: target if of in before else of for one, of in group_of.items()}
+    return list(groups.values())
 
 
 def group_of(store: Store, session_ids: Iterable[int]) -> tuple[set[int], set[int]]:

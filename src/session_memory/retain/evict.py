@@ -9,7 +9,7 @@ from hashlib import sha256
 import msgspec
 
 from session_memory.core.errors import ArchiveError
-from session_memory.derive.connected import connected_sessions
+from session_memory.derive.connected import connected_to, grouped
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.repository_names import DomainOf
 from session_memory.retain.passes import DATA_LOSS, PlannedEviction
@@ -73,14 +73,8 @@ def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEvi
 
     Otherwise a shared record would be derived again for a session that is evicted next.
     """
-    groups: list[tuple[set[int], list[PlannedEviction]]] = []
-    for step in steps:
-        near = {other for one in step.unit.sessions for other in connected_sessions(store, one)}
-        same = [group for group in groups if not near.isdisjoint(group[0])]
-        groups = [group for group in groups if group not in same]
-        reach = near.union(*(group[0] for group in same))
-        groups.append((reach, [*(one for group in same for one in group[1]), step]))
-    return [together for _, together in groups]
+    groups = grouped(store, [step.unit.sessions for step in steps])
+    return [[steps[number] for number in group] for group in groups]
 
 
 def _archived(
@@ -156,9 +150,10 @@ def _drop(
     domain_of: DomainOf,
 ) -> list[tuple[PlannedEviction, int]]:
     """Delete units from the store, inside a transaction. Changed units stay."""
-    steps = [step for step in steps if _is_as_planned(store, step, safe, now)]
+    pinned = set(store.retention.pins(now))
+    steps = [step for step in steps if _is_as_planned(store, step, safe, pinned)]
     sessions = {one for step in steps for one in step.unit.sessions}
-    others = {other for one in sessions for other in connected_sessions(store, one)} - sessions
+    others = set(connected_to(store, sessions)) - sessions
     gone = []
     for step in steps:
         sizes = {source: _size(store, source) for source in step.unit.sources}
@@ -177,9 +172,9 @@ def _drop(
 
 
 def _is_as_planned(
-    store: Store, step: PlannedEviction, safe: dict[int, SafeCopy], now: int
+    store: Store, step: PlannedEviction, safe: dict[int, SafeCopy], pinned: set[str]
 ) -> bool:
-    unit, pinned = step.unit, store.retention.pins(now)
+    unit = step.unit
     if any(safe[one].places != store.retention.places(one) for one in unit.sources):
         return False
     for session, revision in zip(unit.sessions, unit.revisions, strict=True):

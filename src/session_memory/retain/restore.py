@@ -7,7 +7,7 @@ import msgspec
 from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, SessionEvicted, StoreDamaged, UnknownSession
 from session_memory.derive.cluster_records import HELD_IN_MEMORY
-from session_memory.derive.connected import connected_sessions
+from session_memory.derive.connected import grouped
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import (
     LoadedPacks,
@@ -83,20 +83,8 @@ def _restore(
 def _sharing(store: Store, families: list[list[int]]) -> list[list[int]]:
     """The families, with those that share records as one. Restored one after the other, each would
     be derived again with the next."""
-    groups: dict[int, list[int]] = {}
-    group_of: dict[int, int] = {}
-    for number, kin in enumerate(families):
-        is_known = all(one in group_of for one in kin)
-        near = kin if is_known else [o for one in kin for o in connected_sessions(store, one)]
-        before = {group_of[one] for one in near if one in group_of}
-        target = before.pop() if len(before) == 1 else number
-        groups[target] = [*groups.get(target, ()), *kin]
-        for other in before:
-            groups[target] += groups.pop(other)
-        group_of.update((one, target) for one in near)
-        if before:
-            group_of = {one: target if of in before else of for one, of in group_of.items()}
-    return list(groups.values())
+    groups = grouped(store, families)
+    return [[one for number in group for one in families[number]] for group in groups]
 
 
 def _batches(store: Store, families: list[list[int]]) -> Iterator[list[list[int]]]:
