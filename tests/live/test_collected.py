@@ -223,6 +223,45 @@ def test_a_fork_inherits_what_it_shares_and_pays_for_its_own_alone(home: Home) -
     check_sound(home.store)
 
 
+# SWITCHING 3.59
+def test_a_session_with_the_id_of_a_closed_one_is_another_session(home: Home) -> None:
+    live, tokens = home.live, {"prompt_tokens": 10, "completion_tokens": 1}
+    parent = live.create_session(session_id="parent")
+    live.create_session(session_id="one", model="mock", parent_session_id=parent)
+    live.append_messages("one", [{"role": "user", "content": "first"}])
+    live.record_usage("one", round_index=0, **tokens)
+    live.append_message("one", role="assistant", content="first answer")
+    fork = live.fork_session("one", new_id="fork")
+    home.sync()
+    live.close_session("one")
+    # The rows have the same kinds as those that were read before, and more.
+    live.create_session(session_id="one", model="other")
+    live.append_messages("one", [{"role": "user", "content": "second"}])
+    live.record_usage("one", round_index=0, **tokens)
+    live.append_message("one", role="assistant", content="second answer")
+    live.append_message("one", role="user", content="third")
+    home.sync()
+    about = live.get_session(fork)
+    assert about is not None
+    closed = about.forked_from
+    texts = {
+        uid: [event.summary for event in events_of(home.store, uid)]
+        for uid in ("live:one", f"live:{closed}", "live:fork")
+    }
+    assert texts == {
+        "live:one": ["second", "second answer", "third"],
+        f"live:{closed}": ["first", "first answer"],
+        "live:fork": [],
+    }
+    again, before = (home.store.sessions.get(uid) for uid in ("live:one", f"live:{closed}"))
+    assert again is not None and before is not None
+    assert (again.model, again.parent_uid, before.parent_uid) == ("other", None, "live:parent")
+    assert (again.cost.input_tokens, before.cost.input_tokens) == (10, 10)
+    check_sound(home.store)
+    fingerprint = home.store.fingerprint()
+    assert rebuilt(home.store).fingerprint() == fingerprint
+
+
 @pytest.mark.only("sqlite")
 def test_a_fork_without_a_word_of_its_own_inherits_in_any_order(home: Home) -> None:
     origin = home.live.create_session(session_id="origin")
@@ -395,7 +434,7 @@ class Author:
             *[self._say] * 6,
             *[self._call, self._answer, self._use, self._rewind, self._undo, self._return],
             *[self._fold, self._unfold, self._fork, self._spawn, self._clear, self._repair],
-            *[self._close, self._sync, self._sync],
+            *[self._close, self._create_again, self._sync, self._sync],
         ]
         session = self._any.choice(self._sessions)
         # Not everything may be done at every moment; that it is refused is tested elsewhere.
@@ -461,6 +500,9 @@ class Author:
     def _close(self, session: str) -> None:
         if self._any.random() < 0.1:
             self._live.close_session(session)
+
+    def _create_again(self, session: str) -> None:
+        self._live.create_session(session_id=session, model="mock")
 
     def _sync(self, session: str) -> None:
         self._home.sync()

@@ -1,6 +1,8 @@
 """Sessions: ids, drafts, titles, lists, subagents, archive and close, on both databases."""
 
 import dataclasses
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -271,8 +273,6 @@ def test_a_closed_parent_takes_no_new_children(live: SessionStore) -> None:
     live.close_session(root)
     with pytest.raises(UnknownLiveSession):
         live.create_session(parent_session_id=root)
-    with pytest.raises(SessionExists):
-        live.create_session(session_id=root)
 
 
 @BOTH
@@ -362,3 +362,70 @@ def test_the_limit_of_depth_has_a_name(live: SessionStore) -> None:
         session = live.create_session(parent_session_id=session)
     with pytest.raises(SpawnTooDeep):
         live.create_session(parent_session_id=session)
+
+
+# SWITCHING 3.59: the id of a closed session was taken for ever.
+def test_the_id_of_a_closed_session_can_be_used_again(live: SessionStore) -> None:
+    live.create_session(session_id="one", title="First", metadata={"n": 1})
+    live.append_message("one", role="user", content="first", key="k")
+    live.record_usage("one", round_index=0, prompt_tokens=5, completion_tokens=1)
+    linked = live.create_session(
+        parent_session_id="one", lifecycle=SubagentLifecycle.LINKED, session_id="linked"
+    )
+    detached = live.create_session(
+        parent_session_id="one", lifecycle=SubagentLifecycle.DETACHED, session_id="detached"
+    )
+    fork = live.fork_session("one", new_id="fork")
+    with pytest.raises(SessionExists):
+        live.create_session(session_id="one")
+    assert live.close_session("one") == 2
+
+    assert live.create_session(session_id="one") == "one"
+    assert live.append_message("one", role="user", content="second", key="k") == 1
+    again = live.get_session("one")
+    assert again is not None and (again.title, again.metadata) == ("second", {})
+    assert [m.content for m in live.load_all_messages("one")] == ["second"]
+    assert live.usage_totals("one")["llm_calls"] == 0
+    assert live.list_children("one") == []
+
+    # Nothing of the closed one is lost, and what belongs to it still does.
+    fork_row, orphan = live.get_session(fork), live.get_session(detached)
+    assert fork_row is not None and orphan is not None
+    closed = fork_row.forked_from
+    assert closed is not None and closed.startswith("one@closed-")
+    assert [m.content for m in live.load_path(fork)] == ["first"]
+    assert live.usage_totals(closed)["total_tokens"] == 6
+    live.reopen_session(closed)
+    assert [row.session_id for row in live.list_children(closed)] == [detached]
+    assert [m.content for m in live.load_all_messages(closed)] == ["first"]
+    child = live.get_session(linked, with_closed=True)
+    assert child is not None and child.parent_session_id == closed
+
+
+def test_an_id_is_used_again_and_again_however_long(live: SessionStore) -> None:
+    long = "x" * 200
+    for number in range(3):
+        live.create_session(session_id=long)
+        assert live.append_message(long, role="user", content=str(number)) == 1
+        assert live.close_session(long) == 1
+    origin = live.create_session()
+    assert live.fork_session(origin, new_id=long) == long
+    with pytest.raises(SessionExists):
+        live.fork_session(long, new_id=long)
+
+
+def test_one_of_many_gets_the_id_of_a_closed_session(live: SessionStore) -> None:
+    live.create_session(session_id="one")
+    live.close_session("one")
+    won: list[str] = []
+
+    def create() -> None:
+        with suppress(SessionExists):
+            won.append(live.create_session(session_id="one"))
+
+    threads = [threading.Thread(target=create) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert won == ["one"]

@@ -54,9 +54,9 @@ class LiveSync:
         """Read the new rows of some sessions and store them."""
         known = self._store.sources.known(NOWHERE) if heads else {}
         for head in heads:
-            about, rows = refs_of(head.session_id)
-            self._read_document(self._row(about, known), head)
-            self._read_rows(self._row(rows, known), head)
+            about, rows = (self._row(ref, known) for ref in refs_of(head.session_id))
+            self._read_document(about, rows, head)
+            self._read_rows(rows, head)
             self.ingested += 1
 
     def _row(self, ref: SourceRef, known: dict[str, SourceRow]) -> SourceRow:
@@ -72,19 +72,29 @@ class LiveSync:
             discovered_at=self._now,
         )
 
-    def _read_document(self, row: SourceRow, head: LiveHead) -> None:
+    def _read_document(self, row: SourceRow, rows: SourceRow, head: LiveHead) -> None:
         """Store the facts about a session. They are kept as the cursor of their source."""
         facts = self._rows.about(head.session_id)
         if facts is None:
             return
         before = msgspec.json.decode(row.cursor_state) if row.cursor_state else {}
-        if before.get("parent_session_id") and not facts["parent_session_id"]:
+        is_another = bool(before) and before["created_at"] != facts["created_at"]
+        if before.get("parent_session_id") and not facts["parent_session_id"] and not is_another:
             facts |= {name: before[name] for name in _ORIGIN}
         row.cursor_state = msgspec.json.encode(facts, order="sorted").decode()
         body = row.cursor_state.encode()
         with self._store.transaction():
             if not self._was_read_elsewhere(row):
+                if is_another:
+                    self._begin_again(row, rows)
                 self._write(row, head, self._translated(row, [body], Cursor())[0])
+
+    def _begin_again(self, row: SourceRow, rows: SourceRow) -> None:
+        """The id of a closed session was used again. No row of the new session was read yet."""
+        self._store.sessions.begin_again(self._store.sessions.of_source(row.id))
+        if rows.id:
+            rows.tail_hash = ""
+            self._store.sources.save(rows)
 
     def _read_rows(self, row: SourceRow, head: LiveHead) -> None:
         order = self._rows.order(head.session_id)

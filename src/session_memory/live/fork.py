@@ -42,6 +42,8 @@ class ForkOperations(MessageOperations):
             shared = [] if base[0] is None else self._seqs_from(base)
             folds = self._shared_folds(session_id, key, shared)
             taken = [0, *shared, *(fold.note_seq for fold in folds)]
+            if fork_id != session_id:
+                self._set_aside(fork_id)
             new = self._create(fork_id, settings, base, head=upto, next_seq=max(taken) + 1)
             if new is None:
                 raise SessionExists(fork_id)

@@ -28,6 +28,8 @@ from session_memory.store.database import Row
 from session_memory.store.live_rows import cwd_in
 
 PAGE = 50
+# With the rest of the name of a closed session, an id has at most 200 characters.
+LONGEST_KEPT_ID = 150
 
 _FIELDS = (
     "session_id",
@@ -72,6 +74,17 @@ _PARENT = """
     update live_sessions set fence = fence where session_id = :session and status <> 'closed'
     returning spawn_depth
 """
+_CLOSED = "select id from live_sessions where session_id = :session and status = 'closed'"
+_IS_TAKEN = "select 1 from live_sessions where session_id = :session"
+_SET_ASIDE = """
+    update live_sessions set session_id = :aside, revision = revision + 1
+    where session_id = :session and status = 'closed' returning id
+"""
+# Subagents, detached ones and forks name a session by its id.
+_FOLLOW = tuple(
+    f"update live_sessions set {name} = :aside, revision = revision + 1 where {name} = :session"
+    for name in ("parent_session_id", "detached_from", "forked_from")
+)
 _SET_LANE = "update live_sessions set lane_id = :lane where id = :key"
 BRANCH_COLUMNS = ("session_key", "base_lane", "base_seq", "base_at", "base_limit")
 NO_BASE = (None, 0, 0, 0)
@@ -143,6 +156,9 @@ class SessionOperations(LiveConnection):
     ) -> str:
         """Create a session and return its id. With a parent it is a subagent.
 
+        The id of a closed session can be used again. The closed one is then called
+        ``<id>@closed-<number>``, and nothing of it is lost.
+
         ``cwd`` is the directory that the session works in; by default ``metadata["cwd"]``, where
         some runtimes put it.
         """
@@ -162,9 +178,23 @@ class SessionOperations(LiveConnection):
             "api_base": api_base,
         }
         with self._writing():
+            self._set_aside(new_id)
             if not self._create_if_new(new_id, fields):
                 raise SessionExists(new_id)
         return new_id
+
+    def _set_aside(self, session_id: str) -> None:
+        """Give a closed session another id, so that a new one can have its id."""
+        key = self._db.value(_CLOSED, {"session": session_id})
+        if key is None:
+            return
+        aside = f"{session_id[:LONGEST_KEPT_ID]}@closed-{key}"
+        while self._db.one(_IS_TAKEN, {"session": aside}):
+            aside += "+"
+        params = {"session": session_id, "aside": aside}
+        if self._db.one(_SET_ASIDE, params) is not None:
+            for statement in _FOLLOW:
+                self._db.execute(statement, params)
 
     def draft_session(self, *, session_id: str | None = None, **fields: Any) -> Draft:
         """Prepare a session without storing it. Appending the first message to it stores it.
