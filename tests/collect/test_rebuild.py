@@ -37,6 +37,17 @@ def test_a_rebuild_finds_the_same_problems_and_counts_the_sources(claude: Claude
         check_sound(store)
 
 
+def test_a_session_of_which_there_is_only_a_document_keeps_its_title(claude: ClaudeHome) -> None:
+    parent = claude.session("alpha")
+    parent.prompt("delegate")
+    agent = claude.subagent(parent, "a1", below=True, meta={"description": "look around"})
+    with collected(claude.write()) as store:
+        session = store.sessions.get(agent.uid)
+        assert session is not None and session.title == "look around"
+        before = contents(store)
+        check_same(before, contents(rebuilt(store)))
+
+
 def test_a_rebuild_lets_other_writers_in_between_its_groups(claude: ClaudeHome) -> None:
     for name in ("alpha", "beta", "gamma"):
         claude.session(name).prompt(name)

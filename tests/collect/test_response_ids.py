@@ -259,6 +259,25 @@ def test_the_same_figures_at_another_time_are_another_response(claude: ClaudeHom
                 check_same(expected, contents(stepwise))
 
 
+def test_a_session_without_an_event_has_the_problem_from_its_first_event_on(
+    claude: ClaudeHome,
+) -> None:
+    logs = [claude.session(name) for name in ("anna", "bert")]
+    with new_store() as store:
+        for log, count in zip(logs, (5, 6), strict=True):
+            report = {"id": "chatcmpl-1", "model": "local", "usage": usage(1, input=count)}
+            log.progress(agent="a1", message=report)
+            collect(store, claude.write())
+        assert responses(store) == {"chatcmpl-1": 2}
+        assert noted(store) == []
+        for log in logs:
+            log.prompt("hello")
+            collect(store, claude.write())
+        assert noted(store) == ["claude:anna", "claude:bert"]
+        with collected(claude.path) as at_once:
+            check_same(contents(at_once), contents(store))
+
+
 # ---------------------------------------------------------------- copies
 
 

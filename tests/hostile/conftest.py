@@ -156,15 +156,17 @@ def assert_sound(store: Store, sample: int = 1000) -> None:
 
 def assert_counted_once(store: Store) -> None:
     """Check that each response counts for one session and each cost is the sum of its responses."""
-    counted: dict[str, str] = {}
+    counted: set[tuple[str, str | None]] = set()
     with store.db.snapshot():
         for session in store.sessions.every():
             row = store.sessions.row(session.session_uid)
             assert row is not None
             used = store.usage.of(row.id, session.session_uid)
             for usage in used:
-                assert usage.usage_id not in counted, f"{usage.usage_id} counts twice"
-                counted[usage.usage_id] = session.session_uid
+                # Another session may have a response with the same id, at another time.
+                response = usage.usage_id, usage.ts
+                assert response not in counted, f"{usage.usage_id} counts twice"
+                counted.add(response)
             for name in BUCKETS:
                 assert getattr(session.cost, name) == sum(getattr(u, name) for u in used)
 

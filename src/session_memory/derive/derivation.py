@@ -310,7 +310,7 @@ class Derivation:
             settled = self._settle_one(index, at_once=False)
         writing, inherited = settled
         if writing is None:
-            self._ingest.save(row)
+            self._ingest.save_without_records(row)
             return None
         if settled is self._settled.get(index):
             self._flush(writing)

@@ -115,6 +115,9 @@ class Ingest:
                 origin = plain_origin(self._store, row, writing, records, reason)
             if origin is None:
                 return reason.sessions
+        if row.revision and not row.event_count:
+            # A response had no event yet at which its problem could be.
+            writing.usage.note_again()
         writing.settle(records, writing.is_own if origin else None)
         row.own_records += writing.named_records
         if origin is not None:
@@ -224,6 +227,11 @@ class Ingest:
         if row.uid in self._renamed:
             self._renamed.discard(row.uid)
             self._store.index.set_title(row.id, row.title)
+
+    def save_without_records(self, row: CollectedSession) -> None:
+        """Store a session of which there are only documents."""
+        self._apply_facts(row, decode_state(row.state))
+        self.save(row)
 
     def finish(self, row: CollectedSession, writing: SessionWriting) -> None:
         """Copy the settled state to the session's row, and store the row and its events."""

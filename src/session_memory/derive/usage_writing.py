@@ -206,6 +206,10 @@ class UsageWriting:
             self.changed |= settle_reports(self._store, self._reported, [self._row])
             self._reported = set()
 
+    def note_again(self) -> None:
+        """Look again at all responses that have the id of another session's response."""
+        self._shared_ids.update(self._store.response_ids.shared_by(self._row.id))
+
     def note_shared_ids(self, now: int) -> None:
         """Store a problem for responses that have the id of another session's response."""
         if self._shared_ids:
