@@ -68,7 +68,12 @@ class Exclusions(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """How much raw the store keeps, compressed, and for how long; see docs/retention.md."""
+    """How much raw the store keeps, compressed, and for how long; see docs/retention.md.
+
+    The limits are suggestions until retention is turned on: only ``session-memory retain`` uses
+    them. With ``after_sync`` they apply once a day after a sync. A configuration file that sets a
+    limit turns it on too, unless it says ``after_sync = false``.
+    """
 
     raw_max_age_days: Annotated[float, msgspec.Meta(ge=0)] = 45
     raw_soft_cap_bytes: Annotated[int, msgspec.Meta(ge=0)] = 4 * 1024**3
@@ -76,7 +81,11 @@ class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
     distilled_cap_bytes: Annotated[int, msgspec.Meta(ge=0)] = 1024**3
     archive: bool = True
     archive_dir: str = ""
-    after_sync: bool = True
+    after_sync: bool = False
+
+
+# Whoever sets one of these wants it to apply.
+RETENTION_LIMITS = ("raw_max_age_days", "raw_soft_cap_bytes", "raw_hard_cap_bytes")
 
 
 class LessonsConfig(msgspec.Struct, forbid_unknown_fields=True):
@@ -176,10 +185,20 @@ def load_config(path: Path | None = None) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", _hint(str(error), path)) from error
     try:
-        return msgspec.convert(values, Config)
+        return msgspec.convert(_with_retention_switch(values), Config)
     except msgspec.ValidationError as error:
         message = _readable(str(error), values)
         raise ConfigError(f"{path}: {message}", _hint(str(error), path)) from error
+
+
+def _with_retention_switch(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with ``retention.after_sync`` on if the file sets a limit and no switch."""
+    given = values.get("retention")
+    if not isinstance(given, dict) or "after_sync" in given:
+        return values
+    if not any(name in given for name in RETENTION_LIMITS):
+        return values
+    return {**values, "retention": {**given, "after_sync": True}}
 
 
 def default_store(

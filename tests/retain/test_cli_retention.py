@@ -131,6 +131,7 @@ def test_a_spreadsheet_neither_computes_nor_obeys_what_a_log_says(machine: Machi
 def test_retention_is_due_a_day_after_the_first_sync_and_daily_from_then_on(
     machine: Machine,
 ) -> None:
+    machine.run("config", "--retention", "on")
     machine.run("analyze")
     machine.run("sync")
     assert machine.json("verify")["evicted"] == 0

@@ -14,7 +14,7 @@ import msgspec
 
 from session_memory.collect.discover import roots
 from session_memory.collect.doctor import adapter_problems, adapter_versions
-from session_memory.config import Config
+from session_memory.config import Config, RetentionConfig
 from session_memory.derive.readers import unusable_flavors
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
@@ -23,9 +23,11 @@ from session_memory.store.sources import UNREAD
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
 from session_memory.views.outdated import outdated
+from session_memory.views.retention import TURN_ON_RETENTION, limits_sentence
 
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 64 << 20
+LARGE_STORE = RetentionConfig().raw_soft_cap_bytes
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -74,7 +76,9 @@ def examine(
             *_versions(store, facts),
             *_analysis(store),
         ]
-    checks += _space(path)
+    free = _free_bytes(path)
+    checks += _space(free)
+    checks += _retention(config.retention, facts, free)
     return Diagnosis(checks=checks, roots=found, store=facts)
 
 
@@ -202,11 +206,36 @@ def _analysis(store: Store) -> Iterator[Check]:
         yield Check("analysis", "warn", text, "Make them again: session-memory analyze")
 
 
-def _space(path: Path | None) -> Iterator[Check]:
+def _free_bytes(path: Path | None) -> "tuple[Path, int] | None":
+    """The free space where the store is; None for a server."""
     if path is None:
-        return
+        return None
     place = next(parent for parent in path.absolute().parents if parent.exists())
-    free = shutil.disk_usage(place).free
+    return place, shutil.disk_usage(place).free
+
+
+def _space(found: "tuple[Path, int] | None") -> Iterator[Check]:
+    if found is None:
+        return
+    place, free = found
     status = "bad" if free < NO_SPACE else "warn" if free < LITTLE_SPACE else "ok"
     hint = None if status == "ok" else "Free some space, or move the store: SESSION_MEMORY_STORE"
     yield Check("disk", status, f"{size(free)} free at {place}", hint)
+
+
+def _retention(
+    limits: RetentionConfig, facts: dict[str, Any], space: "tuple[Path, int] | None"
+) -> Iterator[Check]:
+    """Suggest retention if the store is large or the disk nearly full, and it is off."""
+    if "bytes" not in facts:
+        return
+    if limits.after_sync:
+        yield Check("retention", "ok", limits_sentence(limits))
+    elif facts["bytes"] > LARGE_STORE:
+        text = f"off, and the store has {size(facts['bytes'])}"
+        yield Check("retention", "warn", text, TURN_ON_RETENTION)
+    elif space is not None and space[1] < LITTLE_SPACE:
+        text = f"off, and only {size(space[1])} are free; an archive can be on another disk"
+        yield Check("retention", "warn", text, TURN_ON_RETENTION)
+    else:
+        yield Check("retention", "ok", "off: nothing is evicted")

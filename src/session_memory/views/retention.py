@@ -6,11 +6,22 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.collect.discover import roots
-from session_memory.config import Config, this_host
+from session_memory.config import Config, RetentionConfig, this_host
 from session_memory.core.text import escaped
 from session_memory.store import Store
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
+
+TURN_ON_RETENTION = "Turn it on: session-memory config --retention on"
+
+
+def limits_sentence(limits: RetentionConfig) -> str:
+    """Whether retention runs by itself, and with which limits."""
+    if not limits.after_sync:
+        return "Retention is off: nothing is evicted unless you run session-memory retain."
+    age = f"older than {plural(round(limits.raw_max_age_days), 'day')}"
+    caps = f"{size(limits.raw_soft_cap_bytes)}, at most {size(limits.raw_hard_cap_bytes)}"
+    return f"Retention is on: sessions {age} or over {caps}, are evicted once a day after a sync."
 
 
 class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +33,7 @@ class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     evicted: int
     pinned: int
+    after_sync: bool
 
 
 def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
@@ -33,6 +45,7 @@ def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
         sessions=store.sessions.count(),
         evicted=store.retention.count_evicted(),
         pinned=len(store.retention.pins(now)),
+        after_sync=limits.after_sync,
     )
 
 

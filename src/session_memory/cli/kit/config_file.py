@@ -13,9 +13,10 @@ from session_memory.cli.kit.own_file import replace_file
 from session_memory.core.errors import ConfigError, UnsafePath
 
 _HEADER = re.compile(r"^\s*\[")
+SettingValue = bool | float | None
 
 
-def set_values(path: Path, table: str, values: dict[str, float | None]) -> None:
+def set_values(path: Path, table: str, values: dict[str, SettingValue]) -> None:
     """Set keys of a table of the file; ``None`` removes a key. Creates the file if necessary."""
     if path.is_symlink():
         raise UnsafePath(
@@ -32,7 +33,7 @@ def set_values(path: Path, table: str, values: dict[str, float | None]) -> None:
     replace_file(path, new.encode("utf-8"))
 
 
-def _changed(text: str, table: str, values: dict[str, float | None]) -> str:
+def _changed(text: str, table: str, values: dict[str, SettingValue]) -> str:
     lines = text.splitlines()
     try:
         start = next(
@@ -43,8 +44,12 @@ def _changed(text: str, table: str, values: dict[str, float | None]) -> str:
         start = len(lines) - 1
     end = next((n for n in range(start + 1, len(lines)) if _HEADER.match(lines[n])), len(lines))
     inside = [line for line in lines[start + 1 : end] if _key(line) not in values]
-    new = [f"{name} = {value:.15g}" for name, value in values.items() if value is not None]
+    new = [f"{name} = {_written(value)}" for name, value in values.items() if value is not None]
     return "\n".join([*lines[: start + 1], *new, *inside, *lines[end:]]) + "\n"
+
+
+def _written(value: bool | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
 
 
 def _key(line: str) -> str:

@@ -1,15 +1,20 @@
 """Show the settings and where agents' logs are looked for."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
+from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXAMPLE = """\
 # Session Memory reads this from ~/.session-memory/config.toml, or from the file that
@@ -44,9 +49,9 @@ EXAMPLE = """\
 #webshop = "shop"
 #"billing-*" = "finance"
 
-# How much of the logs the store keeps (compressed bytes), and for how long. Evicted sessions are
-# archived.
-# See docs/retention.md.
+# How much of the logs the store keeps (compressed bytes), and for how long. Nothing is evicted
+# until you set after_sync or one of the first three limits. Then retention runs once a day after a
+# sync, and evicted sessions are archived. See docs/retention.md.
 #[retention]
 #raw_max_age_days = 45
 #raw_soft_cap_bytes = 4294967296
@@ -86,18 +91,25 @@ EXAMPLE = """\
         ("config", "the settings in effect"),
         ("config --example > ~/.session-memory/config.toml", "start with a commented example"),
         ("config --path", "which file is read"),
+        ("config --retention on", "archive old sessions from now on, once a day after a sync"),
     ),
     json_shape='{"path", "exists", "store", "roots": [{"flavor", "path", "exists"}, …],'
     ' "settings": {"store", "host", "sources", "exclude", "domains", "redact", "prices", "budget",'
-    ' "retention", "lessons"}}',
+    ' "retention", "lessons"}}; with --retention {"path", "retention"}',
 )
 @click.option("--example", is_flag=True, help="Print a commented example.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the configuration file.")
+@click.option(
+    "--retention",
+    type=click.Choice(("on", "off")),
+    help="Write to the configuration file whether retention runs after a sync.",
+)
 @click.pass_obj
-def command(settings: Settings, example: bool, only_path: bool) -> None:
+def command(settings: Settings, example: bool, only_path: bool, retention: str | None) -> None:
     from session_memory.collect.discover import roots
     from session_memory.config import config_path, config_values
     from session_memory.store.address import shown
+    from session_memory.views.retention import TURN_ON_RETENTION
 
     if example:
         click.echo(EXAMPLE, nl=False)
@@ -105,6 +117,9 @@ def command(settings: Settings, example: bool, only_path: bool) -> None:
     path = settings.config or config_path()
     if only_path:
         print_json({"path": str(path)}) if settings.as_json else click.echo(safe(str(path)))
+        return
+    if retention is not None:
+        _switch_retention(settings, path, is_on=retention == "on")
         return
     config = settings.configuration()
     values, store = config_values(config), shown(settings.where(config))
@@ -125,6 +140,25 @@ def command(settings: Settings, example: bool, only_path: bool) -> None:
         click.echo(safe(f"# {place.flavor} logs: {short_path(place.path)}{there}"))
     click.echo(_toml({**values, "store": store}))
     remark(settings, "All settings explained: session-memory config --example")
+    if not config.retention.after_sync:
+        remark(settings, f"Retention is off: nothing is evicted. {TURN_ON_RETENTION}")
+
+
+def _switch_retention(settings: Settings, path: "Path", *, is_on: bool) -> None:
+    """Turn retention on or off. The limits that apply are written down too."""
+    from session_memory.cli.kit.config_file import set_values
+    from session_memory.config import RETENTION_LIMITS, load_config
+    from session_memory.views.retention import limits_sentence
+
+    before = load_config(path).retention
+    limits = {name: getattr(before, name) for name in RETENTION_LIMITS} if is_on else {}
+    set_values(path, "retention", {"after_sync": is_on, **limits})
+    after = load_config(path).retention
+    if settings.as_json:
+        print_json({"path": str(path), "retention": msgspec.to_builtins(after)})
+    elif not settings.quiet:
+        click.echo(limits_sentence(after))
+        click.echo(callable_text("What it would evict now: session-memory retain --dry-run"))
 
 
 def _toml(values: dict[str, Any], table: str = "") -> str:

@@ -3,14 +3,22 @@
 It first moves analyzed sessions older than raw_max_age_days; over the soft cap, also the oldest
 analyzed ones; over the hard cap, also the oldest others, which it analyzes first. Their logs go
 into the archive, which is read back and compared before anything is deleted. Title, digest and cost
-of a session stay; restore brings the rest back. Runs once a day after a sync. The limits are in
-section [retention] of the configuration file.
+of a session stay; restore brings the rest back. Runs only when you type it, until you turn
+retention on (config --retention on); then also once a day after a sync. The limits are in section
+[retention] of the configuration file.
 """
 
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import Column, print_json, print_lines, table, terminal_width
+from session_memory.cli.kit.output import (
+    Column,
+    print_json,
+    print_lines,
+    remark,
+    table,
+    terminal_width,
+)
 from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
 from session_memory.views.figures import local, plural, size
@@ -40,7 +48,11 @@ SHOWN = 20
 def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool) -> None:
     from session_memory.cli.lines.retention import retention_sentences
     from session_memory.core.time import now_ms
-    from session_memory.views.retention import expiry_lines, retention_status
+    from session_memory.views.retention import (
+        TURN_ON_RETENTION,
+        expiry_lines,
+        retention_status,
+    )
 
     if without_archive and not (yes or dry_run):
         click.confirm("Logs of evicted sessions will be deleted for good. Continue?", abort=True)
@@ -58,6 +70,8 @@ def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool)
         f"Stored logs: {size(state.bytes)} of {caps}; {plural(state.sessions, 'session')},"
         f" {state.evicted:,} evicted, {state.pinned:,} pinned."
     )
+    if not state.after_sync:
+        remark(settings, f"Retention does not run by itself. {TURN_ON_RETENTION}")
     for line in (*retention_sentences(outcome, dry_run=dry_run), *expiry_lines(soon)):
         click.echo(safe(line))
     if dry_run and outcome.gone:
