@@ -21,7 +21,7 @@ from session_memory.store.pieces import PieceShare, run_in_pieces
 from session_memory.store.store import Store
 
 # Characters that are written in one transaction at most.
-GATHERED = 1024 * 1024
+GATHERED = 512 * 1024
 CATCH_UPS = 3
 DROPPED = 200
 
