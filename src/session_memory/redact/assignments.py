@@ -40,7 +40,7 @@ _REST = re.compile(
 )
 _QUOTED = re.compile(r"[^\x00-\x20\x7f\"'`\\]{6,200}+(?=\\{0,7}[\"'`])", re.ASCII)
 _BARE = re.compile(r"[^\x00-\x20\x7f\"'`\\<>,;(){}\[\]|&]{6,200}+(?![(\[])", re.ASCII)
-_ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-fA-F]{4})", re.ASCII)
+_ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-f]{4})", re.ASCII | re.IGNORECASE)
 
 # After these names a blank may separate the value.
 _VALUE_AFTER_BLANK = re.compile(r"--|aws_secret_access_key", re.ASCII)
@@ -107,7 +107,7 @@ class AssignedSecret(NamedTuple):
 
 
 def assigned_secrets(
-    text: str, lowered: str, places: list[int], word: str, starts: list[int]
+    text: str, places: list[int], word: str, starts: list[int]
 ) -> Iterator[AssignedSecret]:
     """The secrets that are assigned to names with ``word`` at one of ``places``.
 
@@ -125,7 +125,7 @@ def assigned_secrets(
         value = (_QUOTED if rest["open"] else _BARE).match(text, rest.end())
         if value is None:
             continue
-        kind = _kind_of(text, lowered, (place, place + size), rest, value)
+        kind = _kind_of(text, word, place, rest, value)
         if kind is not None:
             done = value.end()
             yield AssignedSecret(kind, *value.span())
@@ -135,20 +135,20 @@ def assigned_secrets(
 
 
 def _kind_of(
-    text: str, lowered: str, word: tuple[int, int], rest: re.Match[str], value: re.Match[str]
+    text: str, word: str, place: int, rest: re.Match[str], value: re.Match[str]
 ) -> str | None:
-    """The kind of a value that is a secret, or None. ``word`` is the range of the word."""
-    first = _name_start(lowered, word[0])
-    name = lowered[first : rest.end("tail")]
+    """The kind of a value that is a secret, or None. ``word`` is at ``place``, in any case."""
+    first = _name_start(text, place)
+    name = text[first : rest.end("tail")].lower()
     if rest["blank"] is not None and not _VALUE_AFTER_BLANK.match(name):
         return None
-    is_upper = text[slice(*word)].isupper()
+    is_upper = text[place : place + len(word)].isupper()
     literal = is_upper and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
-    return _judged(name, lowered[slice(*word)], is_upper, value[0], literal)
+    return _judged(name, word, is_upper, value[0], literal)
 
 
 # The same assignments are in a log again and again: in each view of a text, too.
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=32768)
 def _judged(name: str, word: str, is_upper: bool, value: str, literal: bool) -> str | None:
     kind = _kind(name, word, is_upper)
     if kind is None or not _looks_secret(kind, name, value, literal):
@@ -172,18 +172,23 @@ def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]
 
 
 def _issuer(name: str, value: str) -> str | None:
-    named = (
-        kind for kind, known, shape in _ISSUERS if known.search(name) and shape.fullmatch(value)
-    )
-    return next(named, None)
+    for kind, shape in _issuers_named(name):
+        if shape.fullmatch(value):
+            return kind
+    return None
 
 
-def _name_start(lowered: str, place: int) -> int:
+@lru_cache(maxsize=2048)
+def _issuers_named(name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((kind, shape) for kind, known, shape in _ISSUERS if known.search(name))
+
+
+def _name_start(text: str, place: int) -> int:
     """The start of the name that contains the word. An escape before it is not part of it."""
-    before = lowered[max(place - _LONGEST_NAME, 0) : place]
+    before = text[max(place - _LONGEST_NAME, 0) : place]
     first = place - len(before) + len(before.rstrip(_NAME_SIGNS))
-    if first and lowered[first - 1] == "\\":
-        escape = _ESCAPE.match(lowered, first - 1)
+    if first and text[first - 1] == "\\":
+        escape = _ESCAPE.match(text, first - 1)
         first = min(escape.end(), place) if escape is not None else first
     return first
 

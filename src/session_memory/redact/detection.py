@@ -5,6 +5,7 @@ its bytes, and one set of rules serves both.
 """
 
 import re
+import string
 from collections.abc import Iterator
 from functools import cache
 
@@ -33,6 +34,7 @@ _DATABASES = re.compile(
     r"|snowflake)(?:\+\w{1,20})?\Z",
     re.ASCII | re.IGNORECASE,
 )
+_SCHEME_SIGNS = f"{string.ascii_letters}{string.digits}_+"
 # After a backslash, these characters end an escape, so they cannot start a secret.
 _ESCAPED = frozenset("nrtbfu\"'\\/")
 
@@ -104,21 +106,22 @@ def _mark_finder() -> FindMarks:
     return mark_finder(MARKS)
 
 
-def marks(text: str) -> list[int]:
-    """The places, in any order, that differ in a view of the text."""
-    return _mark_finder()(text)
+def marks(text: str, data: bytes) -> list[int]:
+    """The places, in any order, that differ in a view of the text. ``data``: the text as bytes."""
+    return _mark_finder()(text, data)
 
 
-def hits(text: str, starts: list[int] | None = None) -> list[RuleMatch]:
+def hits(text: str, starts: list[int] | None = None, data: bytes | None = None) -> list[RuleMatch]:
     """What the rules match in a text whose characters are bytes. Hits may overlap.
 
     Escapes are not decoded here. ``starts`` gets the places where a secret may start, also if no
     rule matches there.
     """
-    lowered = text.encode("latin-1").lower().decode("latin-1")
+    # To copy a long text takes as long as to search it, so it is encoded only once.
+    data = text.encode("latin-1") if data is None else data
     found: list[RuleMatch] = []
     seen = starts if starts is not None else []
-    for number, places in _scan()(text, lowered):
+    for number, places in _scan()(text, data):
         for rank, rule in _BY_WORD[number]:
             if not rule.any_case:
                 seen += _starts(rule, text, places)
@@ -127,7 +130,7 @@ def hits(text: str, starts: list[int] | None = None) -> list[RuleMatch]:
         if word == _KEY_WORD:
             found += _quoted_keys(text, places)
         if word in WORDS:
-            for value in assigned_secrets(text, lowered, places, word, seen):
+            for value in assigned_secrets(text, places, word, seen):
                 hit = _bounded(text, NAMED, value)
                 if hit is not None:
                     found.append(hit)
@@ -204,15 +207,19 @@ def _accepted(rule: Rule, rank: int, text: str, match: re.Match[str]) -> RuleMat
             return None
         if kind != "url-password" and not is_password(value, literal=True):
             return None
-        if kind == "url-password" and _DATABASES.search(
-            text, max(match.start() - 40, 0), match.start()
-        ):
+        if kind == "url-password" and _is_database(text, match.start()):
             kind = "database-url-password"
     if kind == "authorization-header" and not any(sign.isdigit() for sign in value):
         return None
     genuine = rule.checksum(value) if rule.checksum is not None else None
     start, end = match.span(group)
     return _bounded(text, rank, AssignedSecret(kind, start, end), genuine)
+
+
+def _is_database(text: str, end: int) -> bool:
+    """Whether the scheme of an address, which ends at ``end``, is that of a database."""
+    before = text[max(end - 40, 0) : end]
+    return _DATABASES.search(before, len(before.rstrip(_SCHEME_SIGNS))) is not None
 
 
 def _bounded(

@@ -1,7 +1,6 @@
 """Decide whether a text with the shape of a secret is one: randomness, checksum, placeholders."""
 
 import re
-from collections import Counter
 from math import log2
 from zlib import crc32
 
@@ -23,16 +22,25 @@ _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _EXAMINED = 256
 
 
+_COUNTS_TIMES_BITS = (0.0, *(count * log2(count) for count in range(1, _EXAMINED + 1)))
+
+
 def entropy(text: str) -> float:
     """Bits per character: at most 4 for hexadecimal digits, about 4.5 for a random key."""
     text = text[:_EXAMINED]
-    size = len(text)
-    return -sum(n / size * log2(n / size) for n in Counter(text).values()) if size else 0.0
+    size, signs = len(text), set(text)
+    if len(signs) == size:
+        return log2(size) if size else 0.0
+    counts = map(text.count, signs)
+    return log2(size) - sum(map(_COUNTS_TIMES_BITS.__getitem__, counts)) / size
 
 
 def is_placeholder(value: str) -> bool:
     lowered = value[:_EXAMINED].lower()
-    if any(word in lowered for word in _PLACEHOLDERS) or _REFERENCE.match(value):
+    for word in _PLACEHOLDERS:
+        if word in lowered:
+            return True
+    if _REFERENCE.match(value):
         return True
     is_possible = "{" in lowered or "here" in lowered or "real" in lowered
     return is_possible and _RARE_PLACEHOLDER.search(lowered) is not None

@@ -6,18 +6,26 @@ With the extra ``scan`` installed, hyperscan searches all of them at once and fi
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from threading import local
-from typing import Any
+from typing import Any, Protocol
 
 WordPlaces = tuple[int, list[int]]
 """The number of a word and its places, in order."""
 
-Scan = Callable[[str, str], Iterable[WordPlaces]]
-FindMarks = Callable[[str], list[int]]
-"""The places in a text, in any order, where a pattern ends."""
+
+class Scan(Protocol):
+    """Finds the words in a text. ``data`` is the text as bytes, if the caller has it."""
+
+    def __call__(self, text: str, data: bytes | None = None) -> Iterable[WordPlaces]: ...
+
+
+class FindMarks(Protocol):
+    """Finds the places in a text, in any order, where a pattern ends."""
+
+    def __call__(self, text: str, data: bytes | None = None) -> list[int]: ...
 
 
 # The shortest token with a prefix is an AWS key id, with RUN characters. A part of a token that is
@@ -36,11 +44,12 @@ def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str
 
 
 def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    def scan(text: str, lowered: str) -> Iterator[WordPlaces]:
+    def scan(text: str, data: bytes | None = None) -> Iterator[WordPlaces]:
         yield from _in_runs(text, in_run)
         for number, word in enumerate(exact, len(in_run)):
             if places := _places(text, word):
                 yield number, places
+        lowered = _bytes_of(text, data).lower().decode("latin-1")
         for number, word in enumerate(any_case, len(in_run) + len(exact)):
             if places := _places(lowered, word):
                 yield number, places
@@ -96,7 +105,7 @@ def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     # A compiled database has scratch space that only one thread may use.
     own = local()
 
-    def scan(text: str, lowered: str) -> Iterator[WordPlaces]:
+    def scan(text: str, data: bytes | None = None) -> Iterator[WordPlaces]:
         if not hasattr(own, "database"):
             own.database = _compiled(exact, any_case)
         found: list[list[int]] = [[] for _ in sizes]
@@ -104,7 +113,7 @@ def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
         def note(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
             found[number].append(end)
 
-        own.database.scan(text.encode("latin-1"), match_event_handler=note)
+        own.database.scan(_bytes_of(text, data), match_event_handler=note)
         for number, ends in enumerate(found):
             if ends:
                 size = sizes[number]
@@ -124,13 +133,17 @@ def marks_one_by_one(patterns: tuple[str, ...]) -> FindMarks:
     # One pattern after the other: each begins with letters that are found much faster than an
     # alternative of all patterns.
     compiled = [re.compile(pattern, re.ASCII) for pattern in patterns]
-    return lambda text: [match.end() for pattern in compiled for match in pattern.finditer(text)]
+
+    def find(text: str, data: bytes | None = None) -> list[int]:
+        return [match.end() for pattern in compiled for match in pattern.finditer(text)]
+
+    return find
 
 
 def marks_at_once(patterns: tuple[str, ...]) -> FindMarks:
     own = local()
 
-    def find(text: str) -> list[int]:
+    def find(text: str, data: bytes | None = None) -> list[int]:
         if not hasattr(own, "database"):
             own.database = _database([one.encode() for one in patterns], [0] * len(patterns))
         ends: list[int] = []
@@ -138,10 +151,14 @@ def marks_at_once(patterns: tuple[str, ...]) -> FindMarks:
         def note(_number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
             ends.append(end)
 
-        own.database.scan(text.encode("latin-1"), match_event_handler=note)
+        own.database.scan(_bytes_of(text, data), match_event_handler=note)
         return ends
 
     return find
+
+
+def _bytes_of(text: str, data: bytes | None) -> bytes:
+    return text.encode("latin-1") if data is None else data
 
 
 def _compiled(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Any:

@@ -38,8 +38,9 @@ _KEY_WORD = "PRIVATE KEY"
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text whose characters are bytes, in order, without overlaps."""
     starts: list[int] = []
-    own = hits(text, starts)
-    found = [*own, *_hidden(text), *_wrapped(text, starts, own)]
+    data = text.encode("latin-1")
+    own = hits(text, starts, data)
+    found = [*own, *_hidden(text, data), *_wrapped(text, starts, own, data)]
     if not found:
         return []
     found.sort(key=lambda hit: (hit.start, -hit.end))
@@ -59,9 +60,9 @@ def _union(one: RuleMatch, other: RuleMatch) -> RuleMatch:
     return RuleMatch(start, end, better.rank, better.kind, better.genuine)
 
 
-def _hidden(text: str) -> Iterator[RuleMatch]:
+def _hidden(text: str, data: bytes) -> Iterator[RuleMatch]:
     """The hits in the views of the text."""
-    for start, end in ranges_around(text, marks(text), _LONGEST_VIEW):
+    for start, end in ranges_around(text, marks(text, data), _LONGEST_VIEW):
         yield from _in_views(text, start, end, wide=False)
 
 
@@ -91,9 +92,11 @@ def _translated(text: str, view: View, hit: RuleMatch) -> Iterator[RuleMatch]:
         yield RuleMatch(start, end, hit.rank, hit.kind, hit.genuine)
 
 
-def _wrapped(text: str, starts: list[int], own: list[RuleMatch]) -> Iterator[RuleMatch]:
+def _wrapped(
+    text: str, starts: list[int], own: list[RuleMatch], data: bytes
+) -> Iterator[RuleMatch]:
     """The hits that continue on the next line, where a terminal or an editor broke a long line."""
-    breaks = joins(text, starts, TOKEN_WORDS)
+    breaks = joins(text, starts, TOKEN_WORDS, data)
     if not breaks:
         return
     complete = {(hit.start, hit.end) for hit in own}

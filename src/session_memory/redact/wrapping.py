@@ -7,11 +7,12 @@ and the break, and the next line starts with a letter or a digit.
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from session_memory.redact.assignments import is_random_run
 from session_memory.redact.decoding import visible_size
-from session_memory.redact.scan import FindMarks, mark_finder
+from session_memory.redact.scan import FindMarks, marks_at_once, marks_one_by_one
 
 _WIDTHS = frozenset((64, 72, 76, 78, 79, 80, 100, 120, 132, 160))
 _NARROWEST, _LONGEST_LINE = min(_WIDTHS), 400
@@ -24,6 +25,7 @@ _STRETCH = re.compile(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?
 _LINE = re.compile(rf"(?P<run>[\w+/=.~%:@-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
 _TOKEN_START = 16
 _BEFORE_TOKENS = tuple(rf"{line}[\w.+-]{{{_TOKEN_START}}}" for line in (r"\\n", r"\n"))
+_RUN_START = re.compile(r"[\w.+-]{1,2}", re.ASCII)
 _QUOTES = (re.compile('"'), re.compile(r'(?<!\\)"'))
 
 
@@ -36,9 +38,9 @@ class Break(NamedTuple):
     late: bool
 
 
-def joins(text: str, places: Iterable[int], words: tuple[str, ...]) -> list[Break]:
+def joins(text: str, places: Iterable[int], words: tuple[str, ...], data: bytes) -> list[Break]:
     """The breaks that a secret may cross. A secret may start at each of ``places``, or at a break
-    inside of one of ``words``."""
+    inside of one of ``words``. ``data`` is the text as bytes."""
     found: dict[int, int] = {}
     stretch_at, searched = _STRETCH.match, 0
     for place in sorted(places):
@@ -50,7 +52,7 @@ def joins(text: str, places: Iterable[int], words: tuple[str, ...]) -> list[Brea
             start = stretch.start("line")
             if start >= 0:
                 _add_chain(text, start, searched, start - place, found)
-    for start, end in _inside_words(text, words):
+    for start, end in _inside_words(text, words, data):
         _add_chain(text, start, end, 0, found)
     return list(_with_lines_between(text, sorted(found.items())))
 
@@ -105,10 +107,10 @@ def _widths(before: str, end: int) -> Iterator[int]:
             yield visible_size(parts[-1])
 
 
-def _inside_words(text: str, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+def _inside_words(text: str, words: tuple[str, ...], data: bytes) -> Iterator[tuple[int, int]]:
     """The breaks inside of a word of a rule, before the rest of a token."""
     rests = _rests(words)
-    for found in _long_runs()(text):
+    for found in _long_runs(words)(text, data):
         end = found - _TOKEN_START
         start = break_start(text, end)
         before, after = text[max(start - 16, 0) : start], text[end:found]
@@ -120,8 +122,16 @@ def _inside_words(text: str, words: tuple[str, ...]) -> Iterator[tuple[int, int]
 
 
 @cache
-def _long_runs() -> FindMarks:
-    return mark_finder(_BEFORE_TOKENS)
+def _long_runs(words: tuple[str, ...]) -> FindMarks:
+    """A function that finds the long runs after a break that may start with the rest of a word."""
+    if find_spec("hyperscan") is None:
+        return marks_one_by_one(_BEFORE_TOKENS)
+    # Hyperscan takes half of the time if it knows how the runs start.
+    starts = {word[size : size + 2] for word in words for size in range(1, len(word))}
+    runs = [start for start in sorted(starts) if _RUN_START.fullmatch(start)]
+    firsts = "|".join(re.escape(run) + r"[\w.+-]" * (2 - len(run)) for run in runs)
+    rest = rf"(?:{firsts})[\w.+-]{{{_TOKEN_START - 2}}}"
+    return marks_at_once((rf"\\n{rest}", rf"\n{rest}"))
 
 
 def break_start(text: str, end: int) -> int:
