@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 TIMES = 9
 RARE = "quuxzanzibar"
 COMMON = ("the", "error", "the file")
-WALLS = {"search, rare word": RARE, "search, common word": "the", "search, a path": "src/auth"}
+# Words that are in nearly every text, joined as they are in none.
+HYPHENATED = ("a-b", "to-do", "the-of")
+WALLS = {
+    "search, rare word": RARE,
+    "search, common word": "the",
+    "search, a path": "src/auth",
+    "search, a-b": "a-b",
+}
 
 
 def measure(m: "Measurements") -> None:
@@ -45,6 +52,7 @@ def answers(store: Store, truth: dict[str, Any]) -> dict[str, float]:
     return {
         "search_rare_ms": _best(partial(_asked, store, RARE)) * 1000,
         "search_common_ms": max(_best(partial(_asked, store, word)) for word in COMMON) * 1000,
+        "search_hyphen_ms": max(_best(partial(_compared, store, one)) for one in HYPHENATED) * 1000,
         "snippet_ms": _snippet(store) * 1000,
         "search_wrong": len(wrong(store, truth["needle_sessions"])),
     }
@@ -56,6 +64,10 @@ def _asked(store: Store, question: str, *classes: str) -> SearchAnswer:
 
     filters = Filters(classes=classes)
     return find_hits(store, parse(question), filters, text_of=never, now=now_ms(), limit=20)
+
+
+def _compared(store: Store, question: str) -> object:
+    return search(store, question, Filters(), now=now_ms(), limit=20, snippets=False)
 
 
 def _best(work: Callable[[], object]) -> float:

@@ -3,7 +3,9 @@
 import json
 import random
 import string
+from collections import Counter
 from collections.abc import Callable
+from math import log2
 from pathlib import Path
 
 import pytest
@@ -23,9 +25,10 @@ from session_memory.redact import (
     mask_values,
     secrets,
 )
-from session_memory.redact.detection import _ANY_CASE, _EXACT, _IN_RUN
+from session_memory.redact.detection import _ANY_CASE, _EXACT, _IN_RUN, TOKEN_WORDS
 from session_memory.redact.plausibility import ends_in_checksum, entropy
-from session_memory.redact.scan import at_once, one_by_one, scanner
+from session_memory.redact.scan import at_once, marks_one_by_one, one_by_one, scanner
+from session_memory.redact.wrapping import _BEFORE_TOKENS, _long_runs
 from session_memory.testing.secrets import Planted, _Maker, lookalikes, planted_secrets
 
 PLANTED = planted_secrets()
@@ -387,6 +390,27 @@ def test_whichever_scanner_is_there_finds_the_same_secrets(
         assert planted.kind in {secret.kind for secret in secrets(planted.text)}
 
 
+@settings(max_examples=times(50), deadline=None)
+@given(st.text(st.sampled_from("aAbB01_-é"), min_size=1, max_size=300))
+def test_entropy_is_that_of_the_signs_of_the_beginning(text: str) -> None:
+    text = text[:256]
+    shares = [count / len(text) for count in Counter(text).values()]
+    assert entropy(text) == pytest.approx(-sum(share * log2(share) for share in shares))
+
+
+@pytest.mark.parametrize("line", ["\n", "\\n"])
+def test_both_ways_find_the_breaks_inside_of_every_word(line: str) -> None:
+    rest, found = "a1B2c3D4e5F6g7H8", _long_runs(TOKEN_WORDS)
+    every = marks_one_by_one(_BEFORE_TOKENS)
+    for word in TOKEN_WORDS:
+        for size in range(1, len(word)):
+            text = f"x {word[:size]}{line}{word[size:]}{rest} y{line}{rest} y"
+            places, runs = set(found(text)), set(every(text))
+            assert places <= runs
+            first = 2 + size + len(line) + 16
+            assert (first in places) == (first in runs), text
+
+
 # ------------------------------------------------------------ hostile text
 
 
@@ -462,6 +486,7 @@ def test_a_line_of_a_megabyte_is_worked_through(part: str) -> None:
 def test_randomness_is_measured_in_bits_for_each_character() -> None:
     assert entropy("") == 0 == entropy("aaaa")
     assert entropy("abab") == 1
+    assert entropy("abcd" * 4) == 2 == entropy("abcd")
     signs = string.ascii_letters + string.digits
     assert entropy("".join(random.Random(1).choices(signs, k=40))) > 4
 
