@@ -249,3 +249,15 @@ def test_block_calls_come_in_the_shape_of_chat_completions(live: SessionStore) -
     assert pending_of(live, session)["tool_calls"] == [
         {"id": "a", "type": "function", "function": function}
     ]
+
+
+def test_a_call_without_an_id_is_pending_until_a_result_without_an_id(live: SessionStore) -> None:
+    session = live.create_session()
+    calls = [{"type": "function", "function": {"name": name}} for name in ("ls", "pwd")]
+    live.append_message(session, role="assistant", tool_calls=calls)
+    assert live.set_pending(session, {"tool_call_ids": [], "tool_calls": calls}) is True
+    assert [call.name for call in live.resume_plan(session).calls] == ["ls", "pwd"]
+    live.append_message(session, role="tool", tool_call_id="", content="cards.txt")
+    assert pending_of(live, session)["tool_calls"] == calls[1:]
+    live.append_message(session, role="tool", content="/src")
+    assert pending_of(live, session) is None and live.pending(session) == []

@@ -431,6 +431,19 @@ def test_every_round_of_every_send_counts(ours: Reopen) -> None:
     assert store.usage_totals(session)["total_tokens"] == 330
 
 
+def test_calls_without_ids_are_run_and_do_not_stay_pending(ours: Reopen) -> None:
+    """Over power-loop's own store, such a session refuses every further send."""
+    store, calls = ours(), [call("", n=1), call("", n=2)]
+    session = store.create_session()
+    with pytest.raises(Killed):
+        run(loop_over(store, Model(calls), Tools(dies_at=2)).send("Count.", session_id=session))
+    loop = loop_over(ours(), Model("Three.", "On."), tools := Tools())
+    loop.llm.is_strict = False
+    assert run(loop.resume(session)).final_text == "Three."
+    assert tools.ran == [2]
+    assert run(loop.send("On?", session_id=session)).final_text == "On."
+
+
 def test_a_cancelled_loop_can_be_resumed(ours: Reopen) -> None:
     store, stop, tools = ours(), threading.Event(), Tools()
     tools.registry.register(ToolDefinition("stop", "Stops."), lambda: stop.set() or "stopped")

@@ -29,8 +29,8 @@ class UnknownLiveSession(LiveError, ValueError):
 
     hint = "List them with: session-memory live list"
 
-    def __init__(self, session: str) -> None:
-        super().__init__(f"unknown session: {short_repr(session)}")
+    def __init__(self, session: str, reason: str = "unknown session") -> None:
+        super().__init__(f"{reason}: {short_repr(session)}")
 
 
 class SessionExists(LiveError, ValueError):
@@ -48,9 +48,8 @@ class SpawnTooDeep(LiveError, ValueError):
     hint = "Let the parent do the work, or start a separate session."
 
     def __init__(self, parent: str, depth: int, deepest: int) -> None:
-        super().__init__(
-            f"a subagent of {short_repr(parent)} would be at depth {depth}, the limit is {deepest}"
-        )
+        below = f"spawn depth {depth} below {short_repr(parent)}"
+        super().__init__(f"{below} exceeds the limit of {deepest}")
 
 
 class NotOnPath(LiveError, ValueError):

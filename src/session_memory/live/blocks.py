@@ -41,7 +41,8 @@ def call_entries(message: MessageRow) -> Iterator[tuple[PendingCall, dict[str, A
             continue
         function = call.get("function")
         details = function if isinstance(function, dict) else call
-        call_id = call.get("id") or call.get("call_id")
+        # Older providers give a call no id. Its result then has none either.
+        call_id = call.get("id") or call.get("call_id") or ("" if details.get("name") else None)
         if isinstance(call_id, str):
             arguments = _decoded(details.get("arguments"))
             made = PendingCall(escaped(call_id), details.get("name"), arguments, message.seq)
@@ -54,9 +55,9 @@ def call_entries(message: MessageRow) -> Iterator[tuple[PendingCall, dict[str, A
 
 
 def results_in(message: MessageRow) -> Iterator[str]:
-    """The ids of the calls whose results a message contains."""
-    if message.tool_call_id:
-        yield message.tool_call_id
+    """The ids of the calls whose results a message contains; empty for a call without an id."""
+    if message.tool_call_id or (message.role == "tool" and not isinstance(message.content, list)):
+        yield message.tool_call_id or ""
     for block in _blocks(message, "tool_result"):
         call_id = block.get("tool_use_id")
         if isinstance(call_id, str):

@@ -146,7 +146,7 @@ def _named(pending: Any) -> set[str]:
     ids, calls = pending.get("tool_call_ids"), pending.get("tool_calls")
     named = list(ids) if isinstance(ids, list | tuple) else []
     for call in calls if isinstance(calls, list | tuple) else ():
-        named.append(call.get("id") if isinstance(call, dict) else None)
+        named.append((call.get("id") or "") if isinstance(call, dict) else None)
     return {escaped(call_id) for call_id in named if isinstance(call_id, str)}
 
 

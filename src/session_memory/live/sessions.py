@@ -259,7 +259,7 @@ class SessionOperations(LiveConnection):
         # The update locks the parent, so that nobody closes it while its child is created.
         found = self._db.value(_PARENT, {"session": parent}) if is_usable(parent) else None
         if found is None:
-            raise UnknownLiveSession(parent)
+            raise UnknownLiveSession(parent, "parent session not found")
         if found + 1 > MAX_SPAWN_DEPTH:
             raise SpawnTooDeep(parent, found + 1, MAX_SPAWN_DEPTH)
         return int(found) + 1

@@ -51,4 +51,5 @@ def tail_start(rows: Sequence[Row]) -> int | None:
 def _has_calls_or_results(row: Row) -> bool:
     blocks = row[_BLOCKS] or ""
     has_blocks = '"tool_use"' in blocks or '"tool_result"' in blocks
-    return row[_CALLS] is not None or row[_CALL_ID] is not None or has_blocks
+    has_columns = row[_CALLS] is not None or row[_CALL_ID] is not None
+    return has_columns or has_blocks or row[_ROLE] == "tool"
