@@ -246,10 +246,25 @@ def test_a_fold_never_parts_a_call_from_its_result_not_even_from_one_to_come(
         live.undo_compaction(session)
     live.append_message(session, role="tool", tool_call_id="b", content="B")
     last = live.head(session)
+    # A range of results alone is folded with their call.
+    _, first = live.record_compaction(session, from_seq=3, to_seq=last, note_content="n")
+    assert live.list_compactions(session)[-1].members == [2, 3, last]
+    assert seen(live, session) == [1, first]
+    # An end that is folded already stands for its note.
+    _, second = live.record_compaction(session, to_seq=last, **fields)
+    assert live.list_compactions(session)[-1].members == [1, first]
+    assert seen(live, session) == [second]
+    _, third = live.record_compaction(session, from_seq=2, to_seq=3, note_content="n")
+    assert seen(live, session) == [third]
+    with pytest.raises(CannotFold, match="not in the context"):
+        live.record_compaction(session, from_seq=1, to_seq=1, note_content="n", members=[1])
+
+
+def test_an_open_call_alone_cannot_be_folded(live: SessionStore) -> None:
+    session = live.create_session()
+    live.append_message(session, role="assistant", tool_calls=[{"id": "a"}])
     with pytest.raises(CannotFold, match="separate a call"):
-        live.record_compaction(session, from_seq=3, to_seq=last, note_content="n")
-    _, note = live.record_compaction(session, to_seq=last, **fields)
-    assert seen(live, session) == [note]
+        live.record_compaction(session, from_seq=1, to_seq=1, note_content="n")
 
 
 def test_a_rewind_into_folded_messages_shows_them_again(live: SessionStore) -> None:

@@ -421,6 +421,30 @@ def test_a_compaction_that_would_split_a_call_folds_what_it_can(ours: Reopen) ->
     assert run(loop_over(store, Model("On."), Tools()).send("On?", session_id=session))
 
 
+class Memory:
+    """What power-loop recalls is in its history, but in no store."""
+
+    async def recall(self, **_: Any) -> list[Message]:
+        return [{"role": "system", "content": f"Remember {n}."} for n in (1, 2)]
+
+    async def remember(self, **_: Any) -> None:
+        pass
+
+
+def test_recalled_memory_moves_what_a_compaction_folds_and_breaks_nothing(ours: Reopen) -> None:
+    """power-loop counts the recalled messages, so that its ranges begin too late."""
+    store, notes = ours(), Model(*(f"Note {n}." for n in range(20)))
+    model = Model(*([call("a", n=n), call("b", n=n)] if n % 2 else f"{n}." for n in range(1, 11)))
+    model.is_strict = False
+    compactor = DefaultCompactor(absolute_threshold=30, keep_last_n=1, summary_llm=notes)
+    loop = loop_over(store, model, Tools(), memory=Memory(), compactor=compactor)
+    session = run(loop.send("A" * 60)).session_id
+    for letter in "BCDE":
+        run(loop.send(letter * 60, session_id=session))
+        assert_valid(loop.get_messages(session))
+    assert store.list_compactions(session)
+
+
 def test_every_round_of_every_send_counts(ours: Reopen) -> None:
     """power-loop's own store keeps the usage of the last send only."""
     store = ours()

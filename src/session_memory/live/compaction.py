@@ -171,17 +171,33 @@ def splits_a_call(context: Sequence[MessageRow], members: Set[int]) -> bool:
     )
 
 
-def without_split_calls(context: Sequence[MessageRow], members: Set[int]) -> set[int]:
-    """The members that can be folded: no call without its result, and no result without its
-    call."""
+def whole_calls(context: Sequence[MessageRow], members: Set[int]) -> set[int]:
+    """What can be folded of ``members``: no call without its result, no result without its call.
+
+    If nothing is left, the missing calls and results are folded too. Open calls never are.
+    """
     pairs, waiting = pair_calls(context)
-    kept = set(members).difference(call.seq for call in waiting)
-    while True:
-        split = [pair for pair in pairs if (pair[0] in kept) != (pair[1] in kept)]
-        if not split:
-            return kept
-        # Other results of the same call message are now split too.
-        kept.difference_update(*split)
+    is_open = {call.seq for call in waiting}
+    kept = _without_split(pairs, members - is_open)
+    if kept:
+        return kept
+    grown = set(members)
+    while split := _split(pairs, grown) - grown:
+        grown |= split
+    return _without_split(pairs, grown - is_open)
+
+
+def _without_split(pairs: Sequence[tuple[int, int]], members: Set[int]) -> set[int]:
+    kept = set(members)
+    # Without one result, the call and its other results cannot be folded either.
+    while split := _split(pairs, kept) & kept:
+        kept -= split
+    return kept
+
+
+def _split(pairs: Sequence[tuple[int, int]], members: Set[int]) -> set[int]:
+    """The calls and results of which only one is among ``members``."""
+    return {seq for pair in pairs if (pair[0] in members) != (pair[1] in members) for seq in pair}
 
 
 def plain_summary(messages: Sequence[MessageRow]) -> str:

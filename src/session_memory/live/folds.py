@@ -10,7 +10,7 @@ from session_memory.live.compaction import (
     CompactionPlan,
     plan_compaction,
     splits_a_call,
-    without_split_calls,
+    whole_calls,
 )
 from session_memory.live.connection import now, to_json
 from session_memory.live.context import apply_folds
@@ -67,8 +67,9 @@ class FoldOperations(MessageOperations):
         """Replace the context's messages from ``from_seq`` to ``to_seq`` by a note.
 
         ``members`` lists the messages to fold if some in between stay, such as instructions.
-        Without it, a call and its result stay in the context if only one of them is in the range.
-        Messages that others append meanwhile are not folded. Returns ``(compact_seq, note_seq)``.
+        Without it, a call and its result stay in the context if only one of them is in the range,
+        and an end that is folded already stands for its note. Messages that others append meanwhile
+        are not folded. Returns ``(compact_seq, note_seq)``.
         """
         meta = {
             **(mapping(note_meta, "note_meta") if note_meta else {}),
@@ -84,15 +85,32 @@ class FoldOperations(MessageOperations):
         figures = (before_tokens, after_tokens, round_index, at)
         with self._writing():
             key, _, _, note_seq = self._hold(session_id, fence, expect)
-            folded = _members(session_id, self._context(session_id), from_seq, to_seq, members)
+            seen = self._context(session_id)
+            if members is None:
+                shown = self._shown_as(session_id, [message.seq for message in seen])
+                ends = (shown.get(from_seq, from_seq), shown.get(to_seq, to_seq))
+                folded = _foldable(session_id, seen, _between(session_id, seen, *ends))
+            else:
+                folded = _members(session_id, seen, from_seq, to_seq, members)
             fold = int(self._db.value(_TAKE_SEQS, {"key": key, "now": at}))
             # The note gets a branch of its own, because it is not at the end of the path.
             branch = self._db.insert_one("live_lanes", BRANCH_COLUMNS, (key, *NO_BASE))
             self._insert(branch, note_seq, [row])
-            ends = (folded[0], folded[-1])
-            values = (key, fold, branch, note_seq, *ends, to_json(folded, "members"))
+            first, last = folded[0], folded[-1]
+            values = (key, fold, branch, note_seq, first, last, to_json(folded, "members"))
             self._db.insert_one("live_folds", _COLUMNS, (*values, *figures))
         return fold, note_seq
+
+    def _shown_as(self, session_id: str, order: Sequence[int]) -> dict[int, int]:
+        """For each folded message the note in the context that stands for it."""
+        key, branch, head = self._position(session_id)
+        path = self._seqs(list(self._segments(branch, head)))
+        _, in_force = apply_folds(path, self._folds(session_id, key)[0])
+        shown = {seq: seq for seq in order}
+        for fold in reversed(in_force):
+            note = shown.get(fold.note_seq, fold.note_seq)
+            shown |= dict.fromkeys(fold.members, note)
+        return shown
 
     def undo_compaction(
         self, session_id: str, compact_seq: int | None = None, *, fence: int | None = None
@@ -117,14 +135,8 @@ class FoldOperations(MessageOperations):
             return self._folds(session_id, self._position(session_id)[0])[0]
 
 
-def _members(
-    session_id: str,
-    seen: Sequence[MessageRow],
-    from_seq: int,
-    to_seq: int,
-    members: Sequence[int] | None,
-) -> list[int]:
-    """The seqs to fold, in order; raises `CannotFold` if this is not possible."""
+def _between(session_id: str, seen: Sequence[MessageRow], from_seq: int, to_seq: int) -> list[int]:
+    """The seqs of the context from one message to another."""
     order = [message.seq for message in seen]
     if from_seq not in order or to_seq not in order:
         ends = f"message {from_seq} or message {to_seq}"
@@ -132,16 +144,31 @@ def _members(
     first, last = order.index(from_seq), order.index(to_seq)
     if first > last:
         raise CannotFold(session_id, f"message {from_seq} comes after message {to_seq}")
-    between = order[first : last + 1]
-    if members is None:
-        # Some runtimes end the range between a call and its result.
-        folded = without_split_calls(seen, set(between))
-    else:
-        folded = set(members)
-        if not folded <= set(between) or not {from_seq, to_seq} <= folded:
-            ends = f"start with message {from_seq} and end with message {to_seq}"
-            raise CannotFold(session_id, f"members must {ends}")
-    if not folded or splits_a_call(seen, folded):
+    return order[first : last + 1]
+
+
+def _foldable(session_id: str, seen: Sequence[MessageRow], between: Sequence[int]) -> list[int]:
+    """The seqs to fold of a range. Some runtimes end it between a call and its result."""
+    folded = whole_calls(seen, set(between))
+    if not folded:
+        raise CannotFold(session_id, "it would separate a call from its result")
+    return [message.seq for message in seen if message.seq in folded]
+
+
+def _members(
+    session_id: str,
+    seen: Sequence[MessageRow],
+    from_seq: int,
+    to_seq: int,
+    members: Sequence[int],
+) -> list[int]:
+    """The seqs to fold, in order; raises `CannotFold` if this is not possible."""
+    between = _between(session_id, seen, from_seq, to_seq)
+    folded = set(members)
+    if not folded <= set(between) or not {from_seq, to_seq} <= folded:
+        ends = f"start with message {from_seq} and end with message {to_seq}"
+        raise CannotFold(session_id, f"members must {ends}")
+    if splits_a_call(seen, folded):
         raise CannotFold(session_id, "it would separate a call from its result")
     return [seq for seq in between if seq in folded]
 
