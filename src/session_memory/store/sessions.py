@@ -193,7 +193,7 @@ _DROP_ORPHANS = """
 # The settling state of a new session: an empty msgpack array.
 EMPTY_STATE = b"\x90"
 # A subagent without an id of its own has the uid of its parent, a colon and a name.
-_FAMILY = "select id from sessions where uid = :uid or (uid > :first and uid < :last)"
+_NAMED_BELOW = "select id from sessions where uid = :uid or (uid > :first and uid < :last)"
 _SUBAGENTS = """
     select uid from sessions where parent_uid = :uid and relation = 'subagent' order by uid
 """
@@ -371,7 +371,7 @@ class Sessions:
         """A session and its subagents that have no ids of their own. ``uid`` may be any of them."""
         root = ":".join(uid.split(":", 2)[:2])
         names = {"uid": root, "first": f"{root}:", "last": f"{root};"}
-        return [row[0] for row in self._db.all(_FAMILY, names)]
+        return [row[0] for row in self._db.all(_NAMED_BELOW, names)]
 
     def subagents_below(self, uids: Sequence[str]) -> list[tuple[str, str]]:
         """``(parent, subagent)`` for every subagent below these sessions, at any depth."""
