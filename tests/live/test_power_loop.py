@@ -17,6 +17,7 @@ import pytest
 
 from session_memory import SessionStore
 from session_memory.store import Store
+from session_memory.testing.collecting import check_sound, collect, events_of, usage_of
 
 pytest.importorskip("power_loop", reason="power-loop is not installed: run tools/setup dev")
 
@@ -478,3 +479,25 @@ def test_a_cancelled_loop_can_be_resumed(ours: Reopen) -> None:
     assert [one["id"] for one in loop.get_pending(result.session_id)["tool_calls"]] == ["b"]
     assert run(loop.resume(result.session_id)).final_text == "Two."
     assert tools.ran == [2]
+
+
+# ------------------------------------------------------------ the rest of the product
+
+
+@pytest.mark.only("sqlite")
+def test_what_the_loop_kept_is_priced_searched_and_has_its_repository(
+    opened: Store, ours: Reopen, tmp_path: Path
+) -> None:
+    """Rows 3.79 and 3.90: its usage had no model, and its directory was not seen."""
+    store, model = ours(), Model([call("a", n=1)], "Counted to one.")
+    session = store.create_session(model="gpt-5.5", metadata={"cwd": "/home/mira/code/kiln"})
+    run(loop_over(store, model, Tools()).send("Count the tiles.", session_id=session))
+    collect(opened, tmp_path)
+    about = opened.sessions.get(f"live:{session}")
+    assert about is not None
+    assert (about.repo, about.title, about.model) == ("kiln", "Count the tiles.", "gpt-5.5")
+    assert (about.cost.input_tokens, about.cost.output_tokens) == (100, 10)
+    assert {used.model for used in usage_of(opened, f"live:{session}")} == {"gpt-5.5"}
+    kinds = [event.kind for event in events_of(opened, f"live:{session}")]
+    assert kinds == ["user_msg", "tool_call", "tool_result", "assistant_msg"]
+    check_sound(opened)
