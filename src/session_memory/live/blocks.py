@@ -11,6 +11,9 @@ from typing import Any
 from session_memory.core.text import escaped
 from session_memory.live.rows import MessageRow, PendingCall
 
+# Blocks that a runtime adds to a prompt say so in their ``meta``: attached files, instructions of a
+# skill, notices of a background job.
+_ATTACHED = ("attachment", "skill_snapshot", "job")
 TEXT_TYPES = ("text", "input_text", "output_text")
 
 
@@ -25,6 +28,19 @@ def text_of(content: Any) -> str:
         for block in content
         if isinstance(block, dict) and block.get("type") in TEXT_TYPES
     )
+
+
+def is_attached(block: dict[str, Any]) -> bool:
+    """Whether the runtime added a block to what a person wrote."""
+    meta = block.get("meta")
+    return isinstance(meta, dict) and any(meta.get(name) for name in _ATTACHED)
+
+
+def written_text(content: Any) -> str:
+    """The text that a person or a model wrote: a content without what the runtime attached."""
+    if not isinstance(content, list):
+        return text_of(content)
+    return text_of([b for b in content if isinstance(b, dict) and not is_attached(b)])
 
 
 def calls_in(message: MessageRow) -> Iterator[PendingCall]:

@@ -6,6 +6,7 @@ Some providers include the cached part in the input figure, others do not.
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -18,6 +19,7 @@ from session_memory.live.blocks import calls_in, failures_in, is_prompt, pair_ca
 from session_memory.live.rows import MessageRow
 
 THRESHOLD = 0.8
+_FIGURE = re.compile(r"[0-9]{1,18}(\.[0-9]*)?")
 KEPT_EXCHANGES = 4
 LINE = 300
 
@@ -115,19 +117,26 @@ def _counts_cache_inside(record: Mapping[str, Any]) -> bool:
 
 
 def should_compact(
-    last_usage: Mapping[str, Any] | None,
+    last_usage: Mapping[str, Any] | int | None,
     context_window: int | None,
     threshold: float = THRESHOLD,
 ) -> bool:
+    """Whether the context takes ``threshold`` of the window. A threshold of 0 means never.
+
+    ``last_usage`` is a provider's usage record, or the number of tokens in the context.
+    """
     if not context_window or whole(context_window, "context_window") <= 0:
         return False
-    if last_usage is not None:
+    if last_usage is not None and not isinstance(last_usage, int):
         mapping(last_usage, "last_usage")
     if not isinstance(threshold, int | float):
         raise InvalidRecord(
             f"threshold must be a number, not {short_repr(threshold)}", field="threshold"
         )
-    return context_tokens(last_usage) >= context_window * threshold
+    if not last_usage or threshold <= 0:
+        return False
+    used = last_usage if isinstance(last_usage, int) else context_tokens(last_usage)
+    return used >= context_window * threshold
 
 
 def plan_compaction(context: Sequence[MessageRow], keep: int = KEPT_EXCHANGES) -> CompactionPlan:
@@ -235,5 +244,8 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def _number(value: Any) -> int:
+    if isinstance(value, str):
+        # Some gateways write numbers as texts.
+        value = float(value) if _FIGURE.fullmatch(value.strip()) else 0
     is_number = isinstance(value, int | float) and math.isfinite(value)
     return int(value) if is_number and value > 0 else 0

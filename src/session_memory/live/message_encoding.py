@@ -6,12 +6,17 @@ from typing import Any
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.text import escaped, short_repr
-from session_memory.live.blocks import text_of
+from session_memory.live.arguments import mapping
+from session_memory.live.blocks import written_text
 from session_memory.live.connection import from_json, to_json
 
 TITLE = 48
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
-_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "round_index", "meta")
+# Fields of a message that has no column: they are kept in its ``meta`` under this name.
+OTHER_KEYS = "message_keys"
+_FIELDS = frozenset(
+    {"role", "content", "tool_calls", "tool_call_id", "name", "round_index", "meta"}
+)
 # A longer message is stored in a body of its own. Equal bodies are stored once.
 LONGEST_INLINE = 64 * 1024
 PREVIEW = 2000
@@ -27,6 +32,10 @@ def encode_message(message: Message, at: int, stands_after: int | None = None) -
             f"a message must be a mapping, not {short_repr(message)}", field="message"
         )
     given = message.get
+    meta = given("meta")
+    if not _FIELDS.issuperset(message):
+        others = {name: message[name] for name in message if name not in _FIELDS}
+        meta = {**mapping({} if meta is None else meta, "meta"), OTHER_KEYS: others}
     return encode_fields(
         *(
             given("role"),
@@ -35,7 +44,7 @@ def encode_message(message: Message, at: int, stands_after: int | None = None) -
             given("tool_call_id"),
             given("name"),
         ),
-        *(given("round_index"), given("meta"), at, stands_after),
+        *(given("round_index"), meta, at, stands_after),
     )
 
 
@@ -65,7 +74,7 @@ def encode_fields(
         exact = to_json(content, "content") if blocks is None else blocks
         body = f"[{exact},{calls or 'null'}]".encode()
         digest = sha256(body).digest()
-        text, blocks, calls = escaped(text_of(content)[:PREVIEW]), None, None
+        text, blocks, calls = escaped(written_text(content)[:PREVIEW]), None, None
     name = None if name is None else _text(name, "name")
     call_id = None if call_id is None else _text(call_id, "tool_call_id")
     role = role if role in _ROLES else _text(role, "role")
@@ -115,7 +124,7 @@ def title_of(columns: tuple[Any, ...]) -> str | None:
     _, role, _, text, blocks, _, call_id, _, meta = columns[:9]
     if role != "user" or call_id is not None or (meta and from_json(meta).get("synthetic")):
         return None
-    prompt = text if text is not None else text_of(from_json(blocks)) if blocks else ""
+    prompt = text if text is not None else written_text(from_json(blocks)) if blocks else ""
     return escaped(" ".join(prompt.split())[:TITLE]) or None
 
 

@@ -8,24 +8,35 @@ call `SessionStore.repair_session`.
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from session_memory.core.errors import NewerSchema
-from session_memory.core.live_errors import HeadMoved, NotOnPath, UnknownLiveSession
+from session_memory.core.live_errors import NotOnPath, SessionClosed, UnknownLiveSession
 from session_memory.live.blocks import text_of
-from session_memory.live.compaction import THRESHOLD, should_compact
+from session_memory.live.compaction import CONTINUATION, THRESHOLD, should_compact
 from session_memory.live.connection import check_id
+from session_memory.live.mycode_home import (
+    SessionDirectories,
+    places_of,
+    resolve_mycode_home,
+    resolve_sessions_dir,
+)
 from session_memory.live.mycode_messages import (
+    ContentBlock,
+    ConversationMessage,
     Message,
     apply_compact,
     apply_rewind,
-    as_summary,
+    as_mycode,
+    assistant_message,
     build_compact_event,
     build_message,
     build_rewind_event,
     document_block,
+    fields_of,
+    flatten_message_text,
     image_block,
     is_place,
     iso_time,
@@ -33,25 +44,36 @@ from session_memory.live.mycode_messages import (
     thinking_block,
     tool_result_block,
     tool_use_block,
+    usage_in,
     user_text_message,
 )
-from session_memory.live.rows import MessageRow, SessionRow
-from session_memory.live.sessions import Draft
-from session_memory.live.shapes import as_blocks
+from session_memory.live.rows import SessionRow
+from session_memory.live.sessions import PAGE, Draft
 from session_memory.live.store import SessionStore as LiveStore
 
 __all__ = [
+    "COMPACT_SUMMARY_PROMPT",
     "DEFAULT_COMPACT_THRESHOLD",
+    "DEFAULT_SESSION_PROVIDER",
     "DEFAULT_SESSION_TITLE",
     "MESSAGE_FORMAT_VERSION",
+    "ContentBlock",
+    "ConversationMessage",
+    "SessionData",
+    "SessionMeta",
+    "SessionMetaDict",
     "SessionStore",
     "apply_compact",
     "apply_rewind",
+    "assistant_message",
     "build_compact_event",
     "build_message",
     "build_rewind_event",
     "document_block",
+    "flatten_message_text",
     "image_block",
+    "resolve_mycode_home",
+    "resolve_sessions_dir",
     "should_compact",
     "text_block",
     "thinking_block",
@@ -64,17 +86,49 @@ MESSAGE_FORMAT_VERSION = 5
 DEFAULT_SESSION_PROVIDER = "anthropic"
 DEFAULT_SESSION_TITLE = "New chat"
 DEFAULT_COMPACT_THRESHOLD = THRESHOLD
-ALL = 2**31 - 1
+COMPACT_SUMMARY_PROMPT = CONTINUATION
 
 T = TypeVar("T")
-SessionData = dict[str, Any]
+SessionMetaDict = dict[str, Any]
 
 
-class MycodeSessionStore:
-    """All sessions of one store. ``place`` is a file or a ``postgresql://`` address."""
+class SessionData(TypedDict):
+    session: SessionMetaDict
+    messages: list[ConversationMessage]
 
-    def __init__(self, place: str | Path | None = None, *, durability: str = "full") -> None:
-        self._live = LiveStore.open(place, durability=durability)
+
+@dataclass
+class MycodeSessionMeta:
+    id: str
+    title: str
+    provider: str | None
+    model: str | None
+    cwd: str | None
+    api_base: str | None
+    message_format_version: int
+    created_at: str
+    updated_at: str
+
+
+class MycodeSessionStore(SessionDirectories):
+    """All sessions of one store.
+
+    Without arguments, it is the store of the command line, and ``data_dir`` is below
+    ``$MYCODE_HOME``. Another ``data_dir`` has a database of its own. ``place`` is a database, a
+    file or a ``postgresql://`` address; it may also be the first argument.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        place: str | Path | None = None,
+        durability: str = "full",
+    ) -> None:
+        self.data_dir, database, self._home = places_of(data_dir, place)
+        if place is None and data_dir is not database:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._live = LiveStore.open(database, durability=durability)
 
     def close(self) -> None:
         self._live.close()
@@ -93,18 +147,18 @@ class MycodeSessionStore:
         """Prepare a session without storing it. `append_message` with its id stores it."""
         draft = self._draft(None, title, provider=provider, model=model, cwd=cwd, api_base=api_base)
         now = iso_time(None)
-        session = {
-            "id": draft.session_id,
-            "title": title or DEFAULT_SESSION_TITLE,
-            "provider": provider,
-            "model": model,
-            "cwd": _directory(cwd),
-            "api_base": api_base,
-            "message_format_version": MESSAGE_FORMAT_VERSION,
-            "created_at": now,
-            "updated_at": now,
-        }
-        return {"session": session, "messages": []}
+        session = MycodeSessionMeta(
+            id=draft.session_id,
+            title=title or DEFAULT_SESSION_TITLE,
+            provider=provider,
+            model=model,
+            cwd=_directory(cwd),
+            api_base=api_base,
+            message_format_version=MESSAGE_FORMAT_VERSION,
+            created_at=now,
+            updated_at=now,
+        )
+        return {"session": asdict(session), "messages": []}
 
     async def create_session(
         self,
@@ -122,23 +176,33 @@ class MycodeSessionStore:
 
         def create() -> SessionData:
             self._live.create_session(session_id=draft.session_id, **draft.fields)
+            self.tool_output_dir(draft.session_id)
             return self._loaded(draft.session_id)
 
         return await _in_thread(create)
 
-    async def list_sessions(self, *, cwd: str | None = None) -> list[Message]:
-        """Newest first."""
+    async def list_sessions(self, *, cwd: str | None = None) -> list[SessionMetaDict]:
+        """Newest first. Sessions that cannot be read, of a newer format, are left out."""
+        return await _in_thread(lambda: list(self._metas(cwd)))
+
+    async def latest_session(self, *, cwd: str | None = None) -> SessionMetaDict | None:
+        return await _in_thread(lambda: next(self._metas(cwd), None))
+
+    def _metas(self, cwd: str | None) -> Iterator[SessionMetaDict]:
         directory = _directory(cwd) if cwd else None
+        last: SessionRow | None = None
+        while rows := self._live.list_sessions(cwd=directory, after=last, limit=PAGE):
+            for row in rows:
+                if self._is_here(row) and _is_known(_version(row)):
+                    yield _to_meta(row)
+            last = rows[-1]
 
-        def listed() -> list[Message]:
-            return [_to_meta(row) for row in self._live.list_sessions(cwd=directory, limit=ALL)]
-
-        return await _in_thread(listed)
-
-    async def latest_session(self, *, cwd: str | None = None) -> Message | None:
-        directory = _directory(cwd) if cwd else None
-        row = await _in_thread(lambda: self._live.latest_session(cwd=directory))
-        return None if row is None else _to_meta(row)
+    def _is_here(self, row: SessionRow) -> bool:
+        """Whether a session belongs to this home. After a home was moved, its sessions do."""
+        other = row.metadata.get("data_dir")
+        if self._home is None or not isinstance(other, str) or other == self._home:
+            return True
+        return not Path(other).is_dir()
 
     def load_session_sync(self, session_id: str) -> SessionData | None:
         """The session with its context, or None if it does not exist. Nothing is written."""
@@ -159,9 +223,17 @@ class MycodeSessionStore:
         await _in_thread(clear)
 
     async def delete_session(self, session_id: str) -> None:
-        """Close the session. Its data stays until ``forget``; its id cannot be used again."""
+        """Close the session and remove its ``tool-output``. Its id can be used again.
+
+        Its messages stay in the store until ``forget``.
+        """
+
+        def delete() -> None:
+            if self._live.close_session(session_id):
+                self._remove_tool_output(session_id)
+
         check_id(session_id)
-        await _in_thread(lambda: self._live.close_session(session_id))
+        await _in_thread(delete)
 
     async def repair_session(self, session_id: str) -> int:
         """Add an error result for every interrupted call; return their number."""
@@ -185,15 +257,28 @@ class MycodeSessionStore:
         await _in_thread(lambda: self._append(draft, message))
 
     def _append(self, draft: Draft, message: Message) -> None:
-        meta = message.get("meta") or {}
-        match message.get("role"):
-            case "rewind":
-                self._rewind(draft.session_id, meta.get("rewind_to"))
-            case "compact":
-                self._compact(draft, text_of(message.get("content")), meta)
-            case role:
-                content = message.get("content")
-                self._live.append_message(draft, role=str(role), content=content, meta=meta or None)
+        try:
+            self._append_to(draft, message)
+        except SessionClosed:
+            # A deleted session begins again. An archived one refuses the second attempt too.
+            with self._live._writing():
+                self._live._set_aside(draft.session_id)
+                self._append_to(draft, message)
+        self.tool_output_dir(draft.session_id)
+
+    def _append_to(self, draft: Draft, message: Message) -> None:
+        fields, used = fields_of(message), usage_in(message)
+        with self._live._writing():
+            match fields["role"]:
+                case "rewind":
+                    self._live._create_if_new(draft.session_id, draft.fields)
+                    self._rewind(draft.session_id, fields["meta"].get("rewind_to"))
+                case "compact":
+                    self._compact(draft, text_of(fields["content"]), fields["meta"])
+                case _:
+                    self._live.append_message(draft, **fields)
+            if used is not None:
+                self._live.record_usage(draft.session_id, **used)
 
     async def append_rewind(self, session_id: str, rewind_to: int) -> None:
         """Rewind so that the first ``rewind_to`` messages of `load_session` remain."""
@@ -206,41 +291,42 @@ class MycodeSessionStore:
         await _in_thread(rewind)
 
     def _rewind(self, session_id: str, rewind_to: Any) -> None:
-        while True:
-            head = self._live.head(session_id)
+        with self._live._writing():
+            # The lock comes first, so that nobody appends between counting and moving.
+            self._live._hold(session_id)
             ends = [end for _, end in self._visible(session_id)]
             if not is_place(rewind_to, len(ends)):
                 raise NotOnPath(session_id, rewind_to)
-            to = ends[rewind_to - 1] if rewind_to else 0
-            # HeadMoved: somebody appended meanwhile, so look at the messages again.
-            with suppress(HeadMoved):
-                self._live.rewind(session_id, to, expect=head)
-                return
+            self._live.rewind(session_id, ends[rewind_to - 1] if rewind_to else 0)
 
     def _compact(self, draft: Draft, summary: str, meta: Message) -> None:
-        while True:
-            head = self._live.head(draft.session_id)
-            context = self._live.load_active_messages(draft.session_id)
-            if not context:
-                return
-            with suppress(HeadMoved):
-                self._live.record_compaction(
-                    draft.session_id,
-                    from_seq=context[0].seq,
-                    to_seq=context[-1].seq,
-                    note_content=summary,
-                    note_meta=meta,
-                    expect=head,
-                )
-                return
+        self._live._create_if_new(draft.session_id, draft.fields)
+        self._live._hold(draft.session_id)
+        if context := self._live.load_active_messages(draft.session_id):
+            self._live.record_compaction(
+                draft.session_id,
+                from_seq=context[0].seq,
+                to_seq=context[-1].seq,
+                note_content=summary,
+                note_meta=meta,
+            )
+        else:
+            # There is nothing to fold, so the summary is the first message.
+            self._live.append_message(
+                draft, role="system", name="compact_note", content=summary, meta=meta
+            )
 
     # ------------------------------------------------------------ shapes
 
     def _draft(self, session_id: str | None, title: str | None, **settings: Any) -> Draft:
-        metadata = {"message_format_version": MESSAGE_FORMAT_VERSION}
+        metadata: dict[str, Any] = {"message_format_version": MESSAGE_FORMAT_VERSION}
+        if self._home is not None:
+            metadata["data_dir"] = self._home
         settings["cwd"] = _directory(settings["cwd"])
+        # The default title is none: the first prompt replaces it.
+        given = None if title in (None, "", DEFAULT_SESSION_TITLE) else title
         return self._live.draft_session(
-            session_id=session_id, title=title or None, metadata=metadata, **settings
+            session_id=session_id, title=given, metadata=metadata, **settings
         )
 
     def _loaded(self, session_id: str) -> SessionData:
@@ -257,33 +343,34 @@ class MycodeSessionStore:
         def end(seq: int) -> int:
             return end(ends[seq]) if seq in ends else seq
 
-        return [(shown, end(row.seq)) for row in context for shown in _as_mycode(row)]
+        return [(shown, end(row.seq)) for row in context for shown in as_mycode(row)]
 
 
-def _as_mycode(row: MessageRow) -> Iterator[Message]:
-    if row.name == "compact_note":
-        yield from as_summary(text_of(row.content))
-    else:
-        blocks = as_blocks(row)
-        yield {name: blocks[name] for name in ("role", "content", "meta") if blocks.get(name)}
+def _version(row: SessionRow) -> Any:
+    return row.metadata.get("message_format_version", MESSAGE_FORMAT_VERSION)
 
 
-def _to_meta(row: SessionRow) -> Message:
-    version = row.metadata.get("message_format_version", MESSAGE_FORMAT_VERSION)
-    if not isinstance(version, int) or version > MESSAGE_FORMAT_VERSION:
+def _is_known(version: Any) -> bool:
+    return isinstance(version, int) and version <= MESSAGE_FORMAT_VERSION
+
+
+def _to_meta(row: SessionRow) -> SessionMetaDict:
+    version = _version(row)
+    if not _is_known(version):
         found = version if isinstance(version, int) else 0
         raise NewerSchema(f"session {row.session_id}", found=found, known=MESSAGE_FORMAT_VERSION)
-    return {
-        "id": row.session_id,
-        "title": row.title or DEFAULT_SESSION_TITLE,
-        "provider": row.provider,
-        "model": row.model,
-        "cwd": row.cwd,
-        "api_base": row.api_base,
-        "message_format_version": version,
-        "created_at": iso_time(row.created_at),
-        "updated_at": iso_time(row.updated_at),
-    }
+    meta = MycodeSessionMeta(
+        id=row.session_id,
+        title=row.title or DEFAULT_SESSION_TITLE,
+        provider=row.provider,
+        model=row.model,
+        cwd=row.cwd,
+        api_base=row.api_base,
+        message_format_version=version,
+        created_at=iso_time(row.created_at),
+        updated_at=iso_time(row.updated_at),
+    )
+    return asdict(meta)
 
 
 async def _in_thread(operation: Callable[[], T]) -> T:
@@ -295,5 +382,6 @@ def _directory(cwd: str) -> str:
     return os.path.abspath(cwd)  # noqa: PTH100
 
 
-# mycode's own name for the class.
+# mycode's own names for the classes.
+SessionMeta = MycodeSessionMeta
 SessionStore = MycodeSessionStore

@@ -1,16 +1,26 @@
 """Build mycode's messages, blocks and events, and apply its events to a log."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from session_memory.core.errors import InvalidRecord
 from session_memory.core.live_errors import NotOnPath
-from session_memory.live.blocks import text_of
+from session_memory.core.text import short_repr
+from session_memory.live.blocks import is_attached, text_of
+from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
+from session_memory.live.message_encoding import OTHER_KEYS
+from session_memory.live.rows import MessageRow
+from session_memory.live.shapes import as_blocks
 
 SUMMARY = "[Conversation Summary]\n\n"
 ACKNOWLEDGED = "I have read the summary and go on from there."
 
-Message = dict[str, Any]
+ContentBlock = dict[str, Any]
+ConversationMessage = dict[str, Any]
+Message = ConversationMessage
+
+_MESSAGE_KEYS = frozenset({"role", "content", "meta"})
 
 
 def build_message(role: str, blocks: list[Message], *, meta: Message | None = None) -> Message:
@@ -68,6 +78,43 @@ def tool_result_block(
     return {**result, **({"content": content} if content else {}), **_meta(meta)}
 
 
+def assistant_message(
+    blocks: list[ContentBlock],
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    provider_message_id: str | None = None,
+    stop_reason: str | None = None,
+    usage: Any = None,
+    native_meta: Message | None = None,
+) -> ConversationMessage:
+    """An answer of a model. ``meta`` has the arguments that are set."""
+    facts = {
+        "provider": provider,
+        "model": model,
+        "provider_message_id": provider_message_id,
+        "stop_reason": stop_reason,
+    }
+    meta: Message = {name: value for name, value in facts.items() if value}
+    if usage is not None:
+        meta["usage"] = usage
+    if native := {name: value for name, value in (native_meta or {}).items() if value is not None}:
+        meta["native"] = native
+    return build_message("assistant", blocks, meta=meta)
+
+
+def flatten_message_text(message: ConversationMessage, *, include_thinking: bool = True) -> str:
+    """The readable text of a message on one line, without attached files."""
+    kinds = ("text", "thinking") if include_thinking else ("text",)
+    content = message.get("content")
+    texts = [
+        str(block.get("text") or "").strip()
+        for block in (content if isinstance(content, list) else ())
+        if isinstance(block, dict) and block.get("type") in kinds and not is_attached(block)
+    ]
+    return " ".join(text for text in texts if text)
+
+
 def build_compact_event(
     summary_text: str,
     *,
@@ -115,6 +162,55 @@ def as_summary(text: str) -> list[Message]:
         build_message("user", [text_block(SUMMARY + text)], meta=synthetic),
         build_message("assistant", [text_block(ACKNOWLEDGED)], meta=synthetic),
     ]
+
+
+def fields_of(message: Message) -> Message:
+    """The fields to store of a message. `as_mycode` makes an equal message of them."""
+    if not isinstance(message, Mapping):
+        raise InvalidRecord(
+            f"a message must be a mapping, not {short_repr(message)}", field="message"
+        )
+    content, meta = message.get("content"), message.get("meta")
+    others = {name: message[name] for name in message if name not in _MESSAGE_KEYS}
+    if "content" in message and content is None:
+        others["content"] = None
+    facts = dict(meta) if isinstance(meta, Mapping) else {}
+    if "meta" in message and (not facts or OTHER_KEYS in facts):
+        others["meta"] = meta
+        facts.pop(OTHER_KEYS, None)
+    if others or not isinstance(content, list):
+        facts[OTHER_KEYS] = others
+    return {"role": message.get("role"), "content": content, "meta": facts}
+
+
+def as_mycode(row: MessageRow) -> Iterator[Message]:
+    """A stored message as mycode shows it. A summary is shown as two messages."""
+    others = row.meta.get(OTHER_KEYS)
+    if row.name == "compact_note":
+        yield from as_summary(text_of(row.content))
+    elif isinstance(others, dict):
+        meta = {name: value for name, value in row.meta.items() if name != OTHER_KEYS}
+        content = {} if row.content is None else {"content": row.content}
+        yield {"role": row.role, **content, **_meta(meta), **others}
+    else:
+        blocks = as_blocks(row)
+        yield {"role": blocks["role"], "content": blocks["content"], **_meta(row.meta)}
+
+
+def usage_in(message: Message) -> Message | None:
+    """The arguments of ``record_usage`` for an answer or a summary that says what it used."""
+    meta = message.get("meta")
+    used = meta.get("usage") if isinstance(meta, Mapping) else None
+    if message.get("role") not in ("assistant", "compact") or not isinstance(used, Mapping):
+        return None
+    if (input_tokens(used), output_tokens(used), *cache_tokens(used)) == (None,) * 4:
+        return None
+    model = meta.get("model") if isinstance(meta, Mapping) else None
+    named = model if isinstance(model, str) and model else None
+    # Release 0.21 has names of its own for cached tokens. There, the input contains them.
+    is_whole = "cache_read_tokens" in used or "cache_write_tokens" in used
+    whole = input_tokens({"prompt_tokens": used.get("input_tokens")}) if is_whole else None
+    return {"round_index": 0, "model": named, "usage": used, "prompt_tokens": whole}
 
 
 def is_place(to: Any, length: int) -> bool:
