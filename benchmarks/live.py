@@ -224,7 +224,7 @@ def _best(work: Callable[[], Any], times: int = 5) -> float:
 
 
 def long_session(place: Path) -> dict[str, float]:
-    """What an append and a tail cost at message 100 and at message 100,000."""
+    """What an append, a tail and the state cost at message 100 and at message 100,000."""
     from session_memory.live import SessionStore  # noqa: PLC0415
 
     store = SessionStore.open(place / "memory.db", durability="normal")
@@ -237,6 +237,7 @@ def long_session(place: Path) -> dict[str, float]:
         append = measured(2000, lambda: store.append_message(session, **message))
         figures[f"append_us_{length}"] = append["cpu_us"]
         figures[f"tail_ms_{length}"] = _best(lambda: store.load_tail(session), 200)
+        figures[f"state_ms_{length}"] = _best(lambda: store.get_state(session), 200)
     return figures
 
 
@@ -333,6 +334,8 @@ def measure(peers: Path) -> tuple[dict[str, float], list[str]]:
         ("append at message 100,000", f"{long['append_us_100000']:.0f} µs"),
         ("the last 50 at message 100", f"{long['tail_ms_100']:.2f} ms"),
         ("the last 50 at message 100,000", f"{long['tail_ms_100000']:.2f} ms"),
+        ("the state at message 100", f"{long['state_ms_100']:.2f} ms"),
+        ("the state at message 100,000", f"{long['state_ms_100000']:.2f} ms"),
         ("4 processes × 2,000, one session", f"{at_once['per_second']:,.0f} per second"),
         ("of these failed or missing", f"{figures['live_failed']:.0f}"),
     ]

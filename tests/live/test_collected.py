@@ -594,9 +594,12 @@ def test_a_table_is_a_source_like_any_other(home: Home) -> None:
 def test_a_store_that_was_copied_has_the_same_sessions(home: Home, tmp_path: Path) -> None:
     session = home.live.create_session()
     home.live.append_message(session, role="user", content="go")
+    home.live.set_pending(session, {"approval": "Mira"})
     home.sync()
     home.store.backup(tmp_path / "copy.db")
     with open_store(tmp_path / "copy.db") as copy:
         ensure_index(copy)
         check_sound(copy)
         assert copy.fingerprint() == home.store.fingerprint()
+        state = SessionStore(copy.db).get_state(session)
+        assert state is not None and state.pending == {"approval": "Mira"}

@@ -178,7 +178,8 @@ class SessionOperations(LiveConnection):
             "api_base": api_base,
         }
         with self._writing():
-            self._set_aside(new_id)
+            if session_id is not None:
+                self._set_aside(new_id)
             if not self._create_if_new(new_id, fields):
                 raise SessionExists(new_id)
         return new_id
