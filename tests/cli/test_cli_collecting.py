@@ -1,7 +1,6 @@
 """sync and demo: what they print, what they leave, how they end."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -104,45 +103,6 @@ def test_a_deleted_log_is_mentioned_and_its_session_stays(logs, run) -> None:
     assert "The agent has deleted 4 logs since the last sync" in text
     assert len(json.loads(run("sessions", "--json").stdout)["sessions"]) == 8
     assert json.loads(run("sources", "--json", "--state", "gone").stdout)["total"] == 4
-
-
-def test_demo_if_empty_collects_the_demo_and_says_so(home, run) -> None:
-    result = run("sync", "--demo-if-empty")
-    assert result.exit_code == 0
-    assert result.stdout.startswith("DEMO: these sessions are invented")
-    assert len(json.loads(run("sessions", "--json").stdout)["sessions"]) == 8
-    again = run("sync", "--demo-if-empty", "--json")
-    assert json.loads(again.stdout)["unchanged"] == 9
-    assert "DEMO" in again.stderr
-
-
-def test_demo_if_empty_stays_away_from_real_logs(logs, run, home) -> None:
-    assert "DEMO" not in run("sync", "--demo-if-empty").output
-    shutil.rmtree(logs)
-    # Everything was deleted by the agent, but the store is no longer empty.
-    assert "DEMO" not in run("sync", "--demo-if-empty").output
-
-
-def test_the_demo_is_thrown_away_unless_a_store_is_named(home, run, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("SESSION_MEMORY_STORE", str(tmp_path / "real.db"))
-    result = run("demo")
-    assert result.exit_code == 0
-    assert result.stdout.startswith("DEMO:")
-    assert "Station cache" in result.stdout
-    assert not (tmp_path / "real.db").exists() and list(home.iterdir()) == []
-    kept = str(tmp_path / "kept.db")
-    answer = json.loads(run("demo", "--store", kept, "--json").stdout)
-    assert (answer["demo"], answer["store"], len(answer["sessions"])) == (True, kept, 8)
-    assert list(answer["sync"]) == FIELDS
-    assert run("show", "91d4f0a7", "--store", kept).exit_code == 0
-
-
-def test_the_demo_is_not_mixed_with_real_sessions(logs, run, home) -> None:
-    run("sync")
-    place = os.environ.get("SESSION_MEMORY_STORE") or str(home / ".session-memory" / "memory.db")
-    result = run("demo", "--store", place)
-    assert result.exit_code == 1
-    assert "is not empty" in result.stderr
 
 
 def test_the_command_runs_as_a_program(logs) -> None:

@@ -71,7 +71,7 @@ def test_a_copy_that_differs_is_status_1(demo, run, tmp_path, monkeypatch) -> No
 def every_command(tmp_path: Path) -> list[tuple[str, ...]]:
     target = str(tmp_path / "target")
     return [
-        ("sync",),
+        ("sync", "--root", str(demo_home())),
         ("sync", "--dry-run"),
         ("sessions",),
         ("show", "91d4f0a7"),

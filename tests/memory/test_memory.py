@@ -268,10 +268,10 @@ def test_retention_applies_as_on_the_command_line(
         )
         assert plan.outcome.gone
         # A sync runs it when a day has passed, unless the setting says no.
-        assert memory.sync([home]).retention == DueRetention()
+        assert memory.sync([demo_home()], host="demo").retention == DueRetention()
         tomorrow = now_ms() + 25 * 3_600_000
         monkeypatch.setattr("session_memory.memory.retention.now_ms", lambda: tomorrow)
-        result = memory.sync([home])
+        result = memory.sync([demo_home()], host="demo")
         assert result.retention is not None and result.retention.outcome is not None
         evicted = {uid for one in result.retention.outcome.gone for uid in one.sessions}
         assert evicted == {uid for one in plan.outcome.gone for uid in one.sessions}
@@ -279,7 +279,7 @@ def test_retention_applies_as_on_the_command_line(
         session = memory.session(uid)
         assert session.record.evicted_at and list(session.events) == []
         assert session.digest().is_stored
-        assert memory.sync([home]).retention == DueRetention()
+        assert memory.sync([demo_home()], host="demo").retention == DueRetention()
 
 
 # ---------------------------------------------------------------- live

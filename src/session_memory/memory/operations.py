@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from session_memory.views.sources import SourceList
 
 Roots = str | Path | Iterable[str | Path]
-DEMO_HOST = "demo"
 
 
 class Operations(OpenMemory):
@@ -58,7 +57,8 @@ class Operations(OpenMemory):
         ``roots`` is a directory to look in, or several, instead of those of the configuration
         and the agents' default ones. ``redact`` masks secrets before anything is kept, as the
         setting of that name does. ``progress`` is a function that gets the bytes that were read
-        and the bytes there are. Afterwards retention runs if it is due, as the configuration says.
+        and the bytes there are. Demo sessions are removed first: they have a store of their own.
+        Afterwards retention runs if it is due, as the configuration says.
         """
         import msgspec
 
@@ -71,20 +71,38 @@ class Operations(OpenMemory):
             config = msgspec.structs.replace(config, redact=True)
         where = self._roots(roots, flavors)
         machine, bar = maybe_text("host", host), progress_of(progress)
+        removed = 0
         if not a_flag("dry_run", dry_run):
             self._complete_index()
+            removed = self._remove_demo(where)
         outcome = sync(self.store, config, where, progress=bar, dry_run=dry_run, host=machine)
         retention = None if dry_run else run_due_retention(self.store, config)
-        return SyncResult.of(outcome, retention)
+        return SyncResult.of(outcome, retention, demo_removed=removed)
+
+    def _remove_demo(self, where: "list[Root]") -> int:
+        """Remove the demo sessions from a store that real logs are collected into."""
+        from session_memory.core.time import now_ms
+        from session_memory.retain.demo_sessions import is_demo_path, remove_demo
+
+        if any(is_demo_path(str(root.path)) for root in where):
+            return 0
+        return remove_demo(self.store, self.config, now_ms())
 
     def sync_demo(self) -> SyncResult:
-        """Collect the demo sessions that come with the package, even those that the configuration
-        excludes. Their host is ``demo``."""
+        """Collect the demo sessions that come with the package into a store for them alone.
+
+        Their host is ``demo``. What the configuration excludes is collected too. A store with
+        other logs is refused, because its figures would be wrong.
+        """
         from session_memory.collect.discover import roots
         from session_memory.collect.sync import sync
         from session_memory.config import Config
+        from session_memory.core.errors import NotEmpty
         from session_memory.demo import demo_home
+        from session_memory.retain.demo_sessions import DEMO_HOST, is_demo_path
 
+        if not all(is_demo_path(row.path) for row in self.store.sources.every()):
+            raise NotEmpty(self.place)
         self._complete_index()
         config = Config()
         where = roots(config, (demo_home(),))
@@ -136,6 +154,7 @@ class Operations(OpenMemory):
         self._refuse_closed()
         self._refuse_in_memory("be followed")
         where = self._roots(roots, flavors)
+        self._remove_demo(where)
         a_flag("poll", poll)
         every = WHOLE_LOOK_S if interval is None else seconds("interval", interval)
         bar = progress_of(progress)

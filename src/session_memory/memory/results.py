@@ -34,7 +34,8 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     next three. ``problems`` counts all open ones, ``new_problems`` those of this run.
     ``changed`` are the uids of the sessions that are new or grew, ``vanished`` counts logs that
     the agent deleted since the last sync, ``roots`` are the directories that were looked in,
-    ``retention`` is what was evicted afterwards.
+    ``retention`` is what was evicted afterwards, ``demo_removed`` the number of demo sessions that
+    an older version had collected into this store, and that were removed.
     ``broken_adapters`` names the adapters that could not be used or failed, with the reason."""
 
     discovered: int
@@ -52,9 +53,16 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
     roots: "tuple[Root, ...]"
     broken_adapters: Mapping[str, str]
     retention: "DueRetention | None" = None
+    demo_removed: int = 0
 
     @classmethod
-    def of(cls, outcome: "SyncOutcome", retention: "DueRetention | None" = None) -> "SyncResult":
+    def of(
+        cls,
+        outcome: "SyncOutcome",
+        retention: "DueRetention | None" = None,
+        *,
+        demo_removed: int = 0,
+    ) -> "SyncResult":
         return cls(
             **msgspec.structs.asdict(outcome.report),
             new_problems=outcome.new_problems,
@@ -62,12 +70,17 @@ class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
             changed=tuple(outcome.touched),
             roots=tuple(outcome.roots),
             retention=retention,
+            demo_removed=demo_removed,
             broken_adapters=outcome.broken_adapters,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        broken = {"adapters": dict(self.broken_adapters)} if self.broken_adapters else {}
-        return {name: getattr(self, name) for name in PRINTED} | broken
+        more: dict[str, Any] = {}
+        if self.broken_adapters:
+            more["adapters"] = dict(self.broken_adapters)
+        if self.demo_removed:
+            more["demo_removed"] = self.demo_removed
+        return {name: getattr(self, name) for name in PRINTED} | more
 
 
 class AnalysisResult(msgspec.Struct, frozen=True, kw_only=True):

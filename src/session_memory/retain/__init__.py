@@ -2,6 +2,7 @@
 
 - keep it small: `units`, `passes`, `evict`, `retention_run`, `restore`, `archive_check`
 - forget sessions: `forget_plan`, `forget_traces`, `forget`, `archive_edit`, `proof`
+- keep the demo out: `demo_sessions`
 - the Parquet lake: `lake_files`, `lake`, `lake_query`
 - check it: `verification`; move it: `portable_file`, `portable_reading`,
   `portable_import`; write logs back: `native_files`

@@ -66,10 +66,11 @@ def _forget(store: Store, config: Config, uids: list[str], now: int) -> ForgetRe
     lake.require_reader(place)
     samples, is_tainted = traces(store, archive, selection)
     if archive is not None:
-        _delete_from_archive(store, archive, selection, is_tainted, now)
+        delete_from_archive(store, archive, selection, is_tainted, now)
     lake.forget(place, set(uids).__contains__)
     with store.transaction():
-        _delete_from_store(store, config, selection, is_tainted, now)
+        delete_from_store(store, config, selection, is_tainted, now)
+        _add_tombstones(store, selection, now)
     unswept = sweep(store, now, config) or []
     lessons = Path(config.lessons.dir).expanduser() if config.lessons.dir else None
     proof = prove(store, archive, place, samples, lessons)
@@ -160,9 +161,10 @@ def _bring_back_shared(store: Store, config: Config, uids: list[str]) -> None:
         derive_stale(store, 0, config.domain_of)
 
 
-def _delete_from_archive(
+def delete_from_archive(
     store: Store, archive: Archive, selection: Selection, is_tainted: Tainted, now: int
 ) -> None:
+    """Write archive files with one of these sessions again, without them."""
     uids = {row.uid for row in (*selection.whole, *selection.shared)}
     sessions = set(selection.sessions.values())
     if not archive.directory.is_dir():
@@ -172,9 +174,10 @@ def _delete_from_archive(
             archive_edit.rewrite(store, archive, file, uids, sessions, is_tainted, now)
 
 
-def _delete_from_store(
+def delete_from_store(
     store: Store, config: Config, selection: Selection, is_tainted: Tainted, now: int
 ) -> None:
+    """Delete sessions from every table, inside a transaction, and derive what others share."""
     containing = {one for session in selection.sessions for one in store.turns.containing(session)}
     natives = {split_uid(uid)[1] for uid in selection.sessions.values()}
     keep = set(selection.related)
@@ -207,7 +210,6 @@ def _delete_from_store(
     # A forgotten session may be the one that named a repository.
     RepositoryNames(store, config.domain_of).rename_all()
     subtract_subagents(store, containing - set(selection.sessions))
-    _add_tombstones(store, selection, now)
 
 
 def _children(store: Store, selection: Selection) -> set[int]:

@@ -1,8 +1,9 @@
 """Show what the program does, with invented sessions.
 
 Session Memory comes with eight small sessions of two projects: with subagents, a fork, a rewind, a
-compaction and a broken line. None of your own logs is read. The store is deleted afterwards, unless
---store says where to keep it.
+compaction and a broken line. None of your own logs is read. If sync --demo-if-empty has collected
+them, that store is shown. Otherwise the store is deleted afterwards, unless --store says where to
+keep it.
 """
 
 import tempfile
@@ -17,6 +18,7 @@ from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.output import print_json, print_lines, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import pasteable
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
@@ -40,49 +42,56 @@ def command(settings: Settings) -> None:
     from session_memory.cli.lines.session_table import session_lines
     from session_memory.cli.lines.sync_summary import sync_summary
 
-    with _demo_memory(settings) as memory:
+    place = _kept_place(settings)
+    with _demo_memory(settings, place) as memory:
         result = memory.sync_demo()
         listing = memory.sessions().listing()
         if settings.as_json:
             sync = result.to_dict()
-            print_json({"demo": True, "store": _shown(settings), "sync": sync, **listing.to_dict()})
+            print_json({"demo": True, "store": place, "sync": sync, **listing.to_dict()})
             return
         click.secho(demo_notice(), fg="yellow")
         if not settings.quiet:
             click.echo(f"{sync_summary(result, memory.store)}\n")
         print_lines(session_lines(listing, terminal_width()))
         if not settings.quiet:
-            click.echo(f"\n{safe(callable_text(_next(settings)))}")
+            click.echo(f"\n{safe(callable_text(_next(place)))}")
+
+
+def _kept_place(settings: Settings) -> str | None:
+    """Where the demo is kept: at --store, or where sync --demo-if-empty put it; else None.
+
+    SESSION_MEMORY_STORE is not used itself, because it has real sessions.
+    """
+    from session_memory.memory.demo_store import demo_place
+    from session_memory.store.address import shown
+
+    if settings.store is not None:
+        return shown(settings.store)
+    place = demo_place(settings.where())
+    return str(place) if place.exists() else None
 
 
 @contextmanager
-def _demo_memory(settings: Settings) -> "Iterator[Memory]":
-    """The store of --store; SESSION_MEMORY_STORE is ignored, because it has real sessions."""
-    from session_memory.core.errors import NotEmpty
+def _demo_memory(settings: Settings, place: str | None) -> "Iterator[Memory]":
     from session_memory.memory import Memory
-    from session_memory.memory.operations import DEMO_HOST
 
-    if settings.store is None:
+    if place is None:
         with (
             tempfile.TemporaryDirectory(prefix="session-memory-demo-") as scratch,
             Memory(Path(scratch) / "demo.db", settings.config) as memory,
         ):
             yield memory
-        return
-    with settings.memory(create=True) as memory:
-        if any(row.host != DEMO_HOST for row in memory.store.sources.every()):
-            raise NotEmpty(memory.place)
-        yield memory
+    elif settings.store is None:
+        with Memory(place, settings.config) as memory:
+            yield memory
+    else:
+        with settings.memory(create=True) as memory:
+            yield memory
 
 
-def _shown(settings: Settings) -> str | None:
-    from session_memory.store.address import shown
-
-    return None if settings.store is None else shown(settings.store)
-
-
-def _next(settings: Settings) -> str:
-    if settings.store is None:
+def _next(place: str | None) -> str:
+    if place is None:
         keep = "session-memory demo --store demo.db"
         return f"The store is deleted again. Keep one to try other commands: {keep}"
-    return f"Next: session-memory show 91d4f0a7 --store {_shown(settings)}"
+    return f"Next: session-memory show 91d4f0a7 --store {pasteable(place)}"

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
     ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
     ' the next three. --analyze adds "analysis", which is what analyze --json prints.'
-    ' "adapters": {NAME: REASON} is there if some are broken.',
+    ' "adapters": {NAME: REASON} is there if some are broken, "demo_removed" if an older version'
+    ' had put demo sessions into the store, and "demo": {"store", …} if --demo-if-empty collected'
+    " the demo.",
 )
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="Only this directory; repeatable."
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
 @click.option("--redact", is_flag=True, help="Mask secrets before storing.")
 @click.option("--analyze", is_flag=True, help="Then analyze the sessions that changed.")
 @click.option(
-    "--demo-if-empty", is_flag=True, help="If there are no logs, collect invented sessions."
+    "--demo-if-empty",
+    is_flag=True,
+    help="If there are no logs, collect invented sessions into a store of their own.",
 )
 @click.pass_context
 def command(
@@ -77,19 +81,21 @@ def command(
             result = memory.sync(
                 roots, flavors=flavors, redact=redact, dry_run=dry_run, progress=bar
             )
-        is_demo = demo_if_empty and not result.discovered and _has_no_logs(memory.store)
-        if is_demo and not dry_run:
-            result = memory.sync_demo()
+        if result.demo_removed:
+            remark(settings, _removed(result.demo_removed))
+        if demo_if_empty and not dry_run and memory.store.sources.is_empty():
+            _sync_demo(settings, result, analyze=analyze)
+            return
         analysis = run_analysis(settings, memory) if analyze and not dry_run else None
-        _show(settings, memory.store, result, analysis, dry_run=dry_run, is_demo=is_demo)
+        _show(settings, memory.store, result, analysis, dry_run=dry_run)
         remark_adapters(settings, result.broken_adapters)
-        if not (dry_run or is_demo):
+        if not dry_run:
             lines = due_retention_lines(result.retention) if result.retention else []
             if result.failed:
                 lines += at_risk_lines(memory.store, memory.config)
             for line in lines:
                 remark(settings, line)
-    if not is_demo and (result.failed or result.new_problems):
+    if result.failed or result.new_problems:
         ctx.exit(PROBLEMS)
 
 
@@ -106,10 +112,34 @@ def _memory(settings: Settings, dry_run: bool) -> "Memory":
         return Memory(":memory:", settings.config)
 
 
-def _has_no_logs(store: "Store") -> bool:
-    from session_memory.memory.operations import DEMO_HOST
+def _removed(sessions: int) -> str:
+    from session_memory.views.figures import plural
 
-    return all(row.host == DEMO_HOST for row in store.sources.every())
+    count = plural(sessions, "demo session")
+    return f"{count} removed: invented sessions have a store of their own (session-memory demo)."
+
+
+def _sync_demo(settings: Settings, result: "SyncResult", *, analyze: bool) -> None:
+    """Collect the demo into its own store, because the user's store has nothing yet."""
+    from session_memory.cli.kit.analysis import analysis_summary, run_analysis
+    from session_memory.cli.lines.sync_summary import sync_summary
+    from session_memory.memory import Memory
+    from session_memory.memory.demo_store import demo_place
+
+    place = demo_place(settings.where())
+    with Memory(place, settings.config) as memory:
+        collected = memory.sync_demo()
+        analysis = run_analysis(settings, memory) if analyze else None
+        click.secho(demo_notice(), fg="yellow", err=settings.as_json)
+        if settings.as_json:
+            more = {} if analysis is None else {"analysis": analysis.to_dict()}
+            demo = {"store": str(place), **collected.to_dict(), **more}
+            print_json({**result.to_dict(), "demo": demo})
+        elif not settings.quiet:
+            click.echo(safe(sync_summary(collected, memory.store)))
+            if analysis is not None:
+                click.echo(analysis_summary(analysis))
+            click.echo(callable_text("Next: session-memory demo"))
 
 
 def _show(
@@ -119,12 +149,9 @@ def _show(
     analysis: "AnalysisResult | None" = None,
     *,
     dry_run: bool,
-    is_demo: bool,
 ) -> None:
     from session_memory.cli.lines.sync_summary import looked_at, sync_summary
 
-    if is_demo:
-        click.secho(demo_notice(), fg="yellow", err=settings.as_json)
     if settings.as_json:
         more = {} if analysis is None else {"analysis": analysis.to_dict()}
         print_json({**result.to_dict(), **more})
