@@ -10,9 +10,6 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from session_memory.cli.kit.analysis import AnalysisFollower
-from session_memory.collect.watch_events import Idle, Stopped, Synced, WatchError
-from session_memory.core.errors import StoreError
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.planted import plant
 
@@ -184,28 +181,3 @@ def test_a_watch_analyzes_what_it_collected(start: Any, run: Run, home: Path) ->
     watch.communicate()
     assert watch.returncode == 0
     assert printed(run, "analyze") == {**printed(run, "analyze"), "analyzed": 0, "unchanged": 1}
-
-
-def test_a_watch_that_cannot_analyze_says_so_and_tries_again() -> None:
-    def broken() -> Any:
-        raise StoreError("the disk is gone", "Put it back.")
-
-    follower = AnalysisFollower(broken)
-    synced = Synced(
-        at=1,
-        whole=True,
-        sources=1,
-        sessions=1,
-        events=1,
-        bytes=1,
-        problems=0,
-        vanished=0,
-        seconds=0,
-    )
-    assert follower.hears(Idle(at=1)) is None
-    assert follower.hears(synced) is None
-    trouble = follower.hears(Idle(at=2))
-    assert isinstance(trouble, WatchError)
-    assert (trouble.message, trouble.hint) == ("the disk is gone", "Put it back.")
-    assert follower.hears(Idle(at=3)) is None  # Not again at once,
-    assert isinstance(follower.hears(Stopped(at=4)), WatchError)  # but before the end.

@@ -45,7 +45,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_the_whole_way_from_the_store_to_the_archive_and_back(machine: Machine) -> None:
-    assert "Nothing has to go" in machine.run("retain")
+    assert "must be analyzed first" in machine.run("retain")
     before = machine.run("fingerprint", "-q")
     machine.run("analyze")
     plan = machine.json("retain", "--dry-run")

@@ -106,6 +106,29 @@ class WatchError(WatchEvent, tag="error"):
     retry_in: float | None
 
 
+class SessionsAnalyzed(WatchEvent, tag="analyzed"):
+    """Sessions were analyzed. ``waiting`` ones are next; 0 means that all are analyzed."""
+
+    sessions: int
+    waiting: int
+    seconds: float
+
+
+class RetentionRan(WatchEvent, tag="retained"):
+    """Retention ran. ``report`` has the figures of ``retain --json``."""
+
+    report: dict[str, Any]
+    archive: str | None
+
+
+class RetroWritten(WatchEvent, tag="retro"):
+    """The retrospective of a week was written to a new file."""
+
+    path: str
+    since: str
+    until: str
+
+
 class Idle(WatchEvent, tag="idle"):
     """Nothing happened for a moment. It is never written as JSON."""
 

@@ -55,15 +55,17 @@ def analyze(
     now: int | None = None,
     on_session: Callable[[int], None] = lambda events: None,
     on_begin: Callable[[int, int], None] = lambda sessions, events: None,
+    keep_going: Callable[[], bool] = lambda: True,
 ) -> Analyzed:
     """Analyze the sessions whose digest is missing or out of date; with ``uids``, those sessions.
 
     A digest is out of date if the session, the prices or the analysis code changed. ``on_begin``
     is called with the number of sessions and events to read, ``on_session`` with the number of
-    events of each session that was read.
+    events of each session that was read. ``keep_going`` is asked after each session: if it returns
+    False, what was read is stored, and the other sessions wait for the next analysis.
     """
     with store.db.operation_lock(shared=True):
-        return _analyze(store, uids, now, on_session, on_begin)
+        return _analyze(store, uids, now, on_session, on_begin, keep_going)
 
 
 def _analyze(
@@ -72,13 +74,19 @@ def _analyze(
     now: int | None,
     on_session: Callable[[int], None],
     on_begin: Callable[[int, int], None],
+    keep_going: Callable[[], bool],
 ) -> Analyzed:
     digests, prices, version = Digests(store.db), prices_id(store), analysis_version()
     waiting = digests.unanalyzed(version, prices) if uids is None else digests.readable(uids)
     on_begin(len(waiting), sum(unread.events for unread in waiting))
     report = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
+    is_cut = False
     for batch in _batches(waiting):
-        rows = [_rows(*one, prices) for one in _read(store, batch, on_session)]
+        rows = []
+        for one in _read(store, batch, on_session):
+            rows.append(_rows(*one, prices))
+            if is_cut := not keep_going():
+                break
         write_in_pieces(
             store.transaction,
             rows,
@@ -86,6 +94,8 @@ def _analyze(
         )
         for row in rows:
             _count(report, row)
+        if is_cut:
+            break
     return report
 
 
@@ -112,8 +122,8 @@ def _read(
                 # An evicted session cannot be read, so its digest stays as it is.
                 continue
             digest = read_session(store, unread.id, session, amounts[unread.uid])
-        yield msgspec.structs.replace(unread, revision=session.revision), digest
         on_session(unread.events)
+        yield msgspec.structs.replace(unread, revision=session.revision), digest
 
 
 def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> Digest:

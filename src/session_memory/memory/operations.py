@@ -50,6 +50,7 @@ class Operations(OpenMemory):
         redact: bool = False,
         dry_run: bool = False,
         host: str | None = None,
+        retain: bool = True,
         progress: "OnProgress | None" = None,
     ) -> SyncResult:
         """Collect what is new in the agents' logs.
@@ -58,7 +59,8 @@ class Operations(OpenMemory):
         and the agents' default ones. ``redact`` masks secrets before anything is kept, as the
         setting of that name does. ``progress`` is a function that gets the bytes that were read
         and the bytes there are. Demo sessions are removed first: they have a store of their own.
-        Afterwards retention runs if it is due, as the configuration says.
+        Afterwards retention runs if it is due, as the configuration says; ``retain=False`` leaves
+        it to a later sync.
         """
         import msgspec
 
@@ -76,7 +78,8 @@ class Operations(OpenMemory):
             self._complete_index()
             removed = self._remove_demo(where)
         outcome = sync(self.store, config, where, progress=bar, dry_run=dry_run, host=machine)
-        retention = None if dry_run else run_due_retention(self.store, config)
+        is_wanted = a_flag("retain", retain) and not dry_run
+        retention = run_due_retention(self.store, config) if is_wanted else None
         return SyncResult.of(outcome, retention, demo_removed=removed)
 
     def _remove_demo(self, where: "list[Root]") -> int:

@@ -56,6 +56,23 @@ def plan(
     return steps
 
 
+def waiting_for_analysis(
+    units: Iterable[Unit], used: int, limits: RetentionConfig, now: int
+) -> list[Unit]:
+    """The units that are over the limits and only stay because they were not analyzed.
+
+    ``units`` must be sorted from the oldest to the newest; ``used`` is what they and all others
+    take after the passes.
+    """
+    waiting, oldest = [], now - limits.raw_max_age_days * DAY_MS
+    for unit in units:
+        is_over = unit.last_at < oldest or used > limits.raw_soft_cap_bytes
+        if is_over and not (unit.is_analyzed or unit.is_pinned):
+            waiting.append(unit)
+            used -= unit.bytes
+    return waiting
+
+
 def _without(units: list[Unit], steps: list[PlannedEviction]) -> list[Unit]:
     taken = {step.unit.uids for step in steps}
     return [unit for unit in units if unit.uids not in taken]

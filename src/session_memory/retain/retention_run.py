@@ -8,7 +8,15 @@ import msgspec
 from session_memory.config import Config
 from session_memory.derive.evicted import archive_of
 from session_memory.retain.evict import evict, require_archive
-from session_memory.retain.passes import AGE, DATA_LOSS, HARD_CAP, SOFT_CAP, PlannedEviction, plan
+from session_memory.retain.passes import (
+    AGE,
+    DATA_LOSS,
+    HARD_CAP,
+    SOFT_CAP,
+    PlannedEviction,
+    plan,
+    waiting_for_analysis,
+)
 from session_memory.retain.units import Unit, units
 from session_memory.store.store import Store
 
@@ -19,7 +27,8 @@ Analyzer = Callable[[list[str]], object]
 class RetentionReport(msgspec.Struct, kw_only=True):
     """What a run did, in sessions and compressed bytes.
 
-    ``overflow_data_loss`` counts sessions that were evicted without an analysis.
+    ``overflow_data_loss`` counts sessions that were evicted without an analysis. The sessions
+    ``waiting_for_analysis`` are over the limits and stay until they are analyzed.
     """
 
     backstop_evicted: int = 0
@@ -30,6 +39,8 @@ class RetentionReport(msgspec.Struct, kw_only=True):
     final_usage_bytes: int = 0
     over_hard_cap: bool = False
     tier2_over_cap: bool = False
+    waiting_for_analysis: int = 0
+    waiting_bytes: int = 0
 
 
 class Eviction(msgspec.Struct, frozen=True):
@@ -87,7 +98,8 @@ def _retain(
     archive = require_archive(archive_of(store, config)) if keeps else None
     used = store.retention.used_bytes()
     analysis = _assume_analyzed if dry_run else _Analysis(store, analyze, now)
-    steps = plan(units(store, now), used, limits, now, analysis)
+    every = units(store, now)
+    steps = plan(every, used, limits, now, analysis)
     done: Iterable[tuple[PlannedEviction, int]]
     if dry_run:
         done = [(step, step.unit.bytes) for step in steps]
@@ -103,6 +115,11 @@ def _retain(
     final = used - report.bytes_freed if dry_run else store.retention.used_bytes()
     report.final_usage_bytes = final
     report.over_hard_cap = final > limits.raw_hard_cap_bytes
+    taken = {step.unit.uids for step in steps}
+    left = [unit for unit in every if unit.uids not in taken]
+    waiting = waiting_for_analysis(left, final, limits, now)
+    report.waiting_for_analysis = sum(len(unit.uids) for unit in waiting)
+    report.waiting_bytes = sum(unit.bytes for unit in waiting)
     report.tier2_over_cap = store.retention.distilled_bytes() > limits.distilled_cap_bytes
     if not dry_run:
         with store.transaction():

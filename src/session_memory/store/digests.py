@@ -119,6 +119,10 @@ _OUTDATED = f"""
     select count(*) from digests d join sessions s on s.uid = d.session_uid
     where {_IS_OUTDATED} and s.evicted_at is null
 """
+_WAITING = """
+    select count(*) from sessions
+    where evicted_at is null and (analyzed_revision is null or analyzed_revision <> revision)
+"""
 _IS_OUTDATED_ONE = f"select 1 from digests d where d.session_uid = :uid and {_IS_OUTDATED}"
 _UNREAD_OF = """
     select s.id, s.uid, s.revision, s.event_count from sessions s
@@ -175,6 +179,10 @@ class Digests:
         """The number of digests made by older analysis code, without those of evicted sessions."""
         given = {"code": version.code, "release": version.release}
         return int(self._db.value(_OUTDATED, given))
+
+    def count_waiting(self) -> int:
+        """The number of sessions that are new or grew since their analysis."""
+        return int(self._db.value(_WAITING))
 
     def is_outdated(self, uid: str, version: AnalysisVersion) -> bool:
         """Whether older analysis code made the session's digest."""

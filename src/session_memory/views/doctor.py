@@ -15,15 +15,17 @@ import msgspec
 from session_memory.collect.discover import roots
 from session_memory.collect.doctor import adapter_problems, adapter_versions
 from session_memory.config import Config, RetentionConfig
+from session_memory.core.time import now_ms
 from session_memory.derive.readers import unusable_flavors
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
+from session_memory.store.digests import Digests
 from session_memory.store.migrations import NEWEST, version
 from session_memory.store.sources import UNREAD
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
 from session_memory.views.outdated import outdated
-from session_memory.views.retention import TURN_ON_RETENTION, limits_sentence
+from session_memory.views.retention import TURN_ON_RETENTION, limits_sentence, over_limits
 
 LITTLE_SPACE = 1 << 30
 NO_SPACE = 64 << 20
@@ -74,7 +76,7 @@ def examine(
             *_contents(facts),
             *_permissions(path),
             *_versions(store, facts),
-            *_analysis(store),
+            *_analysis(store, config, facts),
         ]
     free = _free_bytes(path)
     checks += _space(free)
@@ -141,6 +143,7 @@ def _facts(store: Store) -> dict[str, Any]:
         "sessions": store.sessions.count(),
         "events": store.events.count(),
         "problems": store.problems.count(),
+        "waiting_for_analysis": Digests(store.db).count_waiting(),
         "bytes": store.db.bytes_on_disk(),
         "raw_bytes": raw,
         "compressed_bytes": compressed,
@@ -200,7 +203,18 @@ def _versions(store: Store, facts: dict[str, Any]) -> Iterator[Check]:
         yield Check("rebuild", "warn", text, "Read them again: session-memory store rebuild")
 
 
-def _analysis(store: Store) -> Iterator[Check]:
+ANALYZE = "Analyze them: session-memory analyze, or always: session-memory service install --start"
+
+
+def _analysis(store: Store, config: Config, facts: dict[str, Any]) -> Iterator[Check]:
+    """What waits for analysis: a warning only if retention needs it or a digest is outdated."""
+    if waiting := facts["waiting_for_analysis"]:
+        verb = "waits" if waiting == 1 else "wait"
+        text = f"{waiting:,} of {plural(facts['sessions'], 'session')} {verb} for analysis"
+        over = over_limits(store, config, now_ms()) if config.retention.after_sync else 0
+        if over:
+            text += f"; {over:,} of them over the limits of retention"
+        yield Check("analysis", "warn" if over else "ok", text, ANALYZE)
     if count := outdated(store):
         text = f"{plural(count, 'digest')} made by an older version"
         yield Check("analysis", "warn", text, "Make them again: session-memory analyze")

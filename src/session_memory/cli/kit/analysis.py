@@ -1,22 +1,16 @@
 """Runs an analysis with a progress bar, for the commands that can start one."""
 
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from session_memory.collect.watch_events import WatchEvent
     from session_memory.memory import Memory
     from session_memory.memory.results import AnalysisResult
 
 WORTH_A_BAR = 20_000
-EVERY_S = 60.0
 
 
 class _AnalysisBar:
@@ -56,44 +50,6 @@ def run_analysis(
         return memory.analyze(sessions or None, on_begin=bar.begin, on_session=bar.advance)
     finally:
         bar.end()
-
-
-class AnalysisFollower:
-    """Analyzes collected sessions while a watch runs.
-
-    It waits for an idle moment and runs at most once a minute, because a session that grew is read
-    as a whole.
-    """
-
-    def __init__(self, opened: "Callable[[], AbstractContextManager[Memory]]") -> None:
-        self._opened = opened
-        self._is_due = False
-        self._next = 0.0
-
-    def hears(self, happening: "WatchEvent") -> "WatchEvent | None":
-        """Analyze if it is time; an error is returned as an event, and the analysis is tried again
-        later."""
-        from session_memory.collect.watch_events import Idle, Stopped, Synced, WatchError
-        from session_memory.core.errors import StoreError
-
-        self._is_due |= isinstance(happening, Synced) and happening.sessions > 0
-        is_time = isinstance(happening, Idle) and time.monotonic() >= self._next
-        if not self._is_due or not (is_time or isinstance(happening, Stopped)):
-            return None
-        self._next = time.monotonic() + EVERY_S
-        try:
-            with self._opened() as memory:
-                memory.analyze()
-        except StoreError as error:
-            return WatchError(
-                at=happening.at,
-                kind=error.kind,
-                message=str(error),
-                hint=error.hint,
-                retry_in=EVERY_S,
-            )
-        self._is_due = False
-        return None
 
 
 def analysis_summary(done: "AnalysisResult") -> str:

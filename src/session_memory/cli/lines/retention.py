@@ -7,7 +7,8 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:
-    from session_memory.collect.watch_events import WatchEvent
+    from collections.abc import Iterator
+
     from session_memory.config import Config
     from session_memory.memory.retention import DueRetention
     from session_memory.retain.retention_run import RetentionOutcome
@@ -49,12 +50,15 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
             sessions = plural(sum(len(one.sessions) for one in gone), "session")
             freed = size(sum(one.bytes for one in gone))
             lines.append(f"{sessions} {would}evicted ({freed}): {meaning}.")
-    if not outcome.gone:
+    if not outcome.gone and not report.waiting_for_analysis:
         lines.append("Nothing has to go.")
+    elif not outcome.gone:
+        lines.append("Nothing can go yet.")
     elif outcome.archive:
         lines.append(f"Their logs {'would go' if dry_run else 'went'} into {outcome.archive}.")
     else:
         lines.append(f"Their logs {'would be' if dry_run else 'were'} deleted for good.")
+    lines += waiting_lines(report.waiting_for_analysis, report.waiting_bytes)
     if report.over_hard_cap:
         lines.append("The store is still over its hard cap: what is left is pinned.")
     if report.tier2_over_cap:
@@ -64,22 +68,12 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
     return lines
 
 
-def retain_beside(settings: Settings, config: "Config", happening: "WatchEvent") -> None:
-    """Run retention during a watch, if it is due and the watch has just looked at everything."""
-    from session_memory.collect.watch_events import Synced
-    from session_memory.core.errors import StoreError
-    from session_memory.memory.retention import run_due_retention
-
-    if not (isinstance(happening, Synced) and happening.whole):
-        return
-    try:
-        with settings.opened(config) as store:
-            lines = due_retention_lines(run_due_retention(store, config))
-    except StoreError as error:
-        # The watch itself reports what is wrong with the store, and waits for it.
-        lines = [f"Retention did not run: {error}."]
-    for line in lines:
-        remark(settings, line)
+def waiting_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
+    """What is over the limits and must be analyzed before it can be evicted."""
+    if sessions:
+        verb = "is" if sessions == 1 else "are"
+        over = f"{plural(sessions, 'session')} ({size(size_of_them)}) {verb} over the limits"
+        yield f"{over} and must be analyzed first: session-memory analyze"
 
 
 def at_risk_lines(store: "Store", config: "Config") -> list[str]:
@@ -90,10 +84,14 @@ def at_risk_lines(store: "Store", config: "Config") -> list[str]:
 
 
 def due_retention_lines(due: "DueRetention") -> list[str]:
-    """What retention after a sync evicted, or why it failed; no lines if nothing was evicted."""
+    """What retention after a sync evicted, or why it failed; no lines if nothing was over the
+    limits."""
     outcome = due.outcome
     if due.error is not None:
         return [f"Retention did not run: {due.error}."]
-    if outcome is None or not (outcome.gone or outcome.report.over_hard_cap):
+    if outcome is None:
+        return []
+    report = outcome.report
+    if not (outcome.gone or report.over_hard_cap or report.waiting_for_analysis):
         return []
     return retention_sentences(outcome)

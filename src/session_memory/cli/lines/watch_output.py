@@ -14,10 +14,15 @@ from session_memory.render.text import safe
 from session_memory.views.figures import duration, local, plural, size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from session_memory.cli.kit.progress import Bar
     from session_memory.collect.watch_events import (
         ProblemFound,
+        RetentionRan,
+        RetroWritten,
         SessionChanged,
+        SessionsAnalyzed,
         Started,
         Stopped,
         Synced,
@@ -42,6 +47,11 @@ class WatchOutput(AbstractContextManager["WatchOutput"]):
         click.secho(f"error: {safe(trouble.message)}{retry}", fg="red", err=True)
         if trouble.hint:
             click.echo(f"hint: {safe(trouble.hint)}", err=True)
+
+    def retained(self, ran: "RetentionRan") -> None:
+        """Data loss and an exceeded hard cap are reported by every output."""
+        for line in retention_alarms(ran):
+            click.secho(f"warning: {line}", fg="yellow", err=True)
 
     def __exit__(self, *failure: object) -> None:
         """Nothing to clean up here."""
@@ -85,6 +95,17 @@ class WatchPlainLines(WatchOutput):
         place = f"{short_path(problem.path)} at byte {problem.place:,}"
         click.echo(f"{_clock(problem)}  problem: {safe(problem.reason)} in {safe(place)}")
 
+    def analyzed(self, analyzed: "SessionsAnalyzed") -> None:
+        click.echo(f"{_clock(analyzed)}  {analysis_line(analyzed)}")
+
+    def retained(self, ran: "RetentionRan") -> None:
+        super().retained(ran)
+        if line := retention_line(ran):
+            click.echo(f"{_clock(ran)}  {safe(line)}")
+
+    def retro(self, written: "RetroWritten") -> None:
+        click.echo(f"{_clock(written)}  wrote {safe(short_path(written.path))}")
+
     def stopped(self, stopped: "Stopped") -> None:
         click.echo(summary(stopped))
 
@@ -113,6 +134,31 @@ def session_line(session: "SessionChanged") -> str:
         session.title or "",
     )
     return safe("  ".join(parts)).rstrip()
+
+
+def analysis_line(analyzed: "SessionsAnalyzed") -> str:
+    waiting = f", {analyzed.waiting:,} waiting" if analyzed.waiting else ""
+    return f"analyzed {plural(analyzed.sessions, 'session')}{waiting}"
+
+
+def retention_line(ran: "RetentionRan") -> str:
+    """What was evicted and what waits for analysis; empty if nothing was over the limits."""
+    report, parts = ran.report, []
+    passes = ("backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss")
+    if evicted := sum(report[name] for name in passes):
+        place = f" into {short_path(ran.archive)}" if ran.archive else ""
+        freed = size(report["bytes_freed"])
+        parts.append(f"evicted {plural(evicted, 'session')} ({freed}){place}")
+    if waiting := report["waiting_for_analysis"]:
+        parts.append(f"{plural(waiting, 'session')} over the limits wait for analysis")
+    return "; ".join(parts)
+
+
+def retention_alarms(ran: "RetentionRan") -> "Iterator[str]":
+    if lost := ran.report["overflow_data_loss"]:
+        yield f"{plural(lost, 'session')} evicted without an analysis: DATA LOSS"
+    if ran.report["over_hard_cap"]:
+        yield "the store is still over its hard cap: what is left is pinned"
 
 
 def summary(stopped: "Stopped") -> str:

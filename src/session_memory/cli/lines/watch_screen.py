@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.settings import Settings
-from session_memory.cli.lines.watch_output import CLOCK, WatchOutput, summary
+from session_memory.cli.lines.watch_output import (
+    CLOCK,
+    WatchOutput,
+    analysis_line,
+    retention_alarms,
+    retention_line,
+    summary,
+)
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import count, local, plural, size
@@ -21,7 +28,10 @@ if TYPE_CHECKING:
     from session_memory.cli.kit.progress import Bar
     from session_memory.collect.watch_events import (
         ProblemFound,
+        RetentionRan,
+        RetroWritten,
         SessionChanged,
+        SessionsAnalyzed,
         Started,
         Stopped,
         Synced,
@@ -66,7 +76,7 @@ class WatchScreen(WatchOutput):
         self._started: Started | None = None
         self._active: dict[str, ActiveSession] = {}
         self._events = self._bytes = self._problems = 0
-        self._last_trouble = ""
+        self._last_trouble = self._last_work = ""
         self._drawn_at = 0.0
         self._is_new = False
         self._is_caught_up = False
@@ -111,6 +121,21 @@ class WatchScreen(WatchOutput):
             self._is_caught_up = True
             self._bar.is_enabled = False
             self._begin()
+
+    def analyzed(self, analyzed: "SessionsAnalyzed") -> None:
+        self._show_work(analysis_line(analyzed))
+
+    def retained(self, ran: "RetentionRan") -> None:
+        for line in retention_alarms(ran):
+            self._last_trouble = line
+        if line := retention_line(ran):
+            self._show_work(line)
+
+    def retro(self, written: "RetroWritten") -> None:
+        self._show_work(f"wrote {short_path(written.path)}")
+
+    def _show_work(self, text: str) -> None:
+        self._last_work, self._is_new = text, True
 
     def stopped(self, stopped: "Stopped") -> None:
         self._end()
@@ -194,6 +219,8 @@ class WatchScreen(WatchOutput):
             f" {plural(self._problems, 'problem')} since the start; Ctrl-C ends it"
         )
         yield Text(counted, "dim")
+        if self._last_work:
+            yield Text(safe(self._last_work), "dim")
         if self._last_trouble:
             yield Text(safe(self._last_trouble), "yellow")
 

@@ -4,7 +4,8 @@ Reads only what was added since the last run, and never changes the logs. It can
 time; the next run continues there.
 """
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,11 +15,14 @@ from session_memory.cli.kit.completion import complete_facet
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
     from session_memory.memory import Memory
     from session_memory.memory.results import AnalysisResult, SyncResult
+    from session_memory.memory.retention import DueRetention
+    from session_memory.memory.weekly_retro import WeeklyRetro
     from session_memory.store import Store
 
 
@@ -29,11 +33,13 @@ if TYPE_CHECKING:
         ("sync --dry-run", "only say what would be read"),
         ("sync --root /backup/laptop/.claude", "from a copy of another machine's logs"),
         ("sync --redact", "mask passwords, keys and tokens before storing"),
-        ("sync --analyze", "and analyze the new sessions"),
+        ("sync --analyze", "and analyze the sessions that wait"),
+        ("sync --quiet --analyze --retro ~/notes", "for a timer or a hook: everything, silently"),
     ),
     json_shape='{"discovered", "ingested", "unchanged", "failed", "problems", "sessions",'
     ' "events", "bytes", "seconds"}; the first four count sources, and the first is the sum of'
-    ' the next three. --analyze adds "analysis", which is what analyze --json prints.'
+    ' the next three. --analyze adds "analysis", which is what analyze --json prints, --retro'
+    ' "retro": the path of the file, or null if there was nothing to write.'
     ' "adapters": {NAME: REASON} is there if some are broken, "demo_removed" if an older version'
     ' had put demo sessions into the store, and "demo": {"store", …} if --demo-if-empty collected'
     " the demo.",
@@ -53,6 +59,13 @@ if TYPE_CHECKING:
 @click.option("--redact", is_flag=True, help="Mask secrets before storing.")
 @click.option("--analyze", is_flag=True, help="Then analyze the sessions that changed.")
 @click.option(
+    "--retro",
+    "retros",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Then write the retrospective of last week to this directory, once; includes --analyze.",
+)
+@click.option(
     "--demo-if-empty",
     is_flag=True,
     help="If there are no logs, collect invented sessions into a store of their own.",
@@ -65,38 +78,75 @@ def command(
     dry_run: bool,
     redact: bool,
     analyze: bool,
+    retros: Path | None,
     demo_if_empty: bool,
 ) -> None:
     from session_memory.cli.kit.adapter_remarks import remark_adapters
-    from session_memory.cli.kit.analysis import run_analysis
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.kit.progress import progress
     from session_memory.cli.lines.retention import at_risk_lines, due_retention_lines
 
     settings: Settings = ctx.obj
+    analyze = (analyze or retros is not None) and not dry_run
     with _memory(settings, dry_run) as memory:
         if not dry_run:
             make_index_whole(settings, memory.store)
         with progress(settings, "Reading") as bar:
             result = memory.sync(
-                roots, flavors=flavors, redact=redact, dry_run=dry_run, progress=bar
+                roots,
+                flavors=flavors,
+                redact=redact,
+                dry_run=dry_run,
+                # Only analyzed sessions can be evicted, so the analysis comes first.
+                retain=not analyze,
+                progress=bar,
             )
         if result.demo_removed:
             remark(settings, _removed(result.demo_removed))
         if demo_if_empty and not dry_run and memory.store.sources.is_empty():
             _sync_demo(settings, result, analyze=analyze)
             return
-        analysis = run_analysis(settings, memory) if analyze and not dry_run else None
-        _show(settings, memory.store, result, analysis, dry_run=dry_run)
+        more = _analyze(settings, memory, retros) if analyze else _Extras()
+        _show(settings, memory.store, result, more, dry_run=dry_run)
         remark_adapters(settings, result.broken_adapters)
         if not dry_run:
-            lines = due_retention_lines(result.retention) if result.retention else []
+            retention = more.retention or result.retention
+            lines = due_retention_lines(retention) if retention else []
             if result.failed:
                 lines += at_risk_lines(memory.store, memory.config)
             for line in lines:
                 remark(settings, line)
     if result.failed or result.new_problems:
         ctx.exit(PROBLEMS)
+
+
+class _Extras(NamedTuple):
+    """What was done after the sync because --analyze or --retro asked for it."""
+
+    analysis: "AnalysisResult | None" = None
+    retention: "DueRetention | None" = None
+    retro: "WeeklyRetro | None" = None
+    wants_retro: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        if self.analysis is not None:
+            values["analysis"] = self.analysis.to_dict()
+        if self.wants_retro:
+            values["retro"] = None if self.retro is None else str(self.retro.path)
+        return values
+
+
+def _analyze(settings: Settings, memory: "Memory", retros: Path | None) -> _Extras:
+    """Analyze what waits, then run retention if it is due, and write the retrospective."""
+    from session_memory.cli.kit.analysis import run_analysis
+    from session_memory.memory.retention import run_due_retention
+    from session_memory.memory.weekly_retro import write_weekly_retro
+
+    analysis = run_analysis(settings, memory)
+    retention = run_due_retention(memory.store, memory.config)
+    retro = None if retros is None else write_weekly_retro(memory, retros)
+    return _Extras(analysis, retention, retro, retros is not None)
 
 
 def _memory(settings: Settings, dry_run: bool) -> "Memory":
@@ -146,15 +196,14 @@ def _show(
     settings: Settings,
     store: "Store",
     result: "SyncResult",
-    analysis: "AnalysisResult | None" = None,
+    more: "_Extras",
     *,
     dry_run: bool,
 ) -> None:
     from session_memory.cli.lines.sync_summary import looked_at, sync_summary
 
     if settings.as_json:
-        more = {} if analysis is None else {"analysis": analysis.to_dict()}
-        print_json({**result.to_dict(), **more})
+        print_json({**result.to_dict(), **more.to_dict()})
         return
     if settings.quiet:
         return
@@ -165,10 +214,12 @@ def _show(
         click.echo(callable_text("Try it with invented sessions: session-memory demo"))
         return
     click.echo(sync_summary(result, store, dry_run=dry_run))
-    if analysis is not None:
+    if more.analysis is not None:
         from session_memory.cli.kit.analysis import analysis_summary
 
-        click.echo(analysis_summary(analysis))
+        click.echo(analysis_summary(more.analysis))
+    if more.retro is not None:
+        click.echo(safe(f"Wrote {short_path(more.retro.path)}."))
     click.echo(callable_text(_next(result, dry_run)))
 
 

@@ -2,12 +2,14 @@
 
 Starts with a full sync. Logs may appear, rotate and vanish, and agents may be installed later. A
 sync or another watch can run at the same time. Ctrl-C ends it; the next watch or sync collects what
-was written meanwhile.
+was written meanwhile. With --analyze it analyzes what waits and what is new. Once retention is
+turned on, it runs here once a day.
 """
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 SHORTEST_INTERVAL = 5.0
 DEFAULT_INTERVAL = 600.0
+SHORTEST_PAUSE = 0.1
+DEFAULT_PAUSE = 60.0
 
 
 @make_command(
@@ -31,9 +35,11 @@ DEFAULT_INTERVAL = 600.0
         ("watch --json", "one JSON object per line, for another program"),
         ("watch --root /mnt/share/.claude --poll", "on a file system without change events"),
         ("watch --flavor claude --quiet", "one agent, print only errors"),
+        ("watch --analyze --retro ~/notes", "analyze too, and write a retrospective every week"),
     ),
     json_shape='One object per line: {"event": "started" | "synced" | "session" | "problem" |'
-    ' "error" | "stopped", "at", …}. docs/watch.md lists the fields of each.',
+    ' "analyzed" | "retained" | "retro" | "error" | "stopped", "at", …}. docs/watch.md lists the'
+    " fields of each.",
 )
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="Only follow this directory; repeatable."
@@ -46,7 +52,24 @@ DEFAULT_INTERVAL = 600.0
     metavar="NAME",
     help="Only this agent.",
 )
-@click.option("--analyze", is_flag=True, help="Analyze new sessions once a minute.")
+@click.option(
+    "--analyze", is_flag=True, help="Analyze the sessions that wait, at once, and then new ones."
+)
+@click.option(
+    "--analyze-every",
+    type=click.FloatRange(min=SHORTEST_PAUSE),
+    default=DEFAULT_PAUSE,
+    metavar="SECONDS",
+    show_default=True,
+    help="How often to analyze sessions that grow, at most.",
+)
+@click.option(
+    "--retro",
+    "retros",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the retrospective of each week to this directory; includes --analyze.",
+)
 @click.option("--poll", is_flag=True, help="Check files regularly instead of waiting for events.")
 @click.option(
     "--interval",
@@ -62,16 +85,18 @@ def command(
     roots: tuple[str, ...],
     flavors: tuple[str, ...],
     analyze: bool,
+    analyze_every: float,
+    retros: Path | None,
     poll: bool,
     interval: float,
 ) -> None:
-    from session_memory.cli.kit.analysis import AnalysisFollower
     from session_memory.cli.kit.progress import progress
-    from session_memory.cli.lines.retention import retain_beside
     from session_memory.cli.lines.watch_output import watch_output
+    from session_memory.memory import Memory
+    from session_memory.memory.upkeep import Upkeep
 
     config = settings.configuration()
-    follower = AnalysisFollower(lambda: settings.memory(config)) if analyze else None
+    where = settings.where(config)
     with (
         settings.memory(config, create=True) as memory,
         progress(settings, "Reading") as bar,
@@ -81,11 +106,18 @@ def command(
         _stopped_by_signals(follow),
         watch_output(settings, bar) as output,
     ):
+        upkeep = Upkeep(
+            # The configuration is read again each time: limits may be set while the watch runs.
+            lambda: Memory(where, settings.config, create=False),
+            analyze=analyze,
+            retros=retros,
+            every_s=analyze_every,
+            is_stopping=lambda: follow.is_stopping,
+        )
         for happening in follow:
             output.about(happening)
-            retain_beside(settings, config, happening)
-            if follower is not None and (trouble := follower.hears(happening)) is not None:
-                output.about(trouble)
+            for done in upkeep.after(happening):
+                output.about(done)
             if reader_is_gone():
                 follow.stop()
 

@@ -1,0 +1,151 @@
+"""What a watch does beside collecting: analyze, retain, and write the retrospective of each week.
+
+Collecting comes first. The work happens in idle moments, and a backlog of sessions is analyzed a
+little at a time, so that a new line is still collected within a second. A failure is reported and
+tried again later; it never ends the watch. Nothing is remembered between two runs, so a watch that
+was killed goes on where it stopped.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from session_memory.collect.watch_events import (
+    Idle,
+    RetentionRan,
+    RetroWritten,
+    SessionsAnalyzed,
+    Stopped,
+    Synced,
+    WatchError,
+    WatchEvent,
+)
+from session_memory.core.errors import SessionMemoryError
+from session_memory.core.text import exception_text
+from session_memory.core.time import format_time, now_ms
+
+if TYPE_CHECKING:
+    from session_memory.memory.memory import Memory
+
+EVERY_S = 60.0
+# Another program may have collected something, and retention may be due. Looked up this often.
+CHECK_S = 600.0
+# For so long the watch analyzes before it looks at the logs again.
+SLICE_S = 0.5
+
+
+class Upkeep:
+    """Give it each event of a watch; it returns the events of its own work.
+
+    ``opened`` opens a memory with the present configuration. Sessions that grow are analyzed at
+    most every ``every_s`` seconds, because a session that grew is read as a whole.
+    """
+
+    def __init__(
+        self,
+        opened: "Callable[[], AbstractContextManager[Memory]]",
+        *,
+        analyze: bool = False,
+        retros: Path | None = None,
+        every_s: float = EVERY_S,
+        is_stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._opened = opened
+        self._analyzes = analyze or retros is not None
+        self._retros = retros
+        self._every_s = every_s
+        self._is_stopping = is_stopping
+        # Sessions may wait since before the watch started.
+        self._has_work = True
+        self._has_backlog = False
+        self._store_is_lost = False
+        self._next_s = self._check_s = 0.0
+
+    def after(self, event: WatchEvent) -> Iterator[WatchEvent]:
+        """Work if it is time to."""
+        if isinstance(event, Synced):
+            self._has_work |= event.whole or event.sessions > 0
+        elif isinstance(event, WatchError):
+            self._store_is_lost |= event.retry_in is not None
+        elif isinstance(event, Stopped):
+            if self._analyzes and (self._has_work or self._has_backlog):
+                yield from self._work(is_last=True)
+        elif isinstance(event, Idle):
+            is_lost, self._store_is_lost = self._store_is_lost, False
+            if not is_lost and self._is_time():
+                yield from self._work()
+
+    def _is_time(self) -> bool:
+        now = time.monotonic()
+        if self._is_stopping():
+            return False
+        return self._has_backlog or now >= self._check_s or (self._has_work and now >= self._next_s)
+
+    def _work(self, *, is_last: bool = False) -> Iterator[WatchEvent]:
+        self._has_work = self._has_backlog = False
+        try:
+            with self._opened() as memory:
+                if self._analyzes:
+                    yield from self._analyze(memory, is_last=is_last)
+                if not (self._has_backlog or is_last):
+                    yield from self._retain(memory)
+                    yield from self._write_retro(memory)
+        except Exception as error:
+            # Collecting is worth more than this work, so no failure of it may end the watch.
+            self._has_work = True
+            yield self._failure(error)
+        now = time.monotonic()
+        self._next_s, self._check_s = now + self._every_s, now + max(CHECK_S, self._every_s)
+
+    def _analyze(self, memory: "Memory", *, is_last: bool) -> Iterator[WatchEvent]:
+        from session_memory.learn.analyze import analyze
+
+        begun, due = time.monotonic(), 0
+
+        def begin(sessions: int, events: int) -> None:
+            nonlocal due
+            due = sessions
+
+        def has_time() -> bool:
+            is_asked_to_stop = self._is_stopping() and not is_last
+            return time.monotonic() - begun < SLICE_S and not is_asked_to_stop
+
+        done = analyze(memory.store, on_begin=begin, keep_going=has_time).analyzed
+        # A session that was evicted meanwhile cannot be analyzed. Without progress the rest waits.
+        self._has_backlog = 0 < done < due
+        if done:
+            seconds = round(time.monotonic() - begun, 3)
+            yield SessionsAnalyzed(at=now_ms(), sessions=done, waiting=due - done, seconds=seconds)
+
+    def _retain(self, memory: "Memory") -> Iterator[WatchEvent]:
+        from session_memory.memory.retention import run_due_retention
+
+        due = run_due_retention(memory.store, memory.config)
+        if due.error is not None:
+            yield self._failure(SessionMemoryError(f"retention did not run: {due.error}"))
+        elif due.outcome is not None:
+            report = msgspec.to_builtins(due.outcome.report)
+            yield RetentionRan(at=now_ms(), report=report, archive=due.outcome.archive)
+
+    def _write_retro(self, memory: "Memory") -> Iterator[WatchEvent]:
+        from session_memory.memory.weekly_retro import write_weekly_retro
+
+        if self._retros is None:
+            return
+        if written := write_weekly_retro(memory, self._retros):
+            since, until = (
+                format_time(int(moment.timestamp() * 1000)) for moment in written.week[1:]
+            )
+            yield RetroWritten(at=now_ms(), path=str(written.path), since=since, until=until)
+
+    def _failure(self, error: Exception) -> WatchError:
+        kind, message, hint = "upkeep_failed", exception_text(error), None
+        if isinstance(error, SessionMemoryError):
+            kind, message, hint = error.kind, str(error), error.hint
+        return WatchError(
+            at=now_ms(), kind=kind, message=message, hint=hint, retry_in=self._every_s
+        )
