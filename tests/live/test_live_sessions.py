@@ -327,7 +327,6 @@ def test_without_a_path_it_is_the_store_of_the_environment(
 
 
 # SWITCHING 3.36: `dataclasses.asdict` raised TypeError.
-@pytest.mark.only("sqlite")
 def test_rows_work_with_the_functions_of_dataclasses(live: SessionStore) -> None:
     session = live.create_session(metadata={"a": [1]})
     call = {"id": "a", "function": {"name": "ls"}}
@@ -355,7 +354,6 @@ def test_rows_work_with_the_functions_of_dataclasses(live: SessionStore) -> None
 
 
 # SWITCHING 3.7: the name was not exported.
-@pytest.mark.only("sqlite")
 def test_the_limit_of_depth_has_a_name(live: SessionStore) -> None:
     session = live.create_session()
     for _ in range(MAX_SPAWN_DEPTH):
@@ -365,6 +363,7 @@ def test_the_limit_of_depth_has_a_name(live: SessionStore) -> None:
 
 
 # SWITCHING 3.59: the id of a closed session was taken for ever.
+@BOTH
 def test_the_id_of_a_closed_session_can_be_used_again(live: SessionStore) -> None:
     live.create_session(session_id="one", title="First", metadata={"n": 1})
     live.append_message("one", role="user", content="first", key="k")
@@ -414,6 +413,7 @@ def test_an_id_is_used_again_and_again_however_long(live: SessionStore) -> None:
         live.fork_session(long, new_id=long)
 
 
+@BOTH
 def test_one_of_many_gets_the_id_of_a_closed_session(live: SessionStore) -> None:
     live.create_session(session_id="one")
     live.close_session("one")

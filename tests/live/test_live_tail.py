@@ -14,6 +14,9 @@ from session_memory.live.blocks import pending_in
 from session_memory.live.tail import FIRST_LOOK, LONGEST_SILENCE, tail_start
 from session_memory.store import Store
 
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 Message = dict[str, Any]
 
 
@@ -59,10 +62,19 @@ class Counted:
 
 
 # SWITCHING 3.75: these loaded the whole path, 0.2 s at 20,000 messages.
-@pytest.mark.parametrize("messages", [chat, prompts, answers, one_long_turn])
+@BOTH
+def test_state_and_plan_read_the_same_number_of_rows_in_a_longer_turn(opened: Store) -> None:
+    check_reads(opened, one_long_turn)
+
+
+@pytest.mark.parametrize("messages", [chat, prompts, answers])
 def test_state_and_plan_read_the_same_number_of_rows_in_a_longer_session(
     opened: Store, messages: Callable[[int], list[Message]]
 ) -> None:
+    check_reads(opened, messages)
+
+
+def check_reads(opened: Store, messages: Callable[[int], list[Message]]) -> None:
     seen = []
     for count in (400, 1_600):
         db = Counted(opened.db)
@@ -79,7 +91,6 @@ def test_state_and_plan_read_the_same_number_of_rows_in_a_longer_session(
     assert sum(seen[0]) < 500
 
 
-@pytest.mark.only("sqlite")
 def test_the_database_does_no_more_work_in_a_longer_session(opened: Store) -> None:
     connection, live = opened.db._connection, SessionStore(opened.db)  # type: ignore[attr-defined]
     steps = []
@@ -122,7 +133,6 @@ def answer(call_id: str) -> Message:
     return {"role": "assistant", "tool_calls": [{"id": call_id, "function": {"name": "ls"}}]}
 
 
-@pytest.mark.only("sqlite")
 def test_the_tail_has_every_call_that_a_runtime_left_open(live: SessionStore) -> None:
     @settings(max_examples=times(40), deadline=None, derandomize=IS_REPEATABLE)
     @given(messages=runs())
@@ -139,6 +149,7 @@ def test_the_tail_has_every_call_that_a_runtime_left_open(live: SessionStore) ->
     check()
 
 
+@BOTH
 def test_the_tail_crosses_forks_rewinds_and_repairs(live: SessionStore) -> None:
     session = live.create_session()
     live.append_messages(session, [*chat(30), *one_long_turn(2)])
@@ -184,6 +195,7 @@ def pending_of(live: SessionStore, session: str) -> Any:
 
 
 # SWITCHING 3.73: the value was ignored.
+@BOTH
 def test_what_a_runtime_sets_is_kept_as_it_was(live: SessionStore) -> None:
     session = live.create_session()
     said = {"approval": {"by": "Mira", "odd": "\0\ud800"}, "n": [1, None]}
@@ -229,6 +241,7 @@ def test_what_is_said_about_calls_ends_with_them(live: SessionStore) -> None:
     assert "asked" not in pending_of(live, session)
 
 
+@BOTH
 def test_a_lost_lease_sets_nothing(live: SessionStore) -> None:
     session = live.create_session()
     lease = live.acquire_lease(session, "first")

@@ -33,6 +33,9 @@ from power_loop.runtime.compact import DefaultCompactor
 from power_loop.runtime.session_store import SessionStore as TheirStore
 from power_loop.tools.spawn_agent import register_spawn_agent
 
+pytestmark = pytest.mark.only("sqlite")
+BOTH = pytest.mark.only("sqlite", "postgresql")
+
 Message = dict[str, Any]
 
 
@@ -283,21 +286,31 @@ def compacts_once(reopen: Reopen) -> Any:
 
 
 STORIES = [
-    sends_and_tools,
     dies_before_the_first_of_two_tools,
+    has_linked_and_detached_children,
+    compacts_once,
+]
+MORE_STORIES = [
+    sends_and_tools,
     aborts,
     has_no_tools_and_resumes_without_them,
     runs_out_of_rounds,
     has_two_sessions_at_once,
     spawns,
-    has_linked_and_detached_children,
     spawns_too_deep,
-    compacts_once,
 ]
 
 
+@BOTH
 @pytest.mark.parametrize("story", STORIES)
 def test_the_loop_does_the_same_over_our_store(
+    story: Callable[[Reopen], Any], ours: Reopen, theirs: Reopen
+) -> None:
+    assert story(ours) == story(theirs)
+
+
+@pytest.mark.parametrize("story", MORE_STORIES)
+def test_the_loop_does_the_same_in_more_stories(
     story: Callable[[Reopen], Any], ours: Reopen, theirs: Reopen
 ) -> None:
     assert story(ours) == story(theirs)
@@ -306,6 +319,7 @@ def test_the_loop_does_the_same_over_our_store(
 # ------------------------------------------------------------ better than over their own store
 
 
+@BOTH
 @pytest.mark.parametrize("dies_at", [1, 2, 3])
 def test_a_crash_at_each_tool_leaves_exactly_the_calls_without_a_result(
     ours: Reopen, dies_at: int
@@ -355,7 +369,6 @@ class DyingStore:
         return done
 
 
-@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("before", [True, False])
 def test_wherever_the_process_dies_resume_completes_the_send(ours: Reopen, before: bool) -> None:
     for dies_at in itertools.count(1):
@@ -484,7 +497,6 @@ def test_a_cancelled_loop_can_be_resumed(ours: Reopen) -> None:
 # ------------------------------------------------------------ the rest of the product
 
 
-@pytest.mark.only("sqlite")
 def test_what_the_loop_kept_is_priced_searched_and_has_its_repository(
     opened: Store, ours: Reopen, tmp_path: Path
 ) -> None:
