@@ -120,7 +120,8 @@ class LiveSync:
             self.bytes += sum(map(len, lines))
         if not order:
             with self._store.transaction():
-                self._write(row, head, [])
+                if not self._was_read_elsewhere(row):
+                    self._write(row, head, [])
 
     def _read_all_again(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
         """Read all rows from the beginning: a new one belongs before rows that were read."""
@@ -143,10 +144,12 @@ class LiveSync:
         return [record for _, record in read], read[-1][0] if read else cursor
 
     def _was_read_elsewhere(self, row: SourceRow) -> bool:
-        """Whether another sync has read the source since it was looked at."""
+        """Whether the source was read by another sync, or erased, since it was looked at."""
         sources = self._store.sources
+        if bool(row.id) != sources.exists(row.host, row.path, 0):
+            return True
         if not row.id:
-            return sources.exists(row.host, row.path, 0)
+            return self._rows.about(row.session) is None
         return row.role != DOCUMENT and sources.was_read_by_others(row)
 
     def _write(self, row: SourceRow, head: LiveHead | None, records: list[Record]) -> None:

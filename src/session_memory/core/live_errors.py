@@ -6,6 +6,7 @@
     ├── SpawnTooDeep       (also a ValueError)
     ├── NotOnPath          (also a ValueError)
     ├── SessionClosed
+    ├── SessionInUse
     ├── HeadMoved
     ├── LeaseHeld
     ├── LeaseLost
@@ -69,6 +70,10 @@ class SessionClosed(LiveError):
     def __init__(self, session: str, status: str) -> None:
         hint = "Call unarchive_session first." if status == "archived" else "Start a new session."
         super().__init__(f"session {short_repr(session)} is {status}", hint)
+
+
+class SessionInUse(LiveError):
+    """The session cannot be erased, because something else needs it. Nothing was erased."""
 
 
 class HeadMoved(LiveError):

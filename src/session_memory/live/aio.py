@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from session_memory.live.erasing import HIDE
 from session_memory.live.rows import MessageRow
 from session_memory.live.store import SessionStore
 from session_memory.live.subscribe import LONGEST_POLL_S, POLL_S, is_over
@@ -55,10 +56,11 @@ class AsyncSessionStore:
 
     @classmethod
     async def open(
-        cls, path: str | Path | None = None, *, durability: str = "full"
+        cls, path: str | Path | None = None, *, durability: str = "full", closing: str = HIDE
     ) -> "AsyncSessionStore":
         thread = ThreadPoolExecutor(1, thread_name_prefix="session-memory-open")
-        opening = thread.submit(SessionStore.open, path, durability=durability)
+        how = {"durability": durability, "closing": closing}
+        opening = thread.submit(partial(SessionStore.open, path, **how))
         try:
             return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
@@ -88,6 +90,7 @@ class AsyncSessionStore:
     update_session_prompt = _awaited(SessionStore.update_session_prompt)
     rename_session = _awaited(SessionStore.rename_session)
     close_session = _awaited(SessionStore.close_session)
+    erase_session = _awaited(SessionStore.erase_session)
     reopen_session = _awaited(SessionStore.reopen_session)
     finish_subagent = _awaited(SessionStore.finish_subagent)
 

@@ -21,7 +21,7 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """The status of a live session. ``closed`` ones are hidden; only ``forget`` erases them."""
+    """The status of a live session. ``closed`` ones are hidden; `erase_session` erases them."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"

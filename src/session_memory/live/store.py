@@ -1,7 +1,8 @@
 """The session store for agent runtimes: an append-only tree of messages with a head.
 
 Every operation is one transaction. When it returns, it is on disk; a killed process leaves no
-partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone.
+partial operation. Nothing is overwritten, so a rewind, a fold and a close can be undone. Only
+`erase_session` deletes.
 """
 
 from pathlib import Path
@@ -11,12 +12,12 @@ from session_memory.config import default_store
 from session_memory.core.time import now_ms
 from session_memory.live.compaction import should_compact
 from session_memory.live.connection import place_of
+from session_memory.live.erasing import HIDE, EraseOperations, checked_closing
 from session_memory.live.folds import FoldOperations
 from session_memory.live.fork import ForkOperations
 from session_memory.live.head import HeadOperations
 from session_memory.live.leases import LeaseOperations
 from session_memory.live.pending import PendingOperations
-from session_memory.live.session_status import StatusOperations
 from session_memory.live.subscribe import FollowOperations
 from session_memory.live.usage import UsageOperations
 from session_memory.store.database import connect
@@ -24,7 +25,7 @@ from session_memory.store.migrations import migrate
 
 
 class SessionStore(
-    StatusOperations,
+    EraseOperations,
     HeadOperations,
     ForkOperations,
     FoldOperations,
@@ -36,7 +37,9 @@ class SessionStore(
     """Safe for many threads and processes, on SQLite and on PostgreSQL."""
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, durability: str = "full") -> "SessionStore":
+    def open(
+        cls, path: str | Path | None = None, *, durability: str = "full", closing: str = HIDE
+    ) -> "SessionStore":
         """Open the store at a path or a ``postgresql://`` address. Create it if it is missing.
 
         The default is the store of the command line: the one in ``SESSION_MEMORY_STORE``, else
@@ -44,7 +47,11 @@ class SessionStore(
 
         With ``durability="full"``, every operation that returned survives a power cut. With
         ``"normal"``, a power cut may lose the last operations; a killed process loses nothing.
+
+        With ``closing="erase"``, `close_session` and `finish_subagent` erase sessions for good, as
+        `erase_session` does. By default they hide them.
         """
+        how = checked_closing(closing)
         where = path if path is not None else default_store()
         db = connect(place_of(where), durability=durability)
         try:
@@ -52,7 +59,9 @@ class SessionStore(
         except BaseException:
             db.close()
             raise
-        return cls(db)
+        store = cls(db)
+        store.closing = how
+        return store
 
     @property
     def path(self) -> str:

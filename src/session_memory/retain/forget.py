@@ -30,7 +30,7 @@ from session_memory.retain.proof import Proof, prove
 from session_memory.store.database import Unswept
 from session_memory.store.pieces import run_in_pieces
 from session_memory.store.private_files import sweep_unfinished
-from session_memory.store.retention import SESSION, SOURCE, session_key, source_key
+from session_memory.store.retention import SESSION, SOURCE, UNSWEPT, session_key, source_key
 from session_memory.store.retention_archive import Archive
 from session_memory.store.retention_forget import (
     delete_live,
@@ -40,7 +40,7 @@ from session_memory.store.retention_forget import (
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
-UNSWEPT, LAKE = "unswept", "lake"
+LAKE = "lake"
 # The mark of a sweep that can leave out the tables of live sessions: no live session was forgotten.
 UNSWEPT_LOGS = "unswept logs"
 COMPACT = "session-memory store compact"

@@ -15,6 +15,8 @@ from session_memory.store.raw import Pack
 from session_memory.store.steps import step5_learn
 
 SESSION, SOURCE = "session", "source"
+UNSWEPT = "unswept"
+"""The tombstone that remembers free pages with deleted data."""
 DISTILLED = tuple(re.findall(r"^create table (\w+)", step5_learn.SQL, re.MULTILINE))
 """The tables of tier 2. Retention never deletes from them."""
 DAY_MS = 86_400_000

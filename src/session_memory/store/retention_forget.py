@@ -55,9 +55,9 @@ _LIVE_HOLDERS = """
         and f.session_key <> :key
 """
 _LIVE_BODIES = """
-    delete from live_bodies
-    where hash not in (select body from live_messages where body is not null)
+    select distinct body from live_messages where lane_id = :lane and body is not null
 """
+_BODIES_IN_USE = "select distinct body from live_messages where body is not null"
 # Names of subagents: those that the session's log names, those whose ids continue its id, and
 # those whose files lie below its own.
 _CHILDREN_BY_NAME = """
@@ -171,14 +171,17 @@ def delete_live(db: Database, natives: Collection[str]) -> None:
     all_keys = [db.value(_LIVE_KEY, {"native": native}) for native in natives]
     keys = [key for key in all_keys if key is not None]
     lanes = [lane for key in keys for (lane,) in db.all(_LIVE_LANES, {"key": key})]
+    bodies = {bytes(b) for lane in lanes for (b,) in db.all(_LIVE_BODIES, {"lane": lane})}
     for table in _OF_LIVE:
         delete(db, table, "session_key", keys)
     delete(db, "live_messages", "lane_id", lanes)
     # A lane may continue an earlier one, so later lanes are deleted first.
     delete(db, "live_lanes", "id", sorted(lanes, reverse=True))
     delete(db, "live_sessions", "id", keys)
-    if keys:
-        db.execute(_LIVE_BODIES)
+    if bodies:
+        # Equal bodies are stored once, so another session may use them.
+        bodies -= {bytes(body) for (body,) in db.all(_BODIES_IN_USE)}
+        delete(db, "live_bodies", "hash", sorted(bodies))
 
 
 # ---------------------------------------------------------------- dictionaries

@@ -1,0 +1,56 @@
+"""Erase live sessions: their rows, and what was collected from them.
+
+Relatives that were collected are marked as stale, and the next sync derives them again. The erased
+texts stay in free pages until a later session uses them or ``store compact`` clears them.
+"""
+
+from collections.abc import Collection
+
+from session_memory.core.ids import make_uid
+from session_memory.store.database import Database
+from session_memory.store.retention import UNSWEPT
+from session_memory.store.retention_forget import delete_live, delete_sessions
+from session_memory.store.store import Store
+
+LIVE = "live"
+# Its rows are in the store, so they belong to no machine.
+_NOWHERE = ""
+_UNNAME = tuple(
+    f"update live_sessions set {name} = null, revision = revision + 1 where {name} = :session"
+    for name in ("parent_session_id", "detached_from", "forked_from")
+)
+
+
+def erase_live(store: Store, natives: Collection[str], now: int) -> None:
+    """Erase live sessions, inside a transaction. No other session may continue their messages."""
+    for native in natives:
+        _drop_collected(store, native)
+        for statement in _UNNAME:
+            store.db.execute(statement, {"session": native})
+    delete_live(store.db, natives)
+    store.retention.add_tombstone(UNSWEPT, UNSWEPT, now, UNSWEPT)
+
+
+def is_pinned(db: Database, native: str, now: int) -> bool:
+    return make_uid(LIVE, native) in Store(db).retention.pins(now)
+
+
+def _drop_collected(store: Store, native: str) -> None:
+    uid = make_uid(LIVE, native)
+    own = [row.id for row in store.sources.named_for(LIVE, native) if row.host == _NOWHERE]
+    session = store.sessions.row(uid)
+    if session is None:
+        if own:
+            delete_sessions(store, {}, own)
+        return
+    children = [store.sessions.row(child) for child in store.sessions.children(uid)]
+    others = {*store.sessions.sharing_with(session.id), *(one.id for one in children if one)}
+    for other in others:
+        if store.sessions.row_by_id(other).evicted_at is None:
+            store.sessions.mark_stale(other)
+    if set(store.sessions.source_ids(session.id)) <= set(own):
+        delete_sessions(store, {session.id: uid}, own)
+    else:
+        # A log of another machine has the same session. It is derived from that log alone.
+        delete_sessions(store, {}, own)
+        store.sessions.mark_stale(session.id)
