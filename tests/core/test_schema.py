@@ -283,11 +283,35 @@ def test_a_dict_holds_every_field_in_order(record: ValidatedRecord) -> None:
 
 def test_the_known_words_are_those_of_the_contract() -> None:
     assert SCHEMA_VERSION == 2
-    assert {"claude", "codex", "grok"} <= FLAVORS
-    assert len(KINDS) == 13 and {"user_msg", "completion"} <= KINDS
-    assert {"success", "fail", "abandoned", "unknown"} == OUTCOMES
-    assert {"user", "assistant", "system", "tool"} == ROLES
-    assert {"subagent", "fork", "resume", "handoff"} == RELATIONS
+    assert set(OUTCOMES) == {"success", "fail", "abandoned", "unknown"}
+    assert ROLES == ("user", "assistant", "system", "tool")
+    assert RELATIONS == ("subagent", "fork", "resume", "handoff")
+
+
+def test_the_known_words_have_an_order() -> None:  # SWITCHING 0.4
+    assert FLAVORS[:3] == ("claude", "codex", "grok")
+    assert (KINDS.index("user_msg"), KINDS.index("completion"), len(KINDS)) == (0, 12, 13)
+    assert OUTCOMES[0] == "success" and OUTCOMES[-1] == "unknown"
+    for known in (FLAVORS, KINDS, ROLES, OUTCOMES, RELATIONS):
+        assert isinstance(known, tuple) and len(set(known)) == len(known)
+
+
+def test_an_event_without_a_kind_is_of_the_lifecycle() -> None:  # SWITCHING 0.31
+    for event in (
+        SessionEvent("claude:a", 0),
+        SessionEvent(session_uid="claude:a", seq=0),
+        SessionEvent.from_dict({"session_uid": "claude:a", "seq": 0}),
+        SessionEvent.from_dict({"session_uid": "claude:a", "seq": 0, "kind": None}),
+    ):
+        assert event.kind == "lifecycle" and event.is_a("lifecycle")
+
+
+def test_an_event_may_come_without_a_summary() -> None:  # SWITCHING 0.32
+    event = an_event(summary=None)
+    assert event == an_event() and event.summary == ""
+    assert SessionEvent("claude:abc", 3, None, "user_msg", None, None, None, None) == event  # type: ignore[arg-type]
+    event.summary = None  # type: ignore[assignment]
+    assert SessionEvent.from_json(event.to_json()) == event
 
 
 def test_a_new_session_knows_nothing_but_its_name() -> None:
@@ -430,7 +454,7 @@ def test_a_null_in_a_dict_is_an_absence() -> None:
     assert SessionEvent.from_dict(data) == an_event()
 
 
-@pytest.mark.parametrize("name", ["session_uid", "seq", "kind"])
+@pytest.mark.parametrize("name", ["session_uid", "seq"])
 def test_a_missing_field_is_named(name: str) -> None:
     data = an_event().to_dict()
     del data[name]
@@ -721,7 +745,7 @@ def test_a_uid_that_disagrees_with_its_parts_is_refused() -> None:
 
 def test_an_invalid_outcome_assigned_later_is_refused_at_once() -> None:
     session = a_session(outcome="fail")
-    with pytest.raises(InvalidRecord, match="outcome must be one of abandoned, fail, success"):
+    with pytest.raises(InvalidRecord, match="outcome must be one of success, fail, abandoned"):
         session.outcome = "great"
     assert session.outcome == "fail"
 

@@ -34,6 +34,7 @@ from session_memory.core.validation import (
     ValidatedRecord,
     check_count,
     check_maybe_text,
+    check_text,
     each,
     nested,
     one_of,
@@ -43,53 +44,30 @@ from session_memory.core.validation import (
 
 SCHEMA_VERSION = 2
 
-FLAVORS = frozenset(
-    {
-        "aider",
-        "amp",
-        "claude",
-        "cline",
-        "codex",
-        "copilot",
-        "crush",
-        "cursor",
-        "droid",
-        "gemini",
-        "goose",
-        "grok",
-        "kilo",
-        "kimi",
-        "live",
-        "mycode",
-        "opencode",
-        "pi",
-        "power_loop",
-        "qwen",
-        "roo",
-        "skill",
-        "vibe",
-    }
+# The known words, in an order that stays: those of version 1 first, in its order.
+FLAVORS = (
+    *("claude", "codex", "grok"),
+    *("aider", "amp", "cline", "copilot", "crush", "cursor", "droid", "gemini", "goose", "kilo"),
+    *("kimi", "live", "mycode", "opencode", "pi", "power_loop", "qwen", "roo", "skill", "vibe"),
 )
-KINDS = frozenset(
-    {
-        "user_msg",
-        "assistant_msg",
-        "thinking",
-        "tool_call",
-        "tool_result",
-        "error",
-        "test_run",
-        "edit",
-        "retry",
-        "human_intervention",
-        "decision",
-        "lifecycle",
-        "completion",
-    }
+KINDS = (
+    "user_msg",
+    "assistant_msg",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "error",
+    "test_run",
+    "edit",
+    "retry",
+    "human_intervention",
+    "decision",
+    "lifecycle",
+    "completion",
 )
-ROLES = frozenset({"user", "assistant", "system", "tool"})
-OUTCOMES = frozenset({"success", "fail", "abandoned", "unknown"})
-RELATIONS = frozenset({"subagent", "fork", "resume", "handoff"})
+ROLES = ("user", "assistant", "system", "tool")
+OUTCOMES = ("success", "fail", "abandoned", "unknown")
+RELATIONS = ("subagent", "fork", "resume", "handoff")
 
 
 class _Buckets(ValidatedRecord):
@@ -220,19 +198,27 @@ class Session(ValidatedRecord):
             )
 
 
+def _check_summary(name: str, value: Any) -> str:
+    # Version 1 wrote None for an event without a summary.
+    return "" if value is None else check_text(name, value)
+
+
 @quick
 @dataclass(eq=False)
-class SessionEvent(ValidatedRecord, required=("kind",)):
-    """One atomic record of a session, in the order of reading."""
+class SessionEvent(ValidatedRecord):
+    """One atomic record of a session, in the order of reading.
+
+    ``summary=None`` is the same as an empty summary.
+    """
 
     session_uid: Uid
     seq: Count
     ts: MaybeTime = None
-    kind: NonEmptyText = ""  # Required. The invalid default is needed because ``ts`` has a default.
+    kind: NonEmptyText = "lifecycle"
     parent_seq: MaybeCount = None
     role: MaybeText = None
     tool: MaybeText = None
-    summary: Text = ""
+    summary: Annotated[str, _check_summary] = ""
     payload_ref: MaybeText = None
     tokens: Count = 0
     is_sidechain: Flag = False

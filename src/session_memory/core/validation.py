@@ -7,7 +7,7 @@ read back.
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields
 from functools import wraps
 from typing import Annotated, Any, ClassVar, Self, TypeVar
@@ -114,11 +114,12 @@ def optional(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
 
-def one_of(values: frozenset[str]) -> Check:
-    expected = f"one of {', '.join(sorted(values))}"
+def one_of(values: Sequence[str]) -> Check:
+    expected = f"one of {', '.join(values)}"
+    known = frozenset(values)
 
     def check(name: str, value: Any) -> str:
-        if isinstance(value, str) and value in values:
+        if isinstance(value, str) and value in known:
             return value
         raise rejected(name, value, expected)
 
@@ -158,11 +159,10 @@ class ValidatedRecord:
     _required: ClassVar[frozenset[str]] = frozenset()
     _omitted_if_empty: ClassVar[frozenset[str]] = frozenset()
 
-    def __init_subclass__(cls, required: Iterable[str] = ()) -> None:
-        """``required``: fields that must be given although they have a default."""
+    def __init_subclass__(cls) -> None:
         annotations = cls.__annotations__.items()
         cls._checks = {n: t.__metadata__[0] for n, t in annotations if hasattr(t, "__metadata__")}
-        cls._required = frozenset(cls._checks.keys() - vars(cls).keys()).union(required)
+        cls._required = frozenset(cls._checks.keys() - vars(cls).keys())
 
     def __post_init__(self, _extra: Any) -> None:
         self._agree()

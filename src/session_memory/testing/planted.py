@@ -119,6 +119,14 @@ def flaky_then_passed(p: Planting) -> set[str]:
     return {"flaky_test", "recovery"}
 
 
+def flaky_between_looks(p: Planting) -> set[str]:
+    p.run("pytest -q", "4 passed in 0.10s")
+    p.run(f"git log -3 && cat {p.word()}.py | head -5 2>/dev/null")
+    p.read(p.path(), p.word())
+    p.run("pytest -q", f"E   {p.error()}\n1 failed, 3 passed in 0.10s", exit_code=1)
+    return {"flaky_test", "failed"}
+
+
 def oversized_output(p: Planting) -> set[str]:
     line = " ".join(p.word() for _ in range(10))
     p.run(f"cat {p.word()}.log", "\n".join(f"{n} {line}" for n in range(400)))
@@ -229,6 +237,28 @@ def budget_overrun(p: Planting) -> set[str]:
     return {"budget_overrun"}
 
 
+def installed_between(p: Planting) -> set[str]:
+    p.run("pytest -q", f"E   {p.error()}\n1 failed in 0.10s", exit_code=1)
+    p.run(f"pip install {p.word()}", "Successfully installed")
+    p.run("pytest -q", "1 passed in 0.10s")
+    return {"recovery"}
+
+
+def written_between(p: Planting) -> set[str]:
+    p.run("pytest -q", f"E   {p.error()}\n1 failed in 0.10s", exit_code=1)
+    p.run(f"echo {p.word()}=1 > .env")
+    p.run("pytest -q", "1 passed in 0.10s")
+    return {"recovery"}
+
+
+def mended_by_hand(p: Planting) -> set[str]:
+    p.run("pytest -q", f"E   {p.error()}\n1 failed in 0.10s", exit_code=1)
+    p.log.answer("The database is down.")
+    p.log.prompt(f"I started {p.word()}, try it once more")
+    p.run("pytest -q", "1 passed in 0.10s")
+    return {"recovery"}
+
+
 # ------------------------------------------------------------ near misses
 
 
@@ -288,10 +318,26 @@ def edited_and_read(p: Planting) -> set[str]:
 
 TO_FIND: tuple[Part, ...] = (
     *(retry_storm, unreachable_model, repeated_error, schema_thrash, permission_denied, timeout),
-    *(flaky_then_failed, flaky_then_passed, oversized_output, reread_file, taken_back),
+    *(
+        flaky_then_failed,
+        flaky_then_passed,
+        flaky_between_looks,
+        oversized_output,
+        reread_file,
+        taken_back,
+    ),
     *(undone_by_hand, rewound),
     *(context_overflow, repeated_instruction, failed, nothing_worked, abandoned, clean_pass),
-    *(recovery, recurring_error, recurring_instruction, budget_overrun),
+    # A test that fails, `pip install`, passes is not flaky (SWITCHING 0.85).
+    *(
+        recovery,
+        installed_between,
+        written_between,
+        mended_by_hand,
+        recurring_error,
+        recurring_instruction,
+        budget_overrun,
+    ),
 )
 HARMLESS: tuple[Part, ...] = (
     *(two_failures, read_on, nothing_found, long_but_bearable, another_branch, asked_again),

@@ -1,4 +1,4 @@
-"""A test command passed and failed without an edit in between."""
+"""A test command passed and failed, and nothing in between can have made the difference."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from session_memory.learn.signal import Signal, signal
 def flaky_test(digest: Digest) -> Iterator[Signal]:
     last: dict[str, TestRun] = {}
     for run in digest.tests:
-        if run.edits:
+        if run.edits or run.has_changes:
             last.clear()
         before = last.get(run.command)
         if before is not None and {before.passed, run.passed} == {True, False}:
@@ -25,7 +25,7 @@ def _flaky(digest: Digest, before: TestRun, run: TestRun) -> Signal:
         "flaky_test",
         locus=run.command,
         magnitude=1,
-        detail=f"{run.command} {words[before.passed]}, then {words[run.passed]}, without an edit",
+        detail=f"{run.command} {words[before.passed]}, then {words[run.passed]}, without a change",
         evidence=(before.result_uid, run.result_uid),
     )
 

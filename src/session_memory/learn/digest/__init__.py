@@ -98,7 +98,8 @@ class CommandUse(msgspec.Struct, frozen=True):
 
 class TestRun(msgspec.Struct, frozen=True):
     """A run of tests. ``passed`` is None if neither the output nor the exit status shows it.
-    ``edits`` is the number of edits since the previous run."""
+    ``edits`` is the number of edits since the previous run. ``has_changes``: something else since
+    then may have made a difference, such as an installed package or a person."""
 
     __test__ = False
 
@@ -110,6 +111,7 @@ class TestRun(msgspec.Struct, frozen=True):
     passed_count: int | None
     failed_count: int | None
     edits: int
+    has_changes: bool = False
 
 
 class Resolution(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from session_memory.learn.digest import (
     TestRun,
     ToolUse,
 )
+from session_memory.learn.digest.harmless import only_looks
 from session_memory.learn.digest.steps import FinishedCall, first_few
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
@@ -139,11 +140,15 @@ class TestRuns:
     def __init__(self) -> None:
         self.runs: list[TestRun] = []
         self._edits = 0
+        self._has_changes = False
 
     def add(self, finished: FinishedCall) -> TestRun | None:
         if "edit" in finished.kinds and not finished.failed:
             self._edits += 1
         if "test_run" not in finished.kinds:
+            # There is no run yet that it could change.
+            if self.runs and not self._has_changes:
+                self._has_changes = not only_looks(finished)
             return None
         result = finished.result
         parsed = test_result(result.summary, is_error=finished.failed, exit_code=result.exit_code)
@@ -158,12 +163,17 @@ class TestRuns:
             parsed.passed_count if parsed else None,
             parsed.failed_count if parsed else None,
             self._edits,
+            self._has_changes,
         )
-        self._edits = 0
+        self._edits, self._has_changes = 0, False
         if len(self.runs) >= MOST_TESTS:
             del self.runs[MOST_TESTS // 2]
         self.runs.append(run)
         return run
+
+    def person(self) -> None:
+        """A person said something, and may have changed something before."""
+        self._has_changes = bool(self.runs)
 
 
 class LargeOutputs:

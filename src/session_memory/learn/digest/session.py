@@ -152,6 +152,7 @@ class DigestBuilder:
         is_prompt = "user_msg" in kinds
         if is_prompt:
             self.people.prompt(event, text)
+            self.tests.person()
         if "decision" in kinds:
             self.people.decisions.add(event, text)
         if "human_intervention" in kinds:

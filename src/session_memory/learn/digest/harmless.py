@@ -1,0 +1,48 @@
+"""Which calls only look at things, so that nothing can be different after them.
+
+A call that is not listed here may have changed something: it installed a package, started a
+server, or ran a script.
+"""
+
+from session_memory.derive.detecting import Program, programs
+from session_memory.learn.digest.steps import FinishedCall
+
+_READING = (
+    "read read_file readfile view view_file open_file notebookread readmanyfiles"
+    " list_dir ls glob grep grep_search search_file_content codebase_search file_search"
+    " webfetch websearch web_search web_fetch google_web_search toolsearch"
+    " todowrite todoread update_plan write_todos bashoutput"
+)
+_READERS = frozenset(_READING.split())
+_LOOKING = (
+    "cat head tail less more grep egrep fgrep rg ag ls tree find fd wc sort uniq cut tr awk gawk"
+    " sed jq yq diff cmp file stat du df pwd cd echo printf true : sleep date which type whoami"
+    " uname id env printenv ps pgrep nl column basename dirname realpath test [ tee"
+)
+_LOOKERS = frozenset(_LOOKING.split())
+_GIT_LOOKING = "status log diff show blame grep ls-files rev-parse describe shortlog"
+_GIT = frozenset(_GIT_LOOKING.split())
+_ACTING = frozenset({"-delete", "-exec", "-execdir", "-ok", "-i", "--in-place"})
+
+
+def only_looks(finished: FinishedCall) -> bool:
+    """Whether nothing can be different after the call. False where this is not certain."""
+    if "edit" in finished.kinds:
+        return False
+    if not finished.is_shell:
+        return (finished.call.tool or "").lower() in _READERS
+    # A program comes before those that it may start, and only looking programs start none.
+    started = {id(one.command): one for one in reversed(list(programs(finished.call.summary)))}
+    return bool(started) and all(map(_looks, started.values()))
+
+
+def _looks(program: Program) -> bool:
+    if any(not path.startswith("/dev/") for path in program.command.writes):
+        return False
+    if program.name == "git":
+        return program.arguments[:1] != [] and program.arguments[0] in _GIT
+    if program.name == "tee" and program.arguments:
+        return False
+    if program.name == "env" and program.arguments:
+        return False
+    return program.name in _LOOKERS and not _ACTING.intersection(program.arguments)
