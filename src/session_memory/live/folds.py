@@ -71,6 +71,9 @@ class FoldOperations(MessageOperations):
         and an end that is folded already stands for its note. Messages that others append meanwhile
         are not folded. Returns ``(compact_seq, note_seq)``.
         """
+        for field, tokens in (("before_tokens", before_tokens), ("after_tokens", after_tokens)):
+            if tokens is not None:
+                whole(tokens, field)
         meta = {
             **(mapping(note_meta, "note_meta") if note_meta else {}),
             "compacted_at_round": round_index,
@@ -88,8 +91,11 @@ class FoldOperations(MessageOperations):
             seen = self._context(session_id)
             if members is None:
                 shown = self._shown_as(session_id, [message.seq for message in seen])
-                ends = (shown.get(from_seq, from_seq), shown.get(to_seq, to_seq))
-                folded = _foldable(session_id, seen, _between(session_id, seen, *ends))
+                first, last = (
+                    shown.get(whole(seq, field), seq)
+                    for seq, field in ((from_seq, "from_seq"), (to_seq, "to_seq"))
+                )
+                folded = _foldable(session_id, seen, _between(session_id, seen, first, last))
             else:
                 folded = _members(session_id, seen, from_seq, to_seq, members)
             fold = int(self._db.value(_TAKE_SEQS, {"key": key, "now": at}))
