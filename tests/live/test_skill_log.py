@@ -99,7 +99,7 @@ def test_blank_lines_are_nothing(log: SkillLog) -> None:
 def test_sessions_are_the_logs_with_usable_names(log: SkillLog) -> None:
     for session in ("b", "a", "x:1@2+3-4_5.6"):
         log.append(entry(session))
-    (log.directory / "not a name.jsonl").write_text("")
+    (log.directory / "not\na name.jsonl").write_text("")
     (log.directory / "notes.txt").write_text("")
     (log.directory / "folder.jsonl").mkdir()
     assert log.sessions() == ["a", "b", "x:1@2+3-4_5.6"]
@@ -219,14 +219,17 @@ def test_after_a_full_disk_the_whole_log_was_unreadable_as_well(log: SkillLog, r
         ".",
         "",
         "/etc/passwd",
-        "a/b",
+        "a/../b",
+        "a//b",
+        "a/",
+        "./a",
         "a\\b",
         "a\0b",
         "a\n",
         "x" * 201,
         "x" * 10_000,
-        "ü",
         "\u202e",
+        "\ud800",
         None,
         7,
     ],

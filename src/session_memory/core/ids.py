@@ -11,6 +11,7 @@ from session_memory.core.text import short_repr
 
 FLAVOR = re.compile(r"[a-z][a-z0-9_]*")
 NATIVE_ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._:@+-]{1,200}")
+LONGEST_LOG_ID = 200
 _UID = re.compile(f"{FLAVOR.pattern}:{NATIVE_ID.pattern}")
 
 
@@ -58,6 +59,30 @@ def check_native_id(field: str, value: object) -> str:
         f"{field} must be 1 to 200 of A-Z a-z 0-9 . _ : @ + - and no path, not {short_repr(value)}",
         field=field,
     )
+
+
+def check_log_id(field: str, value: object) -> str:
+    """The id of a session in a skill log: a native id, or a name that older logs have.
+
+    Older logs have names with spaces, other letters and slashes, such as ``feat/x``. A part
+    between slashes is never empty, ``.`` or ``..``, so no name leads out of its directory.
+    """
+    if isinstance(value, str) and is_log_id(value):
+        return value
+    raise InvalidId(
+        f"{field} must be a name of 1 to {LONGEST_LOG_ID} bytes, not {short_repr(value)}",
+        "Use printable characters and no backslash. Between slashes: no empty part, no . and no ..",
+        field=field,
+    )
+
+
+def is_log_id(value: str) -> bool:
+    if NATIVE_ID.fullmatch(value):
+        return True
+    # `isprintable` is false for control characters, NUL, surrogates and changes of direction.
+    if not value.isprintable() or "\\" in value or len(value.encode()) > LONGEST_LOG_ID:
+        return False
+    return not any(part in ("", ".", "..") for part in value.split("/"))
 
 
 def check_uid(field: str, value: object) -> str:

@@ -13,11 +13,13 @@ from typing import Annotated, Any, ClassVar
 from session_memory.core.errors import InvalidId, InvalidRecord
 from session_memory.core.ids import make_uid
 from session_memory.core.text import short_repr
+from session_memory.core.time import now
 from session_memory.core.validation import (
     Count,
     Flag,
     Flavor,
     Json,
+    LogId,
     MaybeCount,
     MaybeInteger,
     MaybeText,
@@ -313,11 +315,14 @@ class Attempt(ValidatedRecord):
 
 
 @dataclass(eq=False)
-class Entry(ValidatedRecord):
-    """One skill call. Time, input and status are kept as they were written."""
+class Entry(ValidatedRecord, required=("timestamp",)):
+    """One skill call. Time, input and status are kept as they were written.
 
-    session_id: NativeId
-    timestamp: Timestamp
+    A new entry without a ``timestamp`` gets the present time. One that is read must have it.
+    """
+
+    session_id: LogId
+    timestamp: Timestamp = field(default_factory=now)
     skill: Text = ""
     phase: Text = ""
     project_root: Text = ""

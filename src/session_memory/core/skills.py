@@ -3,6 +3,10 @@
 The store keeps a status as it was written. Only queries map it to a verdict.
 """
 
+import json
+
+from session_memory.core.errors import InvalidRecord
+from session_memory.core.schema import Entry
 from session_memory.core.text import escaped, one_line
 
 FLAVOR = "skill"
@@ -26,6 +30,18 @@ _VERDICTS = {
 def verdict_of(status: str) -> str:
     """``pass``, ``fail``, ``skip``, or ``other`` for an unknown status."""
     return _VERDICTS.get(status.strip().lower(), "other")
+
+
+def entry_of(line: bytes, session_id: str) -> Entry:
+    """The entry in a line of a session's log. Older logs leave its session id out or empty."""
+    try:
+        # A power cut may leave zero bytes before a line.
+        values = json.loads(line.lstrip(b"\0"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidRecord(f"Entry is not JSON: {error}", field="Entry") from None
+    if isinstance(values, dict) and not values.get("session_id"):
+        values["session_id"] = session_id
+    return Entry.from_dict(values)
 
 
 def label(name: str) -> str:

@@ -91,11 +91,29 @@ def normalize_time(text: str, field: str = "time") -> str:
 
 
 def check_rfc3339(field: str, value: object) -> str:
-    """``value`` unchanged, with nanoseconds and offset. Raises if it is not an RFC 3339 time."""
+    """``value`` unchanged, with nanoseconds and offset. Raises if it is not an RFC 3339 time.
+
+    A `datetime` becomes such a text. One without a time zone is local time, as everywhere in
+    Python.
+    """
+    if isinstance(value, datetime):
+        value = _rfc3339(value, field)
     if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
         raise _invalid_time(value, field)
     parse_time(value, field)
     return value
+
+
+def _rfc3339(moment: datetime, field: str) -> str:
+    try:
+        aware = moment if moment.utcoffset() is not None else moment.astimezone()
+        offset = aware.utcoffset()
+        # RFC 3339 has no offsets with seconds, as local times before about 1900 have them.
+        if offset is None or offset % timedelta(minutes=1):
+            aware = aware.astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise _invalid_time(moment, field) from None
+    return aware.isoformat()
 
 
 def now_ms() -> int:

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from session_memory.core.errors import InvalidRecord
-from session_memory.core.ids import check_flavor, check_native_id, check_uid
+from session_memory.core.ids import check_flavor, check_log_id, check_native_id, check_uid
 from session_memory.core.text import short_repr
 from session_memory.core.time import check_rfc3339, normalize_time
 
@@ -140,6 +140,7 @@ MaybeTime = Annotated[str | None, optional(check_time)]
 Timestamp = Annotated[str, check_rfc3339]
 Json = Annotated[Any, check_json]
 Flavor = Annotated[str, check_flavor]
+LogId = Annotated[str, check_log_id]
 NativeId = Annotated[str, check_native_id]
 Uid = Annotated[str, check_uid]
 MaybeUid = Annotated[str | None, optional(check_uid)]

@@ -20,9 +20,11 @@ from session_memory.core.errors import (
     StoreFull,
     UnsafePath,
 )
-from session_memory.core.ids import NATIVE_ID, check_native_id
+from session_memory.core.ids import check_log_id, is_log_id
 from session_memory.core.schema import Entry
+from session_memory.core.skills import entry_of
 from session_memory.core.text import short_repr
+from session_memory.core.time import now
 from session_memory.store.operation_lock import lock_within_a_minute
 from session_memory.store.private_files import make_private, sync_directory
 
@@ -56,55 +58,106 @@ class SkillLog:
 
     def path_of(self, session_id: str) -> Path:
         """The path of a session's log. Raises if the id is not valid."""
-        return self.directory / f"{check_native_id('session_id', session_id)}{ENDING}"
+        return self.directory / f"{check_log_id('session_id', session_id)}{ENDING}"
 
-    def append(self, entry: Entry | Mapping[str, Any]) -> None:
-        """Add an entry to the log of its session. It is on disk when this returns."""
-        record = entry if isinstance(entry, Entry) else Entry.from_dict(entry)
+    def append(self, entry: Entry | Mapping[str, Any], session_id: str | None = None) -> None:
+        """Add an entry to the log of its session. It is on disk when this returns.
+
+        A mapping may leave out the timestamp, and its session if ``session_id`` gives it.
+        """
+        record = entry if isinstance(entry, Entry) else _new_entry(entry, session_id)
+        if session_id not in (None, record.session_id):
+            message = f"an entry of session {short_repr(record.session_id)}"
+            hint = "Leave out one of the two session ids, or give the same one."
+            raise InvalidRecord(
+                f"{message}, not {short_repr(session_id)}", hint, field="session_id"
+            )
         line = _line_of(record)
         path = self.path_of(record.session_id)
         with _explained(path, "write"):
-            make_private(self.directory)
+            self._refuse_linked_folders(path)
+            make_private(path.parent)
             with closing(_Tail(path)) as tail:
                 tail.add(line)
 
-    def read(self, session_id: str) -> Entries:
-        """The entries of a session; empty without a log. Does not wait for writers."""
+    def read(self, session_id: str, *, offset: int = 0) -> Entries:
+        """The entries of a session; empty without a log. Does not wait for writers.
+
+        With ``offset``, only the lines from this byte on.
+        """
         found = Entries()
         path = self.path_of(session_id)
         with _explained(path, "read"):
+            self._refuse_linked_folders(path)
             try:
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             except FileNotFoundError:
                 return found
             with open(descriptor, "rb") as file:  # noqa: PTH123
                 _refuse_other_than_file(path, descriptor)
-                for offset, length, line in _lines(file):
-                    _read_line(found, session_id, offset, length, line)
+                file.seek(offset)
+                for place, length, line in _lines(file, offset):
+                    _read_line(found, session_id, place, length, line)
         return found
 
     def sessions(self) -> list[str]:
         """The ids of the sessions that have a log, sorted."""
         with _explained(self.directory, "read"):
-            try:
-                names = [entry.name for entry in os.scandir(self.directory) if _is_log(entry)]
-            except FileNotFoundError:
-                return []
-        ids = (name.removesuffix(ENDING) for name in names)
-        return sorted(session for session in ids if NATIVE_ID.fullmatch(session))
+            ids = [name.removesuffix(ENDING) for name in _logs_in(self.directory)]
+        return sorted(session for session in ids if is_log_id(session))
+
+    def _refuse_linked_folders(self, path: Path) -> None:
+        """Raise if a folder of an id such as ``feat/x`` is a link: it may lead anywhere."""
+        for folder in path.parents[: len(path.relative_to(self.directory).parts) - 1]:
+            if folder.is_symlink():
+                raise UnsafePath(f"{folder} is a link", "Check where it points, and remove it.")
 
 
-def _is_log(entry: "os.DirEntry[str]") -> bool:
-    return entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False)
+def _logs_in(directory: Path, inside: str = "") -> Iterator[str]:
+    """The logs below a directory, as paths from there. An id with slashes has folders."""
+    try:
+        entries = list(os.scandir(directory))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _logs_in(directory / entry.name, f"{inside}{entry.name}/")
+        elif entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False):
+            yield inside + entry.name
+
+
+def _new_entry(values: Mapping[str, Any], session_id: str | None) -> Entry:
+    if not isinstance(values, Mapping):
+        return Entry.from_dict(values)
+    filled = dict(values)
+    filled["timestamp"] = filled.get("timestamp") or now()
+    filled["session_id"] = filled.get("session_id") or session_id
+    return Entry.from_dict(filled)
+
+
+_LEFT_OUT = ("phase", "project_root", "attempts", "output_summary", "runner_output")
 
 
 def _line_of(entry: Entry) -> bytes:
     # Fields keep their order, so that the session id is at the beginning of the line.
-    line = json.dumps(entry.to_dict(), allow_nan=False).encode("ascii") + b"\n"
+    values = _without_empty(entry.to_dict())
+    if "attempts" in values:
+        values["attempts"] = list(map(_without_empty, values["attempts"]))
+    line = json.dumps(values, allow_nan=False).encode("ascii") + b"\n"
     if len(line) >= LONGEST_LINE:
         message = f"the entry has {len(line):,} bytes, the limit is {LONGEST_LINE:,}"
         raise InvalidRecord(message, "Shorten its texts.", field="Entry")
     return line
+
+
+def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields without empty optional ones. An input is left out only if there is none."""
+    for name in _LEFT_OUT:
+        if not values.get(name, True):
+            del values[name]
+    if values.get("input", ...) is None:
+        del values["input"]
+    return values
 
 
 class _Tail:
@@ -162,9 +215,8 @@ def _keep_private(descriptor: int) -> None:
         os.fchmod(descriptor, 0o600)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:
+def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes | None]]:
     """Offset, length and bytes of every line that is not blank; bytes are None if too long."""
-    offset = 0
     while line := file.readline(LONGEST_LINE):
         length = len(line)
         if length == LONGEST_LINE and not line.endswith(b"\n"):
@@ -184,8 +236,7 @@ def _read_line(
     reason = "line too long"
     if line is not None:
         try:
-            # A power cut may leave zero bytes before a line.
-            entry = Entry.from_json(line.lstrip(b"\0"))
+            entry = entry_of(line, session_id)
         except InvalidRecord as error:
             reason = str(error) if line.endswith(b"\n") else "unfinished last line"
         else:

@@ -11,7 +11,7 @@ _HERE = __name__
 
 AGENT = Agent(
     flavor=FLAVOR,
-    version=2,
+    version=3,
     roots=lazy(f"{_HERE}.layout:roots"),
     discover=lazy(f"{_HERE}.layout:discover"),
     recognizes=lazy(f"{_HERE}.layout:recognizes"),

@@ -78,8 +78,9 @@ def _log(path: Path, top: Path, *, is_usual: bool) -> Iterator[SourceRef | Unlis
     except OSError as error:
         yield Unlisted(path, error.strerror or str(error))
         return
-    place = "/".join((OURS, FOLDER, *path.relative_to(top).parts))
-    yield SourceRef(path, home_path=place, session=path.name.removesuffix(ENDING))
+    # An id with slashes, such as feat/x, is a file in a folder.
+    name = path.relative_to(top).as_posix()
+    yield SourceRef(path, home_path=f"{OURS}/{FOLDER}/{name}", session=name.removesuffix(ENDING))
 
 
 def _head(path: Path) -> bytes:

@@ -4,6 +4,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.skill.layout import ENDING
 from session_memory.adapters.skill.lines import (
     DecodedSkillLine,
     LoggedAttempt,
@@ -25,21 +26,23 @@ _SHOWN_INPUT = 4 * SUMMARY
 
 def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> Record:
     """The record of one line; with a problem for a line that is no entry of its session."""
-    session = _fit(ref.session)
-    record = Record(offset, length, session)
-    record.unfit_name = ref.session if session != ref.session else None
+    record = _record(ref.session, offset, length)
     if line is None:
         return _refused(record, "line too long")
     try:
         decoded = decode(line)
     except ValueError as error:
         return _refused(record, "malformed line", str(error))
-    native, record.lenient = decoded.line, decoded.is_lenient
-    if native.session_id is not None and _fit(native.session_id) != session:
-        return _refused(record, "entry of another session", native.session_id)
+    native = decoded.line
+    # Older logs leave the session out of their lines, or empty: the name of the file says it.
+    if native.session_id and native.session_id != ref.session:
+        if not _is_named(ref, native.session_id):
+            return _refused(record, "entry of another session", native.session_id)
+        record = _record(native.session_id, offset, length)
+    record.lenient = decoded.is_lenient
     call_id = blake2b(line, digest_size=8).hexdigest()
     # Two equal lines are two calls; only their places differ.
-    record.native_id, record.follows = f"skill@{session}@{offset}-{call_id}", True
+    record.native_id, record.follows = f"skill@{record.session}@{offset}-{call_id}", True
     record.ts = time_or_none(native.timestamp)
     record.cwd = native.project_root or None
     if decoded.is_entry:
@@ -49,6 +52,19 @@ def from_line(ref: SourceRef, offset: int, length: int, line: bytes | None) -> R
         # An unknown entry is kept whole, so that a later release can read it.
         record.events = [NativeEvent("lifecycle", "system", _shown(native.message), "untyped")]
     return record
+
+
+def _record(session: str, offset: int, length: int) -> Record:
+    fitting = _fit(session)
+    return Record(offset, length, fitting, unfit_name=session if fitting != session else None)
+
+
+def _is_named(ref: SourceRef, session: str) -> bool:
+    """Whether the path ends in the session's name. ``feat/x`` is the file ``x`` in ``feat``."""
+    name = escaped(session)
+    return _fit(session) == _fit(ref.session) or escaped(f"/{ref.path.as_posix()}").endswith(
+        f"/{name}{ENDING}"
+    )
 
 
 def _refused(record: Record, reason: str, detail: str = "") -> Record:

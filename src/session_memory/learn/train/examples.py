@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.core.errors import InvalidRecord
 from session_memory.core.schema import Attempt, Entry, Session, SessionEvent
-from session_memory.core.skills import FLAVOR, verdict_of
+from session_memory.core.skills import FLAVOR, entry_of, verdict_of
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.raw_source import RawSource
 from session_memory.learn.digest import Digest
@@ -77,7 +77,7 @@ def entries(store: Store, session: Session) -> Iterator[Entry]:
         with RawSource(store, source).open(0) as file:
             for line in file:
                 try:
-                    yield Entry.from_json(line.lstrip(b"\0"))
+                    yield entry_of(line, session.native_session_id)
                 except InvalidRecord:
                     continue
 
