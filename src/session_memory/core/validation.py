@@ -7,7 +7,7 @@ read back.
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields
 from functools import wraps
 from typing import Annotated, Any, ClassVar, Self, TypeVar
@@ -160,10 +160,11 @@ class ValidatedRecord:
     _required: ClassVar[frozenset[str]] = frozenset()
     _omitted_if_empty: ClassVar[frozenset[str]] = frozenset()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, required: Iterable[str] = ()) -> None:
+        """``required``: fields that `from_dict` needs although they have a default."""
         annotations = cls.__annotations__.items()
         cls._checks = {n: t.__metadata__[0] for n, t in annotations if hasattr(t, "__metadata__")}
-        cls._required = frozenset(cls._checks.keys() - vars(cls).keys())
+        cls._required = frozenset(cls._checks.keys() - vars(cls).keys()).union(required)
 
     def __post_init__(self, _extra: Any) -> None:
         self._agree()

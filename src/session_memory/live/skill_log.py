@@ -126,13 +126,12 @@ def _logs_in(directory: Path, inside: str = "") -> Iterator[str]:
             yield inside + entry.name
 
 
-def _new_entry(values: Mapping[str, Any], session_id: str | None) -> Entry:
-    if not isinstance(values, Mapping):
-        return Entry.from_dict(values)
-    filled = dict(values)
-    filled["timestamp"] = filled.get("timestamp") or now()
-    filled["session_id"] = filled.get("session_id") or session_id
-    return Entry.from_dict(filled)
+def _new_entry(values: Any, session_id: str | None) -> Entry:
+    if isinstance(values, Mapping):
+        session = values.get("session_id") or session_id
+        moment = values.get("timestamp") or now()
+        values = {**values, "session_id": session, "timestamp": moment}
+    return Entry.from_dict(values)
 
 
 _LEFT_OUT = ("phase", "project_root", "attempts", "output_summary", "runner_output")
