@@ -105,6 +105,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
       as a live session. The first finds its log at a path that a user names. The second
       makes a history of the objects in the log and the bytes of the documents beside it; ``name``
       is the session's own, ``uid`` ours where it was collected.
+    - ``histories(log, documents)``: the histories of all sessions, where one log has several.
+    - ``settings(database)``: facts about the sessions of a database that are not collected and
+      that only an import needs, by the names of the sessions: ``config`` and ``round_index``.
     - ``hidden_kinds``: native kinds of events that a reader does not want to see, such as changes
       of a mode. ``"attachment"`` also means every ``"attachment/…"``. `show --all` has them.
     - ``readable(text)``: the text that a person sees, without the tags that the agent adds.
@@ -136,6 +139,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     changes_noted: Callable[[Any], "list[Change]"] = _no_changes
     log_at: Callable[[Path], SourceRef | None] | None = None
     history: "Callable[[Any, list[bytes], str | None, str | None], History] | None" = None
+    histories: "Callable[[Any, list[bytes]], Iterator[History]] | None" = None
+    settings: Callable[[Path], dict[str, dict[str, Any]]] | None = None
     hidden_kinds: frozenset[str] = frozenset()
     readable: Callable[[str], str] = str
     preamble: re.Pattern[str] | None = None

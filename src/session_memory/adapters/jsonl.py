@@ -176,10 +176,16 @@ def decode_anything(line: bytes) -> Any:
         raise ValueError(f"invalid UTF-8 at byte {error.start}") from None
 
 
-def objects(stream: BinaryIO) -> Iterator[dict[str, Any]]:
+class LineObject(dict[str, Any]):
+    """A JSON object with the number of its line. Lines that are no objects count too."""
+
+    line = 0
+
+
+def objects(stream: BinaryIO) -> Iterator[LineObject]:
     """Every line that is a JSON object. Other lines are skipped."""
     with stream:
-        for _, _, line in split_lines(stream, 0):
+        for number, (_, _, line) in enumerate(split_lines(stream, 0)):
             if line is None:
                 continue
             try:
@@ -187,4 +193,6 @@ def objects(stream: BinaryIO) -> Iterator[dict[str, Any]]:
             except ValueError:
                 continue
             if isinstance(value, dict):
-                yield value
+                found = LineObject(value)
+                found.line = number
+                yield found

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from session_memory.adapters import jsonl
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import SourceRef
@@ -20,7 +22,14 @@ from session_memory.core.errors import SourceUnreadable, UnknownSession
 from session_memory.core.history import History
 from session_memory.core.ids import split_uid
 from session_memory.core.roles import DOCUMENT, LOG
+from session_memory.derive.live_sources import is_table
+from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
+
+
+def importable_flavors() -> list[str]:
+    """The agents whose sessions can continue as live sessions."""
+    return [agent.flavor for agent in agents() if agent.history is not None]
 
 
 def collected_history(store: Store, uid: str) -> History:
@@ -33,11 +42,87 @@ def collected_history(store: Store, uid: str) -> History:
     if agent.history is None:
         reason = agent.problem or f"sessions of {flavor} cannot go on as live sessions"
         raise SourceUnreadable(uid, reason)
-    sources = [source for source in store.sources.read_by(row.id) if not source.superseded]
+    sources = sources_of(store, row.id)
+    history = agent.history(*_stored(store, sources), row.native_name or native, uid)
+    return with_settings(history, settings_at(agent, sources))
+
+
+def collected_histories(store: Store, uids: list[str]) -> Iterator[History | SourceUnreadable]:
+    """The histories of collected sessions, or why one cannot be read. Each log is read once."""
+    logs: dict[tuple[str, int], _SharedLog] = {}
+    for uid in uids:
+        row = store.sessions.row(uid)
+        if row is None:
+            continue
+        if row.evicted_at is not None:
+            yield SourceUnreadable(uid, "its log was evicted; restore it first")
+            continue
+        sources = sources_of(store, row.id)
+        first = next((source.id for source in sources if source.role == LOG), 0)
+        if agent_or_substitute(row.flavor).histories is None or not first:
+            yield _one_history(store, uid)
+            continue
+        shared = logs.setdefault((row.flavor, first), _SharedLog())
+        shared.uids.add(uid)
+        shared.sources |= {source.id: source for source in sources}
+    for (flavor, _), shared in logs.items():
+        yield from _shared_histories(store, agent_or_substitute(flavor), shared)
+
+
+def _one_history(store: Store, uid: str) -> History | SourceUnreadable:
+    try:
+        return collected_history(store, uid)
+    except SourceUnreadable as problem:
+        return problem
+
+
+class _SharedLog:
+    """A log that holds several sessions, with the sources beside it."""
+
+    def __init__(self) -> None:
+        self.uids: set[str] = set()
+        self.sources: dict[int, SourceRow] = {}
+
+
+def _shared_histories(store: Store, agent: Agent, shared: _SharedLog) -> Iterator[History]:
+    sources = [shared.sources[number] for number in sorted(shared.sources)]
+    settings = settings_at(agent, sources)
+    if agent.histories is not None:
+        for history in agent.histories(*_stored(store, sources)):
+            if history.origin in shared.uids:
+                yield with_settings(history, settings)
+
+
+def sources_of(store: Store, session_id: int) -> list[SourceRow]:
+    """The logs and documents of a session, without the rows of live sessions."""
+    found = store.sources.read_by(session_id)
+    return [source for source in found if not source.superseded and not is_table(source)]
+
+
+def _stored(store: Store, sources: list[SourceRow]) -> tuple[Iterator[dict[str, Any]], list[bytes]]:
+    """The objects in stored logs, and the bytes of the documents beside them."""
     logs = [store.raw.open(source.id) for source in sources if source.role == LOG]
     documents = [store.raw.open(source.id).read() for source in sources if source.role == DOCUMENT]
-    log = (record for stream in logs for record in jsonl.objects(stream))
-    return agent.history(log, documents, row.native_name or native, uid)
+    return (record for stream in logs for record in jsonl.objects(stream)), documents
+
+
+def settings_at(agent: Agent, sources: list[SourceRow]) -> dict[str, dict[str, Any]]:
+    """The settings in the database of some sources, if it is still there."""
+    place = next((Path(source.path) for source in sources if source.role == LOG), None)
+    if agent.settings is None or place is None or not place.is_file():
+        return {}
+    with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
+        return agent.settings(copied_database(place, Path(directory)))
+
+
+def with_settings(history: History, settings: dict[str, dict[str, Any]]) -> History:
+    known = settings.get(history.native_id, {})
+    if "config" in known:
+        history.about = {**history.about, "config": known["config"]}
+    if "round_index" in known:
+        facts = msgspec.structs.replace(history.facts, round_index=known["round_index"])
+        history.facts = facts
+    return history
 
 
 def history_at(path: Path, session: str | None = None) -> History:
@@ -46,14 +131,23 @@ def history_at(path: Path, session: str | None = None) -> History:
     for agent in able:
         ref = agent.log_at(path) if agent.log_at is not None else None
         if ref is not None and agent.history is not None:
-            log, documents = _contents(agent, ref)
-            return agent.history(log, documents, ref.session or session, None)
+            log, documents, settings = _contents(agent, ref)
+            history = agent.history(log, documents, ref.session or session, None)
+            return with_settings(history, settings)
     names = " or ".join(agent.flavor for agent in able)
-    raise SourceUnreadable(str(path), f"it holds no session of {names}")
+    raise SourceUnreadable(
+        str(path),
+        f"it is not one session of {names}",
+        "Import all sessions of a directory or database: session-memory live import --all PATH",
+    )
 
 
-def _contents(agent: Agent, ref: SourceRef) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """The objects in the log, and the bytes of every document beside it."""
+Contents = tuple[list[dict[str, Any]], list[bytes], dict[str, dict[str, Any]]]
+
+
+def _contents(agent: Agent, ref: SourceRef) -> Contents:
+    """The objects in the log, the bytes of every document beside it, and the settings."""
+    settings: dict[str, dict[str, Any]] = {}
     log: list[dict[str, Any]] = []
     documents: list[bytes] = []
     for role, body in _bodies(agent, ref):
@@ -61,7 +155,10 @@ def _contents(agent: Agent, ref: SourceRef) -> tuple[list[dict[str, Any]], list[
             log += jsonl.objects(io.BytesIO(body))
         elif role == DOCUMENT:
             documents.append(body)
-    return log, documents
+    if agent.settings is not None:
+        with tempfile.TemporaryDirectory(prefix="session-memory-") as directory:
+            settings = agent.settings(copied_database(ref.place, Path(directory)))
+    return log, documents, settings
 
 
 def _bodies(agent: Agent, ref: SourceRef) -> Iterator[tuple[str, bytes]]:

@@ -16,6 +16,7 @@ from session_memory.derive.ingest import Ingest
 from session_memory.derive.line_counts import LineCounts, problems_in
 from session_memory.derive.live_sources import AT_ONCE, LIVE, NOWHERE, refs_of, table_lines
 from session_memory.derive.repository_names import DomainOf
+from session_memory.store.live_imports import LiveImports
 from session_memory.store.live_order import LiveItem, digest_of
 from session_memory.store.live_rows import LiveHead, LiveRows
 from session_memory.store.sources import SourceRow
@@ -54,10 +55,24 @@ class LiveSync:
         """Read the new rows of some sessions and store them."""
         known = self._store.sources.known(NOWHERE) if heads else {}
         for head in heads:
-            about, rows = (self._row(ref, known) for ref in refs_of(head.session_id))
+            refs = refs_of(head.session_id, self._origin(head.session_id))
+            about, rows = (self._row(ref, known) for ref in refs)
             self._read_document(about, rows, head)
             self._read_rows(rows, head)
             self.ingested += 1
+
+    def note_collected(self) -> bool:
+        """Leave out what an import wrote once its origin is collected. True if that is new."""
+        imports = LiveImports(self._store.db)
+        if not imports.has_newly_collected():
+            return False
+        with self._store.transaction():
+            imports.note_collected()
+        return True
+
+    def _origin(self, session_id: str) -> str:
+        known = LiveImports(self._store.db).of_name(session_id)
+        return "" if known is None else known.origin
 
     def _row(self, ref: SourceRef, known: dict[str, SourceRow]) -> SourceRow:
         path = str(ref.path)
@@ -68,6 +83,7 @@ class LiveSync:
             path=path,
             home_path=ref.home_path,
             session=ref.session,
+            agent=ref.agent,
             adapter_version=agent(LIVE).version,
             discovered_at=self._now,
         )
@@ -175,7 +191,7 @@ class _LinesSource:
     """Lines in memory, as an adapter reads them."""
 
     def __init__(self, row: SourceRow, lines: list[bytes]) -> None:
-        about, rows = refs_of(row.session)
+        about, rows = refs_of(row.session, row.agent)
         self.ref = about if row.role == DOCUMENT else rows
         self._lines = lines
 

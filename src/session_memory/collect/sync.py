@@ -159,6 +159,9 @@ class Sync:
             outcome.report.problems = store.problems.count()
 
     def _read_live(self) -> None:
+        # The origin of an imported session may have been read just now.
+        if self._live.note_collected() and self.context.config.source(LIVE).enabled:
+            self._live_changed = self._live.changed()
         self._live.read(self._live_changed)
         self.outcome.report.ingested += self._live.ingested
         self.outcome.report.bytes += self._live.bytes

@@ -279,8 +279,9 @@ class SourceUnreadable(SourceError):
 
     hint = "Check that the file exists and that you may read it."
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"cannot read {path}: {reason}")
+    def __init__(self, path: str, reason: str, hint: str | None = None) -> None:
+        super().__init__(f"cannot read {path}: {reason}", hint)
+        self.path, self.reason = path, reason
 
 
 class AdapterError(SessionMemoryError):

@@ -1,7 +1,8 @@
 """A conversation of another runtime as a list of steps, so that a live session can continue it.
 
 Values only. Messages keep the numbers of their own runtime, and later steps refer to them by these
-numbers. Token usage is not included: it counts for the session that the conversation came from.
+numbers. ``native_id`` is the id of the record that the adapter of the runtime makes of the same
+message. ``at`` is the time of a step in milliseconds; None if the runtime did not note one.
 """
 
 from typing import Any
@@ -14,6 +15,8 @@ class MessageStep(msgspec.Struct, frozen=True):
 
     number: int
     message: dict[str, Any]
+    native_id: str | None = None
+    at: int | None = None
 
 
 class FoldStep(msgspec.Struct, frozen=True):
@@ -24,6 +27,10 @@ class FoldStep(msgspec.Struct, frozen=True):
     members: tuple[int, ...] | None = None
     before_tokens: int | None = None
     after_tokens: int | None = None
+    native_id: str | None = None
+    at: int | None = None
+    round_index: int | None = None
+    note_meta: dict[str, Any] = {}
 
 
 class RewindStep(msgspec.Struct, frozen=True):
@@ -31,9 +38,39 @@ class RewindStep(msgspec.Struct, frozen=True):
 
     to: int | None
     unfolds: tuple[int, ...] = ()
+    at: int | None = None
 
 
 HistoryStep = MessageStep | FoldStep | RewindStep
+
+
+class UsageStep(msgspec.Struct, frozen=True):
+    """What one model call used. ``prompt_tokens`` includes the cached tokens."""
+
+    name: str
+    model: str | None = None
+    at: int | None = None
+    send_index: int = 0
+    round_index: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session stood in its own runtime. ``parent`` is the uid of the session that started
+    it."""
+
+    created_at: int | None = None
+    updated_at: int | None = None
+    is_archived: bool = False
+    is_subagent: bool = False
+    lifecycle: str | None = None
+    parent: str | None = None
+    spawn_depth: int = 0
+    round_index: int | None = None
 
 
 class History(msgspec.Struct):
@@ -44,3 +81,5 @@ class History(msgspec.Struct):
     steps: list[HistoryStep]
     about: dict[str, Any] = {}
     left_out: dict[str, int] = {}
+    facts: SessionFacts = SessionFacts()
+    usage: list[UsageStep] = []

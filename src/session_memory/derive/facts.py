@@ -84,5 +84,11 @@ def logged_parent(row: CollectedSession) -> str | None:
 
 def base_of(row: CollectedSession) -> tuple[str, int] | None:
     """The session whose history this one begins with by reference, and up to which ordinal."""
-    base = facts_of(row).get("base") if row.relation == "fork" else None
-    return None if base is None else (make_uid(row.flavor, base[0]), base[1])
+    facts = facts_of(row) if row.relation == "fork" else {}
+    base = facts.get("base")
+    return None if base is None else (parent_uid(row, facts, base[0]), base[1])
+
+
+def parent_uid(row: CollectedSession, facts: dict[str, Any], native: str) -> str:
+    """The uid of the parent that facts name. Another agent's session may have been imported."""
+    return make_uid(facts.get("parent_flavor") or row.flavor, native)

@@ -22,6 +22,7 @@ from session_memory.derive.facts import (
     set_facts,
     set_repository,
 )
+from session_memory.derive.live_sources import flavor_of
 from session_memory.derive.placement import Placement, infer_parent
 from session_memory.derive.plain_forks import plain_origin
 from session_memory.derive.repository_names import DomainOf, RepositoryNames, place_of
@@ -147,12 +148,16 @@ class Ingest:
 
     def _session_row(self, source: SourceRow, native: str) -> CollectedSession:
         """The stored row of a session, or a new one."""
-        uid = make_uid(source.flavor, native)
+        flavor = flavor_of(source)
+        uid = make_uid(flavor, native)
         row = self._store.sessions.row(uid)
+        if row is not None and row.host is None and source.host:
+            # Only its rows in this store were known so far, and these are on no machine.
+            row.host = source.host
         if row is None:
             row = CollectedSession(
                 uid=uid,
-                flavor=source.flavor,
+                flavor=flavor,
                 native_id=native,
                 host=source.host or None,
                 discovered_at=self._now,

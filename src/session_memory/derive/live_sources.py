@@ -29,13 +29,21 @@ def is_table(row: SourceRow) -> bool:
     return row.flavor == LIVE and row.host == NOWHERE
 
 
-def refs_of(session_id: str) -> tuple[SourceRef, SourceRef]:
-    """The two sources of a session; the document first, because it names the parent session."""
+def refs_of(session_id: str, origin: str = "") -> tuple[SourceRef, SourceRef]:
+    """The two sources of a session; the document first, because it names the parent session.
+
+    ``origin`` is the uid of the session that it was imported from. Both are one session.
+    """
     path = f"{LIVE}:{session_id}"
     return (
-        SourceRef(Path(path), DOCUMENT, path, session_id),
-        SourceRef(Path(f"{path}/{_ROWS}"), TABLE, f"{path}/{_ROWS}", session_id),
+        SourceRef(Path(path), DOCUMENT, path, session_id, origin),
+        SourceRef(Path(f"{path}/{_ROWS}"), TABLE, f"{path}/{_ROWS}", session_id, origin),
     )
+
+
+def flavor_of(row: SourceRow) -> str:
+    """The flavor of the sessions in a source. An imported live session keeps that of its origin."""
+    return row.agent.partition(":")[0] if is_table(row) and row.agent else row.flavor
 
 
 def opened_table(store: Store, row: SourceRow, offset: int) -> BinaryIO:

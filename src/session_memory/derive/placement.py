@@ -4,7 +4,7 @@ from typing import Any
 
 from session_memory.adapters.registry import agent_or_substitute
 from session_memory.core.ids import make_uid
-from session_memory.derive.facts import facts_of, origin_is_logged
+from session_memory.derive.facts import facts_of, origin_is_logged, parent_uid
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.store import Store
 
@@ -28,7 +28,7 @@ class Placement:
         if not parent and "relation" in facts and relation == "subagent":
             parent = facts.get("parent") or self._linking_parent(row)
         if relation != "subagent" and facts.get("parent"):
-            uid = make_uid(row.flavor, facts["parent"])
+            uid = parent_uid(row, facts, facts["parent"])
             # A log may claim that a session is its own parent.
             if uid != row.uid:
                 row.parent_uid, row.relation = uid, relation
@@ -56,7 +56,9 @@ class Placement:
     def _place_subagent(self, row: CollectedSession, facts: dict[str, Any], parent: str) -> None:
         """Use the parent that its document names, else the log that names it, else its path."""
         links = [link for link in self._store.sessions.links_to(row.uid) if link[0] != row.uid]
-        by_document = make_uid(row.flavor, facts.get("parent") or row.native_id)
+        by_document = make_uid(row.flavor, row.native_id)
+        if facts.get("parent"):
+            by_document = parent_uid(row, facts, facts["parent"])
         by_log = links[0][0] if links else make_uid(row.flavor, parent)
         uid = by_log if by_document == row.uid else by_document
         if uid == row.uid:

@@ -53,7 +53,7 @@ class SessionWriting:
         self.named_records = 0
         self.first_ts: int | None = None
         self.last_ts: int | None = None
-        self.usage = UsageWriting(store, row, source.flavor)
+        self.usage = UsageWriting(store, row, row.flavor)
         self._store = store
         self._row = row
         state = decode_state(row.state)
@@ -65,7 +65,7 @@ class SessionWriting:
         self.settling = Settling(
             state,
             self._stored_events,
-            agent_or_substitute(source.flavor),
+            agent_or_substitute(row.flavor),
             is_subagent=row.relation == "subagent",
         )
         self.read_from(source)

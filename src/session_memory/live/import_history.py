@@ -1,15 +1,34 @@
-"""Import a conversation of another runtime as a live session, all of it or nothing."""
+"""Import a conversation of another runtime as a live session, all of it or nothing.
+
+The live session and its origin are one session for the rest of the system: `LiveImports` notes
+which rows came from where, so that nothing is counted twice. Importing again changes nothing,
+unless the origin has grown and the live session has not.
+"""
+
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
-from session_memory.core.live_errors import CannotFold, CannotUnfold
+from session_memory.core.live_errors import CannotFold, CannotUnfold, SessionExists
+from session_memory.live.connection import check_id, now
+from session_memory.live.import_rows import Imported, ImportRows, ImportState, digest_of
+from session_memory.live.message_encoding import encode_message
+from session_memory.live.rows import SessionKind, SessionStatus, SubagentLifecycle
 from session_memory.live.store import SessionStore
+
+NEW, GROWN, UNCHANGED, CONTINUED, CHANGED = "new", "grown", "unchanged", "continued", "changed"
 
 
 class ImportedSession(msgspec.Struct, kw_only=True):
     """What was imported. ``plain_notes`` counts summaries that could not become folds and were
-    appended as messages."""
+    appended as messages.
+
+    ``state``: ``new``; ``grown``: the origin had grown, and the new part was added; ``unchanged``;
+    ``continued``: the origin has grown, but the live session was continued and stays as it is;
+    ``changed``: the origin's earlier messages are others now, and the live session stays.
+    """
 
     session_id: str
     messages: int = 0
@@ -17,53 +36,141 @@ class ImportedSession(msgspec.Struct, kw_only=True):
     rewinds: int = 0
     plain_notes: int = 0
     left_out: dict[str, int] = {}
+    state: str = NEW
 
 
 def import_history(
     live: SessionStore, history: History, session_id: str | None = None
 ) -> ImportedSession:
     """Create a live session from a history. By default it keeps the history's id."""
-    metadata = {**history.about.get("metadata", {}), "imported_from": history.origin}
     # One transaction for all steps, so that no partial session is left after a failure.
     with live._writing():
-        created = live.create_session(
-            **{name: value for name, value in history.about.items() if name != "metadata"},
-            metadata=metadata,
-            session_id=session_id or history.native_id,
-        )
-        imported = _Import(live, created)
-        for step in history.steps:
-            imported.take(step)
-    imported.done.left_out = history.left_out
-    return imported.done
+        done = _create(live, history, check_id(session_id or history.native_id))
+    done.left_out = history.left_out
+    return done
+
+
+def import_again(live: SessionStore, history: History) -> ImportedSession:
+    """Like `import_history`, but an earlier import of the same origin is brought up to date."""
+    with live._writing():
+        known = ImportRows(live._db).of_origin(history.origin)
+        if known is None:
+            done = _create(live, history, check_id(history.native_id))
+        else:
+            done = _update(live, history, known)
+    done.left_out = history.left_out
+    return done
+
+
+def _create(live: SessionStore, history: History, session_id: str) -> ImportedSession:
+    facts, about = history.facts, history.about
+    rows = ImportRows(live._db)
+    parent = rows.of_origin(facts.parent) if facts.parent else None
+    kind = SessionKind.SUBAGENT if facts.is_subagent or facts.parent else SessionKind.ROOT
+    fields = {
+        **about,
+        "metadata": {**about.get("metadata", {}), "imported_from": history.origin},
+        "kind": kind,
+        "lifecycle": _lifecycle(facts.lifecycle),
+        "spawn_depth": facts.spawn_depth,
+        "parent_session_id": parent.session_id if parent else None,
+    }
+    key = live._create(session_id, fields)
+    if key is None:
+        raise SessionExists(session_id)
+    is_second = rows.of_origin(history.origin) is not None
+    work = _Import(live, key, session_id, ImportState())
+    work.take(history.steps)
+    work.add_usage(history)
+    work.finish(history)
+    rows.add(key, history, work.state, is_collected=is_second)
+    rows.adopt(history.origin, session_id)
+    return work.done
+
+
+def _update(live: SessionStore, history: History, known: Imported) -> ImportedSession:
+    """Add what the origin has gained, unless the live session was continued meanwhile."""
+    done = ImportedSession(session_id=known.session_id, state=UNCHANGED)
+    state = known.state
+    new = [step for step in history.usage if step.name not in state.usage]
+    if len(history.steps) == known.steps and not new:
+        is_same = digest_of(history.steps) == known.digest
+        done.state = UNCHANGED if is_same else CHANGED
+        return done
+    if digest_of(history.steps[: known.steps]) != known.digest:
+        done.state = CHANGED
+        return done
+    rows = ImportRows(live._db)
+    if rows.is_continued(known) or live._session(known.session_id) is None:
+        done.state = CONTINUED
+        return done
+    rows.reopen(known.key)
+    work = _Import(live, known.key, known.session_id, state)
+    work.take(history.steps[known.steps :])
+    work.add_usage(history)
+    work.finish(history)
+    rows.update(known.key, history, state)
+    work.done.state = GROWN
+    return work.done
+
+
+def _lifecycle(name: str | None) -> SubagentLifecycle:
+    known = {one.value: one for one in SubagentLifecycle}
+    return known.get(name or "", SubagentLifecycle.EPHEMERAL)
 
 
 class _Import:
-    def __init__(self, live: SessionStore, session_id: str) -> None:
+    """Takes the steps of a history into a live session. ``state`` is saved with the import."""
+
+    def __init__(self, live: SessionStore, key: int, session_id: str, state: ImportState) -> None:
         self._live = live
+        self._key = key
         self._id = session_id
-        self._seqs: dict[int, int] = {}
-        self._folds: dict[int, tuple[int, int]] = {}
+        self._rows = ImportRows(live._db)
+        self._at = state.at
+        self.state = state
         self.done = ImportedSession(session_id=session_id)
 
-    def take(self, step: HistoryStep) -> None:
-        match step:
-            case MessageStep(number, message):
-                self._seqs[number] = self._live.append_message(self._id, **message)
-                self.done.messages += 1
-            case FoldStep():
+    def take(self, steps: Iterable[HistoryStep]) -> None:
+        waiting: list[MessageStep] = []
+        for step in steps:
+            if isinstance(step, MessageStep):
+                waiting.append(step)
+                continue
+            self._append(waiting)
+            waiting = []
+            if isinstance(step, FoldStep):
                 self._fold(step)
-            case RewindStep(to, unfolds):
-                self._go_back(to, unfolds)
+            else:
+                self._go_back(step)
+        self._append(waiting)
+        self.state.at = self._at
+
+    def _time(self, at: int | None) -> int:
+        """The time of a step; without one, that of the step before it."""
+        self._at = self._at if at is None else at
+        return self._at
+
+    def _append(self, steps: list[MessageStep]) -> None:
+        if not steps:
+            return
+        rows = [encode_message(step.message, self._time(step.at)) for step in steps]
+        seqs = self._live._append(self._id, rows, None, None, None)
+        for step, seq in zip(steps, seqs, strict=True):
+            self.state.seqs[step.number] = seq
+            self._note_place(seq, step.number, step.native_id)
+        self.done.messages += len(steps)
+
+    def _note_place(self, seq: int, number: int, native_id: str | None) -> None:
+        """Note which record of the origin stands where the session is at message ``seq``."""
+        if native_id is not None:
+            self.state.places[seq] = (native_id, number)
+            self.state.ids[number] = native_id
 
     def _fold(self, step: FoldStep) -> None:
         seen = [message.seq for message in self._live.load_active_messages(self._id)]
-        members = seen
-        if step.members is not None:
-            to_fold = {self._seqs[number] for number in step.members if number in self._seqs}
-            to_fold |= {note for number, (_, note) in self._folds.items() if number in step.members}
-            members = [seq for seq in seen if seq in to_fold]
-        head = self._live.head(self._id)
+        members, head = self._members(step, seen), self._live.head(self._id)
+        at = self._time(step.at)
         try:
             if not members:
                 raise CannotFold(self._id, "none of its messages is in the context")
@@ -75,25 +182,77 @@ class _Import:
                 note_content=step.note,
                 before_tokens=step.before_tokens,
                 after_tokens=step.after_tokens,
+                round_index=step.round_index,
+                note_meta=step.note_meta,
             )
         except CannotFold:
-            self._seqs[step.number] = self._live.append_message(
-                self._id, role="system", name="compact_note", content=step.note
-            )
+            message = {"role": "system", "name": "compact_note", "content": step.note}
+            self._append([MessageStep(step.number, message, step.native_id, step.at)])
+            self.done.messages -= 1
             self.done.plain_notes += 1
             return
-        self._folds[step.number] = (fold, note)
+        self._rows.set_fold_time(self._key, fold, at)
+        self.state.folds[step.number] = (fold, note)
         # A rewind to a fold goes to the last message before it.
-        self._seqs[step.number] = head
+        self.state.seqs[step.number] = head
+        self._note_place(head, step.number, step.native_id)
         self.done.folds += 1
 
-    def _go_back(self, to: int | None, unfolds: tuple[int, ...]) -> None:
-        for number in sorted(unfolds, reverse=True):
-            if number in self._folds:
+    def _members(self, step: FoldStep, seen: list[int]) -> list[int]:
+        """The messages of the context that a fold replaces, by their seqs."""
+        if step.members is None:
+            return seen
+        seqs, folds = self.state.seqs, self.state.folds
+        to_fold = {seqs[number] for number in step.members if number in seqs}
+        to_fold |= {note for number, (_, note) in folds.items() if number in step.members}
+        return [seq for seq in seen if seq in to_fold]
+
+    def _go_back(self, step: RewindStep) -> None:
+        for number in sorted(step.unfolds, reverse=True):
+            if number in self.state.folds:
                 try:
-                    self._live.undo_compaction(self._id, self._folds[number][0])
+                    self._live.undo_compaction(self._id, self.state.folds[number][0])
                 except CannotUnfold:
                     # The fold no longer applies because its messages were rewound before.
                     continue
-        self._live.rewind(self._id, 0 if to is None else self._seqs[to])
+        seq = 0 if step.to is None else self.state.seqs[step.to]
+        self._live.rewind(self._id, seq)
+        self._rows.set_move_time(self._key, self._time(step.at))
+        if step.to is not None:
+            self._note_place(seq, step.to, self.state.ids.get(step.to))
         self.done.rewinds += 1
+
+    def add_usage(self, history: History) -> None:
+        """Add what the origin's model calls used, each of them once."""
+        model, at = history.about.get("model"), history.facts.created_at or 0
+        rows: list[tuple[Any, ...]] = []
+        for step in history.usage:
+            at = at if step.at is None else step.at
+            if step.name not in self.state.usage:
+                self.state.usage.append(step.name)
+                figures = (step.prompt_tokens, step.completion_tokens, step.total_tokens)
+                cached = (step.cache_read_tokens, step.cache_write_tokens)
+                counts = (step.send_index, step.round_index, *figures, *cached)
+                rows.append((self._key, *counts, step.model or model, at))
+        self._rows.add_usage(rows)
+
+    def finish(self, history: History) -> None:
+        """Give the session the dates and the state that it has in its own runtime."""
+        facts = history.facts
+        rounds = [_round_of(step) for step in history.steps]
+        archived = SessionStatus.ARCHIVED if facts.is_archived else SessionStatus.ACTIVE
+        known = facts.round_index
+        self._rows.set_session(
+            self._key,
+            created_at=facts.created_at or self.state.first_at(history) or now(),
+            updated_at=facts.updated_at or self._at or now(),
+            status=archived.value,
+            round_index=known if known is not None else max(rounds, default=0),
+            send_index=max((step.send_index for step in history.usage), default=0),
+        )
+        self.state.about = self._rows.about(self._key)
+
+
+def _round_of(step: HistoryStep) -> int:
+    number = step.message.get("round_index") if isinstance(step, MessageStep) else None
+    return number if isinstance(number, int) else 0

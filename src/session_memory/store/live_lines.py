@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from session_memory.store.database import Database, Row
+from session_memory.store.live_imports import LiveImport, LiveImports, place_in
 from session_memory.store.live_order import FOLD, MESSAGE, MOVE, USAGE, LiveItem
 from session_memory.store.zstandard import zstd
 
@@ -59,6 +60,7 @@ class LineWriter:
         self._model = model
         self._lanes: dict[int, Row] = {}
         self._last_seq: dict[int, int] = {}
+        self._imports: dict[int, LiveImport | None] = {}
 
     def lines(self, items: Sequence[LiveItem]) -> Iterator[tuple[LiveItem, bytes]]:
         """Each item with its line, grouped by kind."""
@@ -102,8 +104,11 @@ class LineWriter:
         whole = None if packed is None else decoded(zstd.decompress(packed).decode())
         return (whole[0], whole[1]) if isinstance(whole, list) else (preview, None)
 
-    def _parent(self, lane: int, seq: int, stands_after: int | None) -> list[Any] | None:
-        """``[session, seq]`` of the message before this one on its path."""
+    def _parent(self, lane: int, seq: int, stands_after: int | None) -> list[Any] | str | None:
+        """``[session, seq]`` of the message before this one on its path.
+
+        If an import wrote that message, it is the native id of the origin's record.
+        """
         if stands_after is not None:
             return self._last_on_path(lane, stands_after)
         before = self._last_seq.get(lane)
@@ -111,11 +116,17 @@ class LineWriter:
             before = self._db.value(_BEFORE, {"lane": lane, "seq": seq})
         self._last_seq[lane] = seq
         if before is not None:
-            return [self._id, before]
+            return self._place(self._key, before)
         _, base, base_at = self._lane(lane)
         return self._last_on_path(base, base_at)
 
-    def _last_on_path(self, lane: int | None, upto: int) -> list[Any] | None:
+    def _place(self, key: int, seq: int) -> list[Any] | str:
+        if key not in self._imports:
+            self._imports[key] = LiveImports(self._db).of_key(key)
+        name = self._id if key == self._key else self._db.value(_NAME, {"key": key})
+        return place_in(self._imports[key], seq) or [name, seq]
+
+    def _last_on_path(self, lane: int | None, upto: int) -> list[Any] | str | None:
         """``[session, seq]`` of the last message on a path, following the lanes back.
 
         Results that `repair` inserted are skipped, because no message continues them.
@@ -124,8 +135,7 @@ class LineWriter:
             key, base, base_at = self._lane(lane)
             seq = self._db.value(_BEFORE, {"lane": lane, "seq": upto + 1})
             if seq is not None:
-                name = self._id if key == self._key else self._db.value(_NAME, {"key": key})
-                return [name, seq]
+                return self._place(key, seq)
             lane, upto = base, min(upto, base_at)
         return None
 

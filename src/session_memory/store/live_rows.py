@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from session_memory.store.database import Database, Row
+from session_memory.store.live_imports import LiveImports, ordinal_of
 from session_memory.store.live_lines import MOVES, LineWriter, decoded
 from session_memory.store.live_order import LiveItem, in_order, item_at
 
@@ -59,6 +60,7 @@ class LiveRows:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._imports = LiveImports(db)
 
     def heads(self) -> list[LiveHead]:
         return [LiveHead(*row) for row in self._db.all(_HEADS)]
@@ -69,7 +71,24 @@ class LiveRows:
         if row is None:
             return None
         about = dict(zip(_ABOUT_COLUMNS, row[:-1], strict=True))
-        return about if about["cwd"] else {**about, "cwd": cwd_in(decoded(row[-1]))}
+        if not about["cwd"]:
+            about["cwd"] = cwd_in(decoded(row[-1]))
+        return about | self._origins(about)
+
+    def _origins(self, about: dict[str, Any]) -> dict[str, Any]:
+        """What differs if the session itself, its parent or what it is a fork of was imported."""
+        found: dict[str, Any] = {}
+        own = self._imports.of_name(about["session_id"])
+        if own is not None and own.is_collected:
+            # What the import took over is what the origin's own log says.
+            taken = own.about.items()
+            found |= {name: None for name, value in taken if about[name] == value}
+        parent = self._imports.of_name(about["forked_from"] or about["parent_session_id"])
+        if parent is not None:
+            found["parent_uid"] = parent.origin
+            if about["forked_from"]:
+                found["forked_at"] = ordinal_of(parent, about["forked_at"] or 0)
+        return found
 
     def order(self, session_id: str) -> list[LiveItem]:
         """Every row of a session, in order."""
@@ -77,13 +96,14 @@ class LiveRows:
         if key is None:
             return []
         where = {"key": key[0]}
-        return in_order(
+        items = in_order(
             self._db.value(_FIRST_LANE, where) or 0,
             self._db.all(_SEQS, where),
             self._db.all(_FOLDS, where),
             self._db.all(MOVES, where),
             [row[0] for row in self._db.all(_USAGE_TIMES, where)],
         )
+        return self._imports.not_collected(key[0], items)
 
     def lines(self, session_id: str, items: Sequence[LiveItem]) -> Iterator[tuple[LiveItem, bytes]]:
         """The given items with their lines, in the given order. Missing items are left out."""

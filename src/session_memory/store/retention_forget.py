@@ -82,7 +82,7 @@ _EVENTS_KNOWN = "select id from events where id in ({keys})"
 _SESSIONS_KNOWN = "select id from sessions where id in ({keys})"
 MOST_DOCS = 1000
 _OF_SCHEMA = {*KINDS, *ROLES, ""}
-_OF_LIVE = ("live_usage", "live_moves", "live_folds", "live_keys", "live_settings")
+_OF_LIVE = ("live_imports", "live_usage", "live_moves", "live_folds", "live_keys", "live_settings")
 
 
 def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[int]) -> None:

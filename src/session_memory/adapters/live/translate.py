@@ -10,6 +10,8 @@ from session_memory.adapters.token_counts import count_of, without
 from session_memory.core.text import one_line
 
 _TAKEN_BACK = frozenset({"rewind", "clear"})
+# The rows of an imported session come after all records of its origin.
+_AFTER_ORIGIN = 1 << 40
 
 
 def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer) -> Record:
@@ -19,18 +21,23 @@ def from_row(ref: SourceRef, length: int, line: bytes | None, answer: LastAnswer
     except ValueError:
         row = None
     if not isinstance(row, dict):
-        return Record(0, length, ref.session, problem="unreadable row")
-    record = Record(int(row.get("place") or 0), length, ref.session, ts=row.get("created_at"))
-    _TRANSLATE[row["row"]](row, record, answer)
+        return Record(0, length, session_of(ref), problem="unreadable row")
+    record = Record(int(row.get("place") or 0), length, session_of(ref), ts=row.get("created_at"))
+    _TRANSLATE[row["row"]](row, record, answer, ref)
     return record
 
 
-def _message(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
+def session_of(ref: SourceRef) -> str:
+    """The session of a row. ``agent`` is the uid of the session that was imported, if it was."""
+    return ref.agent.partition(":")[2] or ref.session
+
+
+def _message(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
     below = row.get("below")
     record.parent_id = _row_id(below) if below else None
     if "stands_after" not in row:
-        record.native_id = _row_id((record.session, row["seq"]))
-        record.ordinal = row["seq"]
+        record.native_id = _row_id((ref.session, row["seq"]))
+        record.ordinal = row["seq"] + (_AFTER_ORIGIN if ref.agent else 0)
     meta = row.get("meta")
     facts = meta if isinstance(meta, dict) else {}
     message = ConversationMessage(
@@ -52,7 +59,7 @@ def _message(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     record.events = events_of(message)
 
 
-def _fold(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
+def _fold(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
     """A note that replaces messages in the context. The messages stay in the session."""
     note = row.get("note") or {}
     said = text_of(note.get("content"))
@@ -60,23 +67,24 @@ def _fold(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), "fold", body=said))
 
 
-def _move(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
+def _move(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
     to, kind = row.get("to"), str(row.get("kind"))
     record.follows = True
     record.stands_at = _row_id(to) if to else ""
-    said = f"back to message {to[1]}" if to else "back to the beginning"
+    said = f"back to message {to[1] if isinstance(to, list) else to}"
+    said = said if to else "back to the beginning"
     person = kind in _TAKEN_BACK
     event = NativeEvent("human_intervention" if person else "decision", "user", said, kind)
     record.events.append(event)
 
 
-def _usage(row: dict[str, Any], record: Record, answer: LastAnswer) -> None:
+def _usage(row: dict[str, Any], record: Record, answer: LastAnswer, ref: SourceRef) -> None:
     """Disjoint buckets. The logged input contains the cached tokens."""
     record.bookkeeping = "usage"
     sent = count_of(row.get("prompt_tokens"))
     read, write = count_of(row.get("cache_read_tokens")), count_of(row.get("cache_write_tokens"))
     record.usage = NativeUsage(
-        f"live@{record.session}@{row['number']}",
+        f"live@{ref.session}@{row['number']}",
         row.get("model") or "unknown",
         input_tokens=without(sent, read, write),
         output_tokens=count_of(row.get("completion_tokens")),
@@ -95,7 +103,10 @@ def from_session(ref: SourceRef, body: bytes) -> Record:
     """The facts about a session: its title, and where it came from."""
     session = decode_anything(body)
     facts = {name: session.get(name) for name in ("title", "cwd", "model")}
-    record = Record(0, len(body), ref.session, facts=facts)
+    record = Record(0, len(body), session_of(ref), facts=facts)
+    if ref.agent:
+        # The origin's own log says where its session came from.
+        return record
     origin, parent = session.get("forked_from"), session.get("parent_session_id")
     if origin:
         facts |= {"relation": "fork", "parent": origin}
@@ -105,6 +116,12 @@ def from_session(ref: SourceRef, body: bytes) -> Record:
         facts |= {"relation": "subagent", "parent": parent}
         facts["spawn_call_id"] = session.get("spawn_tool_call_id")
         facts["spawn_depth"] = session.get("spawn_depth")
+    if session.get("parent_uid"):
+        # The parent was imported. It has the uid and the name of its origin.
+        facts["parent_flavor"], _, facts["parent"] = session["parent_uid"].partition(":")
+        record.parent_session = facts["parent"] if parent and not origin else None
+        if origin:
+            facts["base"][0] = facts["parent"]
     return record
 
 
@@ -114,4 +131,5 @@ def _model(meta: dict[str, Any]) -> str | None:
 
 
 def _row_id(at: Any) -> str:
-    return f"live@{at[0]}@{at[1]}"
+    """The native id of a message. One that was imported has the id of its origin's record."""
+    return at if isinstance(at, str) else f"live@{at[0]}@{at[1]}"

@@ -5,8 +5,21 @@ from typing import Any
 
 from session_memory.adapters import jsonl
 from session_memory.adapters.conversation import text_of
+from session_memory.adapters.mycode.documents import UNNAMED
+from session_memory.adapters.mycode.translate import line_id, usage_in
 from session_memory.adapters.mycode.visible import Visible
-from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
+from session_memory.core.history import (
+    FoldStep,
+    History,
+    HistoryStep,
+    MessageStep,
+    RewindStep,
+    SessionFacts,
+    UsageStep,
+)
+from session_memory.core.time import time_or_none
+
+_NAMES = ("title", "cwd", "model", "provider", "api_base")
 
 
 def history(
@@ -14,55 +27,103 @@ def history(
 ) -> History:
     """The messages, compactions and rewinds of a log, and what ``meta.json`` says about it."""
     uid = uid or f"mycode:{name}"
-    replay = _Replay()
+    native = uid.partition(":")[2]
+    replay = _Replay(native)
     for record in log:
         replay.add(record)
-    return History(uid, uid.partition(":")[2], replay.steps, _about(documents))
+    meta = _meta(documents)
+    return History(
+        uid,
+        native,
+        replay.steps,
+        {**replay.last_named, **_about(meta)},
+        facts=SessionFacts(
+            created_at=time_or_none(meta.get("created_at")),
+            updated_at=time_or_none(meta.get("updated_at")),
+        ),
+        usage=replay.usage,
+    )
 
 
-def _about(documents: list[bytes]) -> dict[str, str]:
+def _meta(documents: list[bytes]) -> dict[str, Any]:
     try:
         meta = jsonl.decode_anything(documents[0]) if documents else {}
     except ValueError:
         meta = {}
-    facts = meta if isinstance(meta, dict) else {}
-    names = ("title", "cwd", "model", "provider", "api_base")
-    return {name: facts[name] for name in names if isinstance(facts.get(name), str)}
+    return meta if isinstance(meta, dict) else {}
+
+
+def _about(meta: dict[str, Any]) -> dict[str, Any]:
+    about = {name: meta[name] for name in _NAMES if isinstance(meta.get(name), str)}
+    if about.get("title") == UNNAMED:
+        del about["title"]
+    version = meta.get("message_format_version")
+    return {**about, "metadata": {} if version is None else {"message_format_version": version}}
 
 
 class _Replay:
     """Follows the log line by line, with the list of messages that mycode would show."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: str) -> None:
         self.steps: list[HistoryStep] = []
+        self.usage: list[UsageStep] = []
+        # Since 0.5, only the answers say which model wrote them.
+        self.last_named: dict[str, str] = {}
+        self._session = session
         self._visible = Visible()
         self._folds: list[int] = []
 
     def add(self, record: dict[str, Any]) -> None:
-        number = self._visible.lines
-        self._visible.lines += 1
+        number = record.line if isinstance(record, jsonl.LineObject) else self._visible.lines
+        self._visible.lines = number + 1
         meta = record.get("meta")
         facts = meta if isinstance(meta, dict) else {}
+        at = time_or_none(facts.get("created_at"))
+        native_id = line_id(self._session, number)
         match record.get("role"):
             case "rewind":
-                self._rewind(facts.get("rewind_to", 0))
+                self._rewind(facts.get("rewind_to", 0), at)
             case "compact":
-                self.steps.append(FoldStep(number, text_of(record.get("content"))))
+                note = text_of(record.get("content"))
+                fold = FoldStep(number, note, native_id=native_id, at=at, note_meta=facts)
+                self.steps.append(fold)
                 self._folds.append(number)
                 if "compacted_count" in facts:
                     self._visible.runs = [(number, number)] * 2
                 else:
                     self._visible.add(number)
+                self._count(facts, native_id, at)
             case str(role):
                 message = {"role": role, "content": record.get("content"), "meta": facts}
-                self.steps.append(MessageStep(number, message))
+                self.steps.append(MessageStep(number, message, native_id, at))
                 self._visible.add(number)
+                self._count(facts, native_id, at)
 
-    def _rewind(self, to: Any) -> None:
+    def _count(self, meta: dict[str, Any], native_id: str, at: int | None) -> None:
+        named = {name: meta.get(name) for name in ("model", "provider")}
+        self.last_named |= {n: v for n, v in named.items() if isinstance(v, str) and v}
+        used = usage_in(meta, native_id)
+        if used is None:
+            return
+        sent = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
+        model = meta.get("model")
+        step = UsageStep(
+            native_id,
+            model if isinstance(model, str) and model else None,
+            at,
+            prompt_tokens=sent,
+            completion_tokens=used.output_tokens,
+            total_tokens=sent + used.output_tokens,
+            cache_read_tokens=used.cache_read_tokens,
+            cache_write_tokens=used.cache_write_tokens,
+        )
+        self.usage.append(step)
+
+    def _rewind(self, to: Any, at: int | None) -> None:
         if isinstance(to, bool) or not isinstance(to, int):
             return
         self._visible.cut(to)
         shown = self._visible.runs
         gone = [n for n in self._folds if not any(a <= n <= b for a, b in shown)]
         self._folds = [number for number in self._folds if number not in gone]
-        self.steps.append(RewindStep(self._visible.last, tuple(gone)))
+        self.steps.append(RewindStep(self._visible.last, tuple(gone), at))

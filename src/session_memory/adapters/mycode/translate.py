@@ -3,7 +3,7 @@
 from typing import Any
 from zlib import crc32
 
-from session_memory.adapters.base import NativeEvent, Record, SourceRef
+from session_memory.adapters.base import NativeEvent, NativeUsage, Record, SourceRef
 from session_memory.adapters.conversation import (
     ConversationMessage,
     events_of,
@@ -59,13 +59,13 @@ def _translate(
         _rewind(meta, record, visible)
         return
     before, number = visible.last, visible.lines - 1
-    record.native_id = _line_id(record.session, number)
-    record.parent_id = None if before is None else _line_id(record.session, before)
+    record.native_id, record.ordinal = line_id(record.session, number), number
+    record.parent_id = None if before is None else line_id(record.session, before)
     if role == "compact":
         _compact(native, meta, record, visible, number)
         return
     visible.add(number)
-    record.usage = _usage(meta, record)
+    record.usage = usage_in(meta, record.native_id)
     message = ConversationMessage(
         role=role if isinstance(role, str) else "untyped",
         content=native.get("content"),
@@ -84,7 +84,7 @@ def _compact(
         visible.runs = [(number, number)] * STANDS_FOR_SUMMARY
     else:
         visible.add(number)
-    record.usage = _usage(meta, record)
+    record.usage = usage_in(meta, record.native_id)
     said = escaped(text_of(native.get("content")))
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compact", body=said))
 
@@ -98,20 +98,21 @@ def _rewind(meta: dict[str, Any], record: Record, visible: Visible) -> None:
     visible.cut(to)
     last = visible.last
     record.follows = True
-    record.stands_at = "" if last is None else _line_id(record.session, last)
+    record.stands_at = "" if last is None else line_id(record.session, last)
     event = NativeEvent("human_intervention", "user", f"back to message {to}", "rewind")
     record.events.append(event)
 
 
-def _usage(meta: dict[str, Any], record: Record) -> Any:
+def usage_in(meta: dict[str, Any], native_id: str | None) -> NativeUsage | None:
+    """What the meta data of a record says that its model call used."""
     used = meta.get("usage")
     if not isinstance(used, dict) or not used:
         return None
-    usage_id = _text(meta, "provider_message_id") or f"mycode@{record.native_id}"
+    usage_id = _text(meta, "provider_message_id") or f"mycode@{native_id}"
     return usage_of(usage_id, _text(meta, "model"), used)
 
 
-def _line_id(session: str, number: int) -> str:
+def line_id(session: str, number: int) -> str:
     return f"mycode@{session}@{number}"
 
 

@@ -17,6 +17,8 @@ AGENT = Agent(
     read=lazy(f"{_HERE}.source:read"),
     log_at=lazy(f"{_HERE}.layout:log_at"),
     history=lazy(f"{_HERE}.history:history"),
+    histories=lazy(f"{_HERE}.history:histories"),
+    settings=lazy(f"{_HERE}.settings:settings"),
     # A session's beginning and the usage of its answers are no events of their own.
     bookkeeping=frozenset({"sessions", "usage_rounds"}),
     dump=lazy(f"{_HERE}.dump:dump"),

@@ -1,64 +1,119 @@
-"""A session of power-loop as a history that a live session can continue."""
+"""Sessions of power-loop as histories that live sessions can continue."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from session_memory.adapters import jsonl
-from session_memory.adapters.power_loop.translate import decoded
+from session_memory.adapters.power_loop.translate import decoded, native_row_id, time_of
 from session_memory.core.errors import AmbiguousSession, UnknownSession
-from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep
+from session_memory.core.history import (
+    FoldStep,
+    History,
+    HistoryStep,
+    MessageStep,
+    SessionFacts,
+    UsageStep,
+)
+from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
 
 _ENCODING = "content_encoding"
 _NOTE = "compact_note"
 _OUT = "compacted_out"
+# `record_compaction` writes these into the meta data of every note.
+_NOTE_FIELDS = frozenset(
+    {"compacted_at_round", "from_seq", "to_seq", "original_tokens", "summary_tokens"}
+)
 
 
 def history(
     log: Iterable[dict[str, Any]], documents: list[bytes], name: str | None, uid: str | None
 ) -> History:
     """The history of the session ``name``, which may be left out where there is only one."""
-    about = [row for body in documents for row in jsonl.objects(io.BytesIO(body))]
-    sessions = {row["session_id"]: row for row in about if row.get("table") == "sessions"}
+    sessions = _sessions(documents)
     name = _one_of(list(sessions), name) if uid is None else name or ""
     rows = [row for row in log if row.get("session_id") == name]
-    session = sessions.get(name, {})
+    return _history(rows, sessions.get(name, {}), uid or _uid(name))
+
+
+def histories(log: Iterable[dict[str, Any]], documents: list[bytes]) -> Iterator[History]:
+    """The histories of all sessions of a database."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in log:
+        if isinstance(row.get("session_id"), str):
+            rows.setdefault(row["session_id"], []).append(row)
+    sessions = _sessions(documents)
+    for name in {**rows, **sessions}:
+        yield _history(rows.get(name, []), sessions.get(name, {}), _uid(name))
+
+
+def _sessions(documents: list[bytes]) -> dict[str, dict[str, Any]]:
+    about = [row for body in documents for row in jsonl.objects(io.BytesIO(body))]
+    return {row["session_id"]: row for row in about if row.get("table") == "sessions"}
+
+
+def _uid(name: str) -> str:
+    return f"power_loop:{fit_native_id(name)[0]}"
+
+
+def _history(rows: list[dict[str, Any]], session: dict[str, Any], uid: str) -> History:
+    native = uid.partition(":")[2]
     out = {state: _seqs(runs) for state, runs in session.get("out", {}).items()}
     left_out = {state: len(seqs) for state, seqs in out.items() if state != _OUT}
-    uid = uid or f"power_loop:{name}"
-    return History(uid, uid.partition(":")[2], _steps(rows, out), _known(session), left_out)
+    steps = list(_steps(rows, out, native))
+    facts, usage = _facts(rows, session), list(_usage(rows))
+    return History(uid, native, steps, _known(session), left_out, facts, usage)
 
 
 def _one_of(names: list[str], name: str | None) -> str:
     if name is None and len(names) != 1:
         some = ", ".join(map(escaped, names[:5]))
         message = f"the database holds {len(names)} sessions"
-        raise AmbiguousSession(message, f"Name the one you mean with --session: {some}")
+        hint = f"Import all of them with --all, or name one with --session: {some}"
+        raise AmbiguousSession(message, hint)
     if name is not None and name not in names:
         raise UnknownSession(name, near=[])
     return name or names[0]
 
 
 def _known(session: dict[str, Any]) -> dict[str, Any]:
-    names = ("system_prompt", "model")
+    names = ("system_prompt", "model", "spawn_tool_call_id")
     known: dict[str, Any] = {name: session[name] for name in names if session.get(name)}
     metadata = decoded(session.get("metadata_json"))
     known["metadata"] = metadata if isinstance(metadata, dict) else {}
     return known
 
 
-def _steps(rows: list[dict[str, Any]], out: dict[str, set[int]]) -> list[HistoryStep]:
+def _facts(rows: list[dict[str, Any]], session: dict[str, Any]) -> SessionFacts:
+    born = next((row for row in rows if row.get("table") == "sessions"), {})
+    parent = session.get("parent_session_id") or born.get("parent_session_id")
+    depth = session.get("spawn_depth", born.get("spawn_depth"))
+    return SessionFacts(
+        created_at=time_of(session.get("created_at", born.get("created_at"))),
+        updated_at=time_of(session.get("updated_at")),
+        is_archived=session.get("status") == "archived",
+        is_subagent=(session.get("kind") or born.get("kind")) == "subagent",
+        lifecycle=session.get("lifecycle") or born.get("lifecycle"),
+        parent=_uid(parent) if isinstance(parent, str) and parent else None,
+        spawn_depth=depth if isinstance(depth, int) else 0,
+    )
+
+
+def _steps(
+    rows: list[dict[str, Any]], out: dict[str, set[int]], native: str
+) -> Iterator[HistoryStep]:
     notes = {row["seq"]: row for row in rows if _is_note(row)}
+    folded = {row.get("note_seq") for row in rows if row.get("table") == "compactions"}
     dropped = set().union(*(seqs for state, seqs in out.items() if state != _OUT))
-    steps: list[HistoryStep] = []
     for row in rows:
+        at = time_of(row.get("created_at"))
         match row.get("table"):
-            case "messages" if row["seq"] not in notes and row["seq"] not in dropped:
-                steps.append(MessageStep(row["seq"], _message(row)))
+            case "messages" if row["seq"] not in folded and row["seq"] not in dropped:
+                native_id = native_row_id(native, row["seq"], at)
+                yield MessageStep(row["seq"], _message(row), native_id, at)
             case "compactions":
-                steps.append(_compaction(row, notes, out.get(_OUT, set())))
-    return steps
+                yield _compaction(row, notes, out.get(_OUT, set()), native)
 
 
 def _is_note(row: dict[str, Any]) -> bool:
@@ -72,18 +127,56 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
     if facts.get(_ENCODING) == "json":
         del facts[_ENCODING]
         content = decoded(content)
-    facts["created_at"] = row.get("created_at")
     message = {name: row.get(name) for name in ("role", "tool_call_id", "name", "round_index")}
     calls = decoded(row.get("tool_calls_json"))
     return {**message, "content": content, "tool_calls": calls or None, "meta": facts}
 
 
-def _compaction(row: dict[str, Any], notes: dict[int, dict[str, Any]], out: set[int]) -> FoldStep:
+def _compaction(
+    row: dict[str, Any], notes: dict[int, dict[str, Any]], out: set[int], native: str
+) -> FoldStep:
     """A compaction, with exactly those messages between its ends that it replaced."""
     first, last, note = row.get("from_seq", 0), row.get("to_seq", 0), row.get("note_seq", 0)
     members = tuple(seq for seq in sorted(out) if first <= seq <= last and seq < note)
-    text = str(notes.get(note, {}).get("content") or "")
-    return FoldStep(note, text, members, row.get("before_tokens"), row.get("after_tokens"))
+    noted = notes.get(note, {})
+    meta = decoded(noted.get("meta_json"))
+    extra = meta.items() if isinstance(meta, dict) else ()
+    at = time_of(row.get("created_at"))
+    return FoldStep(
+        note,
+        str(noted.get("content") or ""),
+        members,
+        row.get("before_tokens"),
+        row.get("after_tokens"),
+        native_row_id(native, f"c{row.get('compact_seq')}", at),
+        at,
+        row.get("round_index"),
+        {name: value for name, value in extra if name not in _NOTE_FIELDS},
+    )
+
+
+def _usage(rows: list[dict[str, Any]]) -> Iterator[UsageStep]:
+    for row in rows:
+        if row.get("table") != "usage_rounds":
+            continue
+        place = f"{row.get('send_index', 0)}.{row.get('round_index')}.{row.get('created_at')}"
+        figures = {name: _whole(row.get(name)) for name in _FIGURES}
+        yield UsageStep(
+            place,
+            row.get("model"),
+            time_of(row.get("created_at")),
+            _whole(row.get("send_index")) or 0,
+            _whole(row.get("round_index")) or 0,
+            **figures,
+            cache_read_tokens=_whole(row.get("cached_tokens")),
+        )
+
+
+_FIGURES = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _seqs(runs: Any) -> set[int]:

@@ -35,7 +35,7 @@ def from_row(offset: int, length: int, line: bytes | None) -> Record:
     native = row["session_id"]
     record.session, unfit = fit_native_id(native)
     record.unfit_name = native if unfit else None
-    record.ts = _time(row.get("created_at"))
+    record.ts = time_of(row.get("created_at"))
     _TRANSLATE.get(word(row.get("table")), _other)(row, record)
     return record
 
@@ -52,7 +52,9 @@ def _born(row: dict[str, Any], record: Record) -> None:
 
 
 def _message(row: dict[str, Any], record: Record) -> None:
-    record.native_id = _row_id(record, row.get("seq"))
+    seq = row.get("seq")
+    record.native_id = row_id(record, seq)
+    record.ordinal = seq if isinstance(seq, int) else None
     meta = decoded(row.get("meta_json"))
     facts = meta if isinstance(meta, dict) else {}
     message = ConversationMessage(
@@ -75,7 +77,7 @@ def _content(text: Any, meta: dict[str, Any]) -> Any:
 
 
 def _compaction(row: dict[str, Any], record: Record) -> None:
-    record.native_id = _row_id(record, f"c{row.get('compact_seq')}")
+    record.native_id = row_id(record, f"c{row.get('compact_seq')}")
     said = f"messages {row.get('from_seq')} to {row.get('to_seq')} behind {row.get('note_seq')}"
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), "compaction"))
 
@@ -98,7 +100,7 @@ def _used(row: dict[str, Any], record: Record) -> None:
 def _other(row: dict[str, Any], record: Record) -> None:
     """A row of an unknown table, kept whole for a later release."""
     kind = word(row.get("table"))
-    record.native_id = _row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
+    record.native_id = row_id(record, f"{kind}.{row.get('event_id', record.offset)}")
     said = str(row.get("kind") or row.get("payload_json") or "")
     texts = "\n".join(strings_in(row))
     record.events.append(NativeEvent("lifecycle", "system", one_line(said), kind, body=texts))
@@ -143,11 +145,16 @@ def decoded(text: Any) -> Any:
         return None
 
 
-def _row_id(record: Record, seq: Any) -> str:
-    return f"power_loop@{record.session}@{seq}@{record.ts or 0}"
+def row_id(record: Record, seq: Any) -> str:
+    return native_row_id(record.session, seq, record.ts)
 
 
-def _time(value: Any) -> int | None:
+def native_row_id(session: str, seq: Any, at: int | None) -> str:
+    """The id of the record of a row. Session ids are used again, so the time is part of it."""
+    return f"power_loop@{session}@{seq}@{at or 0}"
+
+
+def time_of(value: Any) -> int | None:
     """A time in milliseconds. Some programs store seconds in rows of their own."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         return None

@@ -1,39 +1,88 @@
-"""Turn a mycode or power-loop session into a live session.
+"""Turn sessions of mycode and power-loop into live sessions.
 
-The live session gets the same id, messages, summaries and rewinds. Rewound messages stay in the
-store and can be restored. The data of the other runtime is not changed, and its earlier usage
-counts only there.
+A live session gets the same id, messages, summaries, rewinds, dates, usage, parent and status.
+Rewound messages stay in the store and can be restored. The data of the other runtime is not
+changed. The live session and its origin are one session: nothing is listed or counted twice.
+
+With --all, every session of the agents' own places is imported, or every session in the given
+directories and databases. Run it again to take over what is new. Sessions that were continued here
+stay as they are.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from session_memory.cli.kit.command import make_command
-from session_memory.cli.kit.output import print_json
+from session_memory.cli.kit.failures import PROBLEMS
+from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural
 
+if TYPE_CHECKING:
+    from session_memory.live.import_history import ImportedSession
+    from session_memory.memory.live_imports import LiveImportResult
+
 
 @make_command(
+    resumable=True,
     examples=(
+        ("live import --all", "every session of mycode and power-loop"),
+        ("live import --all ~/.mycode agents.db", "every session of a home and of a database"),
         ("live import mycode:5b0c6a1e", "a session that was collected"),
         ("live import ~/.mycode/sessions/5b0c6a1e…", "from the directory of mycode"),
         ("live import power_loop_sessions.db --session sess_1a2b", "one session of a database"),
     ),
-    json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out"}:'
+    json_shape='{"session_id", "messages", "folds", "rewinds", "plain_notes", "left_out", "state"}:'
     " the new live session and its counts; plain_notes counts summaries kept as normal messages;"
-    " left_out counts messages that the other runtime had dropped, by its reason.",
+    " left_out counts messages that the other runtime had dropped, by its reason."
+    ' With --all: {"new", "grown", "unchanged", "continued", "changed", "messages", "folds",'
+    ' "rewinds", "plain_notes", "left_out", "failed": [{"session_uid", "reason"}, …]}; the first'
+    " five count sessions: continued ones have grown on both sides, and stay as they are.",
 )
-@click.argument("what", metavar="UID|PATH")
+@click.argument("what", metavar="[UID|PATH]...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Import all sessions, or all below each PATH.")
 @click.option("--session", metavar="ID", help="The session to import, if PATH is a database.")
 @click.option(
     "--id", "new_id", metavar="ID", help="The id of the live session; by default the same."
 )
-@click.pass_obj
-def command(settings: Settings, what: str, session: str | None, new_id: str | None) -> None:
-    import msgspec
+@click.pass_context
+def command(
+    ctx: click.Context,
+    what: tuple[str, ...],
+    every: bool,
+    session: str | None,
+    new_id: str | None,
+) -> None:
+    settings: Settings = ctx.obj
+    if every:
+        if session or new_id:
+            raise click.UsageError("--session and --id are for one session, not for --all")
+        result = _import_all(settings, tuple(Path(path).expanduser() for path in what))
+        _show_all(settings, result)
+        if result.failed:
+            ctx.exit(PROBLEMS)
+        return
+    if len(what) != 1:
+        raise click.UsageError("Name one session, or import all of them with --all.")
+    _show_one(settings, _import_one(settings, what[0], session, new_id))
 
+
+def _import_all(settings: Settings, paths: tuple[Path, ...]) -> "LiveImportResult":
+    from session_memory.cli.kit.indexing import make_index_whole
+    from session_memory.cli.kit.progress import progress
+    from session_memory.memory.live_imports import import_all
+
+    with settings.memory(create=True) as memory:
+        make_index_whole(settings, memory.store)
+        with progress(settings, "Importing") as bar:
+            return import_all(memory.store, memory.config, paths, bar)
+
+
+def _import_one(
+    settings: Settings, what: str, session: str | None, new_id: str | None
+) -> "ImportedSession":
     from session_memory.collect.live_histories import collected_history, history_at
     from session_memory.live.import_history import import_history
     from session_memory.live.store import SessionStore
@@ -47,7 +96,12 @@ def command(settings: Settings, what: str, session: str | None, new_id: str | No
         with settings.opened(config) as store:
             history = collected_history(store, find_session(store, what))
     with SessionStore.open(settings.where(config)) as live:
-        done = import_history(live, history, new_id)
+        return import_history(live, history, new_id)
+
+
+def _show_one(settings: Settings, done: "ImportedSession") -> None:
+    import msgspec
+
     if settings.as_json:
         print_json(msgspec.to_builtins(done))
     elif not settings.quiet:
@@ -55,5 +109,29 @@ def command(settings: Settings, what: str, session: str | None, new_id: str | No
         click.echo(
             f"{done.session_id} is a live session now: {made}, {plural(done.rewinds, 'rewind')}."
         )
-        for state, count in done.left_out.items():
-            click.echo(f"Left out: {plural(count, 'message')} that its runtime had {state}.")
+        _show_left_out(done.left_out)
+
+
+def _show_all(settings: Settings, result: "LiveImportResult") -> None:
+    if settings.as_json:
+        print_json(result.to_dict())
+        return
+    for uid, reason in result.failed.items():
+        remark(settings, f"{uid} was not imported: {reason}")
+    if settings.quiet:
+        return
+    made = f"{plural(result.messages, 'message')}, {plural(result.folds, 'fold')}"
+    counts = f"{plural(result.new, 'new live session')}, {result.grown} grown"
+    click.echo(f"{counts}, {result.unchanged} unchanged: {made} imported.")
+    if result.continued:
+        words = "were continued here and in their own runtime; they stay as they are"
+        click.echo(f"{plural(result.continued, 'session')} {words}.")
+    if result.changed:
+        words = "have other messages now than were imported; they stay as they are"
+        click.echo(f"{plural(result.changed, 'session')} {words}.")
+    _show_left_out(result.left_out)
+
+
+def _show_left_out(left_out: dict[str, int]) -> None:
+    for state, count in left_out.items():
+        click.echo(f"Left out: {plural(count, 'message')} that its runtime had {state}.")

@@ -1,0 +1,192 @@
+"""The rows that say which live sessions were imported, and columns that only an import sets."""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep
+from session_memory.store.database import Database
+
+_COLUMNS = (
+    *("session_key", "origin", "parent", "is_collected", "last_seq", "folds", "moves"),
+    *("usages", "steps", "digest", "state"),
+)
+# An id may be taken for two imports of one origin. The first one is brought up to date.
+_OF_ORIGIN = """
+    select i.session_key, s.session_id, i.steps, i.digest, i.state, i.last_seq, i.folds, i.moves
+    from live_imports i join live_sessions s on s.id = i.session_key
+    where i.origin = :origin order by i.session_key limit 1
+"""
+_COUNTS = """
+    select s.next_seq - 1,
+        (select count(*) from live_folds f where f.session_key = s.id),
+        (select count(*) from live_moves m where m.session_key = s.id),
+        (select count(*) from live_usage u where u.session_key = s.id)
+    from live_sessions s where s.id = :key
+"""
+_UPDATE = """
+    update live_imports set last_seq = :last_seq, folds = :folds, moves = :moves,
+        usages = :usages, steps = :steps, digest = :digest, state = :state, parent = :parent
+    where session_key = :key
+"""
+_ADOPT = """
+    update live_sessions set parent_session_id = :session, revision = revision + 1
+    where parent_session_id is null and detached_from is null
+        and id in (select session_key from live_imports where parent = :origin)
+"""
+_FOLD_TIME = """
+    update live_folds set created_at = :at where session_key = :key and compact_seq = :fold
+"""
+_NOTE_TIME = """
+    update live_messages set created_at = :at
+    where lane_id = (select note_lane from live_folds
+        where session_key = :key and compact_seq = :fold)
+"""
+_MOVE_TIME = """
+    update live_moves set created_at = :at
+    where id = (select max(id) from live_moves where session_key = :key)
+"""
+_ABOUT = "select title, cwd, model from live_sessions where id = :key"
+_REOPEN = "update live_sessions set status = 'active' where id = :key"
+_SESSION = """
+    update live_sessions set created_at = :created_at, updated_at = :updated_at,
+        status = :status, round_index = :round_index, send_index = :send_index,
+        revision = revision + 1
+    where id = :key
+"""
+_USAGE = (
+    *("session_key", "send_index", "round_index", "prompt_tokens", "completion_tokens"),
+    *("total_tokens", "cache_read_tokens", "cache_write_tokens", "model", "created_at"),
+)
+
+
+class ImportState(msgspec.Struct):
+    """What an import remembers, by the numbers of the origin's messages.
+
+    - ``seqs``, ``folds``: the seqs of messages, and the numbers and notes of folds
+    - ``ids``: the native ids of the origin's records
+    - ``places``: for each seq, the origin's record that stands there, and its number
+    - ``usage``: the names of the model calls whose usage was taken; ``at``: the last time
+    - ``about``: title, directory and model. Later changes of these are changes of the session.
+    """
+
+    seqs: dict[int, int] = {}
+    folds: dict[int, tuple[int, int]] = {}
+    ids: dict[int, str] = {}
+    places: dict[int, tuple[str, int]] = {}
+    usage: list[str] = []
+    at: int = 0
+    about: dict[str, str | None] = {}
+
+    def first_at(self, history: History) -> int | None:
+        return next((step.at for step in history.steps if step.at is not None), None)
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """An import as it was noted."""
+
+    key: int
+    session_id: str
+    steps: int
+    digest: str
+    state: ImportState
+    last_seq: int
+    folds: int
+    moves: int
+
+
+class ImportRows:
+    """Reads and writes ``live_imports``, inside the caller's transaction."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def of_origin(self, origin: str) -> Imported | None:
+        row = self._db.one(_OF_ORIGIN, {"origin": origin})
+        if row is None:
+            return None
+        key, session, steps, digest, state, *counts = row
+        return Imported(
+            key, session, steps, digest, msgspec.json.decode(state, type=ImportState), *counts
+        )
+
+    def add(self, key: int, history: History, state: ImportState, *, is_collected: bool) -> None:
+        self._db.insert(
+            "live_imports",
+            _COLUMNS,
+            [
+                (
+                    key,
+                    history.origin,
+                    history.facts.parent,
+                    int(is_collected),
+                    *self._counts(key),
+                    len(history.steps),
+                    digest_of(history.steps),
+                    msgspec.json.encode(state).decode(),
+                )
+            ],
+        )
+
+    def update(self, key: int, history: History, state: ImportState) -> None:
+        names = ("last_seq", "folds", "moves", "usages")
+        values = {
+            **dict(zip(names, self._counts(key), strict=True)),
+            "key": key,
+            "parent": history.facts.parent,
+            "steps": len(history.steps),
+            "digest": digest_of(history.steps),
+            "state": msgspec.json.encode(state).decode(),
+        }
+        self._db.execute(_UPDATE, values)
+
+    def is_continued(self, known: Imported) -> bool:
+        """Whether anything was appended, folded or moved since the import."""
+        return self._counts(known.key)[:3] != (known.last_seq, known.folds, known.moves)
+
+    def _counts(self, key: int) -> tuple[int, int, int, int]:
+        seq, folds, moves, usages = self._db.one(_COUNTS, {"key": key}) or (0, 0, 0, 0)
+        return seq, folds, moves, usages
+
+    def adopt(self, origin: str, session_id: str) -> None:
+        """Make the session the parent of its subagents that were imported before it."""
+        self._db.execute(_ADOPT, {"origin": origin, "session": session_id})
+
+    def about(self, key: int) -> dict[str, str | None]:
+        row = self._db.one(_ABOUT, {"key": key}) or (None, None, None)
+        return dict(zip(("title", "cwd", "model"), row, strict=True))
+
+    def reopen(self, key: int) -> None:
+        self._db.execute(_REOPEN, {"key": key})
+
+    def set_session(self, key: int, **columns: Any) -> None:
+        self._db.execute(_SESSION, {"key": key, **columns})
+
+    def set_fold_time(self, key: int, fold: int, at: int) -> None:
+        where = {"key": key, "fold": fold, "at": at}
+        self._db.execute(_FOLD_TIME, where)
+        self._db.execute(_NOTE_TIME, where)
+
+    def set_move_time(self, key: int, at: int) -> None:
+        self._db.execute(_MOVE_TIME, {"key": key, "at": at})
+
+    def add_usage(self, rows: Iterable[Sequence[Any]]) -> None:
+        self._db.insert("live_usage", _USAGE, rows)
+
+
+def digest_of(steps: Iterable[HistoryStep]) -> str:
+    """A checksum of a history. It is the same in later releases, which may know more fields."""
+    digest = sha256()
+    for step in steps:
+        match step:
+            case MessageStep(number, message):
+                words: tuple[Any, ...] = ("message", number, message)
+            case FoldStep(number, note):
+                words = ("fold", number, note)
+            case _:
+                words = ("rewind", step.to)
+        digest.update(json.dumps(words, sort_keys=True, default=str).encode())
+    return digest.hexdigest()

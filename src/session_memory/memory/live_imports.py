@@ -1,0 +1,121 @@
+"""Import all sessions of other runtimes as live sessions: collect them, then take them over.
+
+Each session is imported in one transaction. Killed half way and run again, it completes; run
+twice, it changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.collect.discover import Root, roots
+from session_memory.collect.live_histories import (
+    collected_histories,
+    importable_flavors,
+    sources_of,
+)
+from session_memory.collect.sync import sync
+from session_memory.collect.sync_report import ReadProgress
+from session_memory.config import Config
+from session_memory.core.errors import InvalidRecord, SourceUnreadable
+from session_memory.core.history import History
+from session_memory.core.live_errors import LiveError
+from session_memory.core.text import escaped
+from session_memory.live.import_history import ImportedSession, import_again
+from session_memory.live.store import SessionStore
+from session_memory.store.store import Store
+
+_COUNTED = ("messages", "folds", "rewinds", "plain_notes")
+
+
+class LiveImportResult(msgspec.Struct, kw_only=True):
+    """What an import of all sessions did. The first five count sessions.
+
+    ``continued``: the origin and the live session have both grown, so nothing was added.
+    ``changed``: the origin's earlier messages are others than those that were imported.
+    ``failed`` has the uid and the reason for each session that could not be imported.
+    """
+
+    new: int = 0
+    grown: int = 0
+    unchanged: int = 0
+    continued: int = 0
+    changed: int = 0
+    messages: int = 0
+    folds: int = 0
+    rewinds: int = 0
+    plain_notes: int = 0
+    left_out: dict[str, int] = {}
+    failed: dict[str, str] = {}
+
+    def add(self, done: ImportedSession) -> None:
+        setattr(self, done.state, getattr(self, done.state) + 1)
+        for name in _COUNTED:
+            setattr(self, name, getattr(self, name) + getattr(done, name))
+        if done.state == "new":
+            self.left_out = dict(Counter(self.left_out) + Counter(done.left_out))
+
+    def to_dict(self) -> dict[str, Any]:
+        failed = [{"session_uid": uid, "reason": why} for uid, why in self.failed.items()]
+        return {**msgspec.structs.asdict(self), "failed": failed}
+
+
+def import_all(
+    store: Store,
+    config: Config,
+    given: tuple[Path, ...] = (),
+    progress: ReadProgress | None = None,
+) -> LiveImportResult:
+    """Import every session below some directories, or of the agents' own places.
+
+    Without ``given``, this includes sessions that were collected before and whose logs are gone.
+    """
+    where = roots(config, given, tuple(importable_flavors()))
+    sync(store, config, where, progress=progress)
+    uids = _uids_below(store, where) if given else _uids(store)
+    result = LiveImportResult()
+    live = SessionStore(store.db)
+    for history in collected_histories(store, uids):
+        _import_one(live, history, result)
+    # The collector sees at once that these live sessions and their origins are the same ones.
+    sync(store, config, [])
+    return result
+
+
+def _import_one(
+    live: SessionStore, history: History | SourceUnreadable, result: LiveImportResult
+) -> None:
+    if isinstance(history, SourceUnreadable):
+        result.failed[history.path] = history.reason
+        return
+    try:
+        result.add(import_again(live, history))
+    except (LiveError, InvalidRecord) as error:
+        result.failed[history.origin] = str(error)
+
+
+def _uids(store: Store) -> list[str]:
+    flavors = set(importable_flavors())
+    return [uid for uid in store.sessions.uids() if uid.partition(":")[0] in flavors]
+
+
+def _uids_below(store: Store, where: list[Root]) -> list[str]:
+    places = [escaped(str(root.path)) for root in where]
+
+    def is_below(uid: str) -> bool:
+        return any(_is_below(path, places) for path in _paths(store, uid))
+
+    return list(filter(is_below, _uids(store)))
+
+
+def _paths(store: Store, uid: str) -> Iterator[str]:
+    row = store.sessions.row(uid)
+    for source in sources_of(store, row.id) if row is not None else ():
+        yield source.path
+
+
+def _is_below(path: str, places: list[str]) -> bool:
+    return any(path == place or path.startswith((f"{place}/", f"{place}#")) for place in places)

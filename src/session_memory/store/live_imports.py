@@ -1,0 +1,105 @@
+"""Live sessions that were imported from another runtime, as the collector sees them.
+
+An imported session and its origin are one session: its rows are a second log of the origin. The
+rows that the import wrote repeat the origin's own log. They are left out once that is collected.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from session_memory.store.database import Database, Row
+from session_memory.store.live_order import FOLD, MESSAGE, MOVE, USAGE, LiveItem
+
+# Records of the origin count from 0. Rows of the live session come after all of them.
+FIRST_ORDINAL = 1 << 40
+_SELECT = """
+    select i.session_key, i.origin, i.is_collected, i.last_seq, i.folds, i.moves, i.usages, i.state
+    from live_imports i
+"""
+_OF_KEY = f"{_SELECT} where i.session_key = :key"
+_OF_NAME = f"{_SELECT} join live_sessions s on s.id = i.session_key where s.session_id = :session"
+# The origin is collected if a log of it was read. The rows of live sessions have no host.
+_NEWLY_COLLECTED = """
+    select i.session_key from live_imports i
+    where i.is_collected = 0 and exists (
+        select 1 from sessions c
+        join session_sources l on l.session_id = c.id
+        join sources o on o.id = l.source_id
+        where c.uid = i.origin and o.host <> '' and o.role <> 'document')
+"""
+_SET_COLLECTED = """
+    update live_imports set is_collected = 1 where session_key = :key
+"""
+_TOUCH = "update live_sessions set revision = revision + 1 where id = :key"
+_ANY = "select 1 from live_imports limit 1"
+
+
+class _State(msgspec.Struct):
+    places: dict[int, tuple[str, int]] = {}
+    about: dict[str, str | None] = {}
+
+
+class LiveImport(NamedTuple):
+    """An import. The numbers say which rows of each kind it wrote."""
+
+    key: int
+    origin: str
+    is_collected: bool
+    written: dict[int, int]
+    places: dict[int, tuple[str, int]]
+    about: dict[str, str | None]
+
+
+class LiveImports:
+    """Reads the imports of a store. Only `note_collected` writes."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def of_key(self, key: int) -> LiveImport | None:
+        return _import_of(self._db.one(_OF_KEY, {"key": key}))
+
+    def of_name(self, session_id: str | None) -> LiveImport | None:
+        if session_id is None:
+            return None
+        return _import_of(self._db.one(_OF_NAME, {"session": session_id}))
+
+    def not_collected(self, key: int, items: list[LiveItem]) -> list[LiveItem]:
+        """The rows of a session that are not in the collected log of its origin."""
+        known = self.of_key(key)
+        if known is None or not known.is_collected:
+            return items
+        return [item for item in items if item.number > known.written[item.kind]]
+
+    def note_collected(self) -> None:
+        """Note which origins were collected since. Their live sessions are read again."""
+        for (key,) in self._db.all(_NEWLY_COLLECTED):
+            self._db.execute(_SET_COLLECTED, {"key": key})
+            self._db.execute(_TOUCH, {"key": key})
+
+    def has_newly_collected(self) -> bool:
+        return self._db.value(_ANY) is not None and bool(self._db.all(_NEWLY_COLLECTED))
+
+
+def place_in(known: LiveImport | None, seq: int) -> str | None:
+    """The native id of the origin's record where the session was at message ``seq``."""
+    if known is None or not known.is_collected or seq > known.written[MESSAGE]:
+        return None
+    return known.places[seq][0] if seq in known.places else None
+
+
+def ordinal_of(known: LiveImport, seq: int) -> int:
+    """The ordinal of a message in the collected session of the origin."""
+    if known.is_collected and seq in known.places and seq <= known.written[MESSAGE]:
+        return known.places[seq][1]
+    return FIRST_ORDINAL + seq
+
+
+def _import_of(row: Row | None) -> LiveImport | None:
+    if row is None:
+        return None
+    key, origin, is_collected, *written, state = row
+    kinds = dict(zip((MESSAGE, FOLD, MOVE, USAGE), written, strict=True))
+    saved = msgspec.json.decode(state, type=_State)
+    return LiveImport(key, origin, bool(is_collected), kinds, saved.places, saved.about)
