@@ -1,6 +1,7 @@
 """mycode's and power-loop's sessions as live ones that go on, from the real packages' own data."""
 
 import json
+import shutil
 from pathlib import Path
 
 import apsw
@@ -171,3 +172,26 @@ def test_the_command_begins_a_live_session(tmp_path: Path) -> None:
         live.repair(ROOT)
         live.append_message(ROOT, role="user", content="go on")
         assert texts(live, ROOT)[-1] == "go on"
+
+
+# SWITCHING 2.76, 3.96
+def test_the_command_imports_all_sessions_of_homes_and_databases(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(DATA / "mycode" / "0.21.0" / "home", home)
+    shutil.copytree(
+        DATA / "mycode" / "0.4.2" / "home" / ".mycode" / "sessions",
+        home / ".mycode" / "sessions",
+        dirs_exist_ok=True,
+    )
+    base = database("0.2.0", tmp_path)
+    where = ["--store", str(tmp_path / "memory.db"), "--json"]
+    items = ["import-live", "--all", str(home / ".mycode"), str(base), *where]
+    first, again = (json.loads(CliRunner().invoke(main, items).stdout) for _ in range(2))
+    assert (first["new"], first["unchanged"], first["failed"]) == (4, 0, [])
+    assert (again["new"], again["unchanged"], again["messages"]) == (0, 4, 0)
+    listed = CliRunner().invoke(main, ["sessions", "--limit", "0", *where])
+    assert len(json.loads(listed.stdout)["sessions"]) == 4
+    shown = CliRunner().invoke(main, ["live", "import", str(home / ".mycode"), *where])
+    assert shown.exit_code == 1 and "--all" in shown.output
+    both = CliRunner().invoke(main, [*items, "--id", "x"])
+    assert both.exit_code == 2

@@ -16,7 +16,14 @@ from session_memory.config import Config
 from session_memory.live.import_history import import_again, import_history
 from session_memory.live.store import SessionStore
 from session_memory.store import Store, open_store
-from session_memory.testing.collecting import check_sound, collect, events_of, rebuilt, usage_of
+from session_memory.testing.collecting import (
+    check_sound,
+    collect,
+    events_of,
+    inherited_by,
+    rebuilt,
+    usage_of,
+)
 from session_memory.testing.stores import Stores
 
 pytestmark = pytest.mark.only("sqlite")
@@ -177,3 +184,47 @@ def test_importing_again_adds_what_is_new_and_nothing_else(origin: Origin, store
         origin.collect(store)
         assert [e.summary for e in events_of(store, origin.uid)].count("one more") == 1
         check_sound(store)
+
+
+def test_the_id_of_an_imported_session_can_be_used_again(origin: Origin, stores: Stores) -> None:
+    expected = alone(origin, stores)
+    with open_store(stores.place("both"), durability="normal") as store:
+        origin.collect(store)
+        live = SessionStore(store.db)
+        import_history(live, origin.history())
+        origin.collect(store)
+        live.close_session(origin.native)
+        live.create_session(session_id=origin.native)
+        live.append_message(origin.native, role="user", content="another one")
+        origin.collect(store)
+        assert facts(store, origin.uid) == expected
+        assert [e.summary for e in events_of(store, f"live:{origin.native}")] == ["another one"]
+        check_sound(store)
+        assert import_again(live, origin.history()).state == "unchanged"
+
+
+def test_subagents_and_forks_of_an_imported_session_belong_to_it(
+    origin: Origin, stores: Stores
+) -> None:
+    with open_store(stores.place("both"), durability="normal") as store:
+        origin.collect(store)
+        live = SessionStore(store.db)
+        import_history(live, origin.history())
+        live.append_message(origin.native, role="user", content="said here")
+        live.create_session(session_id="kid", parent_session_id=origin.native)
+        live.append_message("kid", role="user", content="look")
+        for name, at in (("early", 2), ("late", live.head(origin.native))):
+            live.fork_session(origin.native, at=at, new_id=name)
+            live.append_message(name, role="user", content="another way")
+        origin.collect(store)
+        check_sound(store)
+        kid, early, late = (store.sessions.get(f"live:{n}") for n in ("kid", "early", "late"))
+        assert kid and early and late
+        assert (kid.parent_uid, kid.relation) == (origin.uid, "subagent")
+        assert (early.parent_uid, early.relation) == (origin.uid, "fork")
+        assert (late.cost.input_tokens, early.cost.input_tokens) == (0, 0)
+        held = [e.summary for _, e in inherited_by(store, "live:late")]
+        assert held[-1] == "said here"
+        first = [e.summary for e in events_of(store, origin.uid)]
+        short = [e.summary for _, e in inherited_by(store, "live:early")]
+        assert short and short == first[: len(short)] and len(short) < len(first)

@@ -57,6 +57,8 @@ class LiveSync:
         for head in heads:
             refs = refs_of(head.session_id, self._origin(head.session_id))
             about, rows = (self._row(ref, known) for ref in refs)
+            if about.agent != refs[0].agent:
+                self._use_for_another(about, rows, refs[0].agent)
             self._read_document(about, rows, head)
             self._read_rows(rows, head)
             self.ingested += 1
@@ -111,6 +113,20 @@ class LiveSync:
         if rows.id:
             rows.tail_hash = ""
             self._store.sources.save(rows)
+
+    def _use_for_another(self, about: SourceRow, rows: SourceRow, origin: str) -> None:
+        """An imported session was closed, and its id was used again for a session of its own.
+
+        What was read of the imported one stays; its rows are read again under its other id.
+        """
+        with self._store.transaction():
+            for row in (about, rows):
+                for session in self._store.sessions.of_source(row.id):
+                    self._store.sessions.unlink_source(session, row.id)
+                    self._store.sessions.mark_stale(session)
+                row.agent, row.read_to, row.tail_hash, row.cursor_state = origin, 0, "", ""
+                row.lines, row.bookkeeping, row.starts_at = 0, "{}", None
+                self._store.sources.save(row)
 
     def _read_rows(self, row: SourceRow, head: LiveHead) -> None:
         order = self._rows.order(head.session_id)

@@ -74,7 +74,10 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct):
-    """A conversation. ``left_out`` counts messages that were no longer sent, by reason."""
+    """A conversation. ``left_out`` counts messages that were no longer sent, by reason.
+
+    ``are_whole``: the messages are as the runtime wrote them, with all their keys.
+    """
 
     origin: str
     native_id: str
@@ -83,3 +86,4 @@ class History(msgspec.Struct):
     left_out: dict[str, int] = {}
     facts: SessionFacts = SessionFacts()
     usage: list[UsageStep] = []
+    are_whole: bool = False

@@ -36,6 +36,8 @@ class ClusterUsage:
         self.same: set[int] = set()
         self._store = store
         self._rows = rows
+        # A fork of an imported session has another flavor than its origin.
+        self._flavors = sorted({row.flavor for row in rows})
         self._known = {row.id for row in rows} | evicted_sessions
         self._used_by: dict[Response, int] = {}
         self._lines = Lines()
@@ -49,9 +51,8 @@ class ClusterUsage:
 
     def keys(self) -> list[int]:
         """The keys of all responses."""
-        flavors = {row.flavor for row in self._rows[:1]}
         ids = {usage_id for usage_id, _ in self._used_by}
-        return [usage_key(flavor, usage_id) for flavor in flavors for usage_id in ids]
+        return [usage_key(flavor, usage_id) for flavor in self._flavors for usage_id in ids]
 
     def outsiders(self, records: ClusterRecords) -> set[int]:
         """The sessions outside the cluster that have some of its responses."""
@@ -68,9 +69,12 @@ class ClusterUsage:
         found = store.usage.stored_if_few(keys, known=own)
         if found is not None:
             return found
-        every = (record for index in range(len(rows)) for _, record in records.of(index))
+        times: set[tuple[int, int]] = set()
+        for flavor in self._flavors:
+            every = (record for index in range(len(rows)) for _, record in records.of(index))
+            times |= times_of(flavor, every)
         near = {one for row in rows for one in store.sessions.family(row.uid)} - self._known
-        return rows_nearby(store, keys, times_of(rows[0].flavor, every), near)
+        return rows_nearby(store, keys, times, near)
 
     def assign(self, owners: Owners, sharing: Iterable[int]) -> None:
         """Let a response that several sessions logged count once, for its owner.
@@ -82,10 +86,10 @@ class ClusterUsage:
         for response, mask in self._used_by.items():
             if is_single(mask):
                 continue
-            key = usage_key(self._rows[0].flavor, response[0])
+            keys = [usage_key(flavor, response[0]) for flavor in self._flavors]
             logged = [
                 usage
-                for usage in self._store.usage.stored([key])
+                for usage in self._store.usage.stored(keys)
                 if (usage.usage_id, usage.is_reported) == response
                 and usage.session_id in index_of
                 and not self._counts_for_evicted(response, usage)

@@ -14,7 +14,8 @@ from session_memory.core.history import FoldStep, History, HistoryStep, MessageS
 from session_memory.core.live_errors import CannotFold, CannotUnfold, SessionExists
 from session_memory.live.connection import check_id, now
 from session_memory.live.import_rows import Imported, ImportRows, ImportState, digest_of
-from session_memory.live.message_encoding import encode_message
+from session_memory.live.message_encoding import EncodedMessage, encode_message
+from session_memory.live.mycode_messages import fields_of
 from session_memory.live.rows import SessionKind, SessionStatus, SubagentLifecycle
 from session_memory.live.store import SessionStore
 
@@ -79,7 +80,7 @@ def _create(live: SessionStore, history: History, session_id: str) -> ImportedSe
     if key is None:
         raise SessionExists(session_id)
     is_second = rows.of_origin(history.origin) is not None
-    work = _Import(live, key, session_id, ImportState())
+    work = _Import(live, key, session_id, ImportState(), history.are_whole)
     work.take(history.steps)
     work.add_usage(history)
     work.finish(history)
@@ -105,7 +106,7 @@ def _update(live: SessionStore, history: History, known: Imported) -> ImportedSe
         done.state = CONTINUED
         return done
     rows.reopen(known.key)
-    work = _Import(live, known.key, known.session_id, state)
+    work = _Import(live, known.key, known.session_id, state, history.are_whole)
     work.take(history.steps[known.steps :])
     work.add_usage(history)
     work.finish(history)
@@ -122,12 +123,20 @@ def _lifecycle(name: str | None) -> SubagentLifecycle:
 class _Import:
     """Takes the steps of a history into a live session. ``state`` is saved with the import."""
 
-    def __init__(self, live: SessionStore, key: int, session_id: str, state: ImportState) -> None:
+    def __init__(
+        self,
+        live: SessionStore,
+        key: int,
+        session_id: str,
+        state: ImportState,
+        are_whole: bool,
+    ) -> None:
         self._live = live
         self._key = key
         self._id = session_id
         self._rows = ImportRows(live._db)
         self._at = state.at
+        self._are_whole = are_whole
         self.state = state
         self.done = ImportedSession(session_id=session_id)
 
@@ -154,12 +163,16 @@ class _Import:
     def _append(self, steps: list[MessageStep]) -> None:
         if not steps:
             return
-        rows = [encode_message(step.message, self._time(step.at)) for step in steps]
+        rows = [self._encoded(step) for step in steps]
         seqs = self._live._append(self._id, rows, None, None, None)
         for step, seq in zip(steps, seqs, strict=True):
             self.state.seqs[step.number] = seq
             self._note_place(seq, step.number, step.native_id)
         self.done.messages += len(steps)
+
+    def _encoded(self, step: MessageStep) -> EncodedMessage:
+        message = fields_of(step.message) if self._are_whole else step.message
+        return encode_message(message, self._time(step.at))
 
     def _note_place(self, seq: int, number: int, native_id: str | None) -> None:
         """Note which record of the origin stands where the session is at message ``seq``."""
@@ -186,10 +199,7 @@ class _Import:
                 note_meta=step.note_meta,
             )
         except CannotFold:
-            message = {"role": "system", "name": "compact_note", "content": step.note}
-            self._append([MessageStep(step.number, message, step.native_id, step.at)])
-            self.done.messages -= 1
-            self.done.plain_notes += 1
+            self._append_note(step)
             return
         self._rows.set_fold_time(self._key, fold, at)
         self.state.folds[step.number] = (fold, note)
@@ -197,6 +207,15 @@ class _Import:
         self.state.seqs[step.number] = head
         self._note_place(head, step.number, step.native_id)
         self.done.folds += 1
+
+    def _append_note(self, step: FoldStep) -> None:
+        """Keep a summary that folds nothing as a message."""
+        note = {"role": "system", "name": "compact_note", "content": step.note}
+        row = encode_message({**note, "meta": step.note_meta}, self._time(step.at))
+        [seq] = self._live._append(self._id, [row], None, None, None)
+        self.state.seqs[step.number] = seq
+        self._note_place(seq, step.number, step.native_id)
+        self.done.plain_notes += 1
 
     def _members(self, step: FoldStep, seen: list[int]) -> list[int]:
         """The messages of the context that a fold replaces, by their seqs."""

@@ -146,6 +146,9 @@ _KEEP_PARENT = """
     where id = :id and relation is null
 """
 _DROP_SHARED = "delete from shares where other_id = :session"
+_UNLINK_SOURCE = """
+    delete from session_sources where session_id = :session and source_id = :source
+"""
 _DROP_SOURCES = "delete from session_sources where session_id = :session"
 # Several machines can hold the same log (a synchronized home): the order decides for one host.
 HOST = """
@@ -252,6 +255,9 @@ class Sessions:
 
     def link_source(self, session_id: int, source_id: int) -> None:
         self._db.execute(_LINK_SOURCE, {"session": session_id, "source": source_id})
+
+    def unlink_source(self, session_id: int, source_id: int) -> None:
+        self._db.execute(_UNLINK_SOURCE, {"session": session_id, "source": source_id})
 
     def link_child(self, parent_id: int, child_uid: str, call_id: str) -> None:
         link = {"child": child_uid, "parent": parent_id, "call": escaped(call_id)}

@@ -42,6 +42,7 @@ def history(
             updated_at=time_or_none(meta.get("updated_at")),
         ),
         usage=replay.usage,
+        are_whole=True,
     )
 
 
@@ -93,9 +94,8 @@ class _Replay:
                 else:
                     self._visible.add(number)
                 self._count(facts, native_id, at)
-            case str(role):
-                message = {"role": role, "content": record.get("content"), "meta": facts}
-                self.steps.append(MessageStep(number, message, native_id, at))
+            case str():
+                self.steps.append(MessageStep(number, dict(record), native_id, at))
                 self._visible.add(number)
                 self._count(facts, native_id, at)
 
