@@ -5,12 +5,10 @@ and ``compact`` and ``rewind`` are events to append. Loading writes nothing: aft
 call `SessionStore.repair_session`.
 """
 
-import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from session_memory.core.errors import NewerSchema
 from session_memory.core.live_errors import NotOnPath, SessionClosed, UnknownLiveSession
@@ -18,8 +16,8 @@ from session_memory.live.blocks import text_of
 from session_memory.live.compaction import CONTINUATION, THRESHOLD, should_compact
 from session_memory.live.connection import check_id
 from session_memory.live.mycode_home import (
-    SessionDirectories,
-    places_of,
+    MycodeHome,
+    in_thread,
     resolve_mycode_home,
     resolve_sessions_dir,
 )
@@ -49,7 +47,6 @@ from session_memory.live.mycode_messages import (
 )
 from session_memory.live.rows import SessionRow
 from session_memory.live.sessions import PAGE, Draft
-from session_memory.live.store import SessionStore as LiveStore
 
 __all__ = [
     "COMPACT_SUMMARY_PROMPT",
@@ -88,7 +85,6 @@ DEFAULT_SESSION_TITLE = "New chat"
 DEFAULT_COMPACT_THRESHOLD = THRESHOLD
 COMPACT_SUMMARY_PROMPT = CONTINUATION
 
-T = TypeVar("T")
 SessionMetaDict = dict[str, Any]
 
 
@@ -110,28 +106,13 @@ class MycodeSessionMeta:
     updated_at: str
 
 
-class MycodeSessionStore(SessionDirectories):
+class MycodeSessionStore(MycodeHome):
     """All sessions of one store.
 
     Without arguments, it is the store of the command line, and ``data_dir`` is below
     ``$MYCODE_HOME``. Another ``data_dir`` has a database of its own. ``place`` is a database, a
     file or a ``postgresql://`` address; it may also be the first argument.
     """
-
-    def __init__(
-        self,
-        data_dir: str | Path | None = None,
-        *,
-        place: str | Path | None = None,
-        durability: str = "full",
-    ) -> None:
-        self.data_dir, database, self._home = places_of(data_dir, place)
-        if place is None and data_dir is not database:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
-        self._live = LiveStore.open(database, durability=durability)
-
-    def close(self) -> None:
-        self._live.close()
 
     # ------------------------------------------------------------ sessions
 
@@ -176,17 +157,17 @@ class MycodeSessionStore(SessionDirectories):
 
         def create() -> SessionData:
             self._live.create_session(session_id=draft.session_id, **draft.fields)
-            self.tool_output_dir(draft.session_id)
+            self._make_tool_output(draft.session_id)
             return self._loaded(draft.session_id)
 
-        return await _in_thread(create)
+        return await in_thread(create)
 
     async def list_sessions(self, *, cwd: str | None = None) -> list[SessionMetaDict]:
         """Newest first. Sessions that cannot be read, of a newer format, are left out."""
-        return await _in_thread(lambda: list(self._metas(cwd)))
+        return await in_thread(lambda: list(self._metas(cwd)))
 
     async def latest_session(self, *, cwd: str | None = None) -> SessionMetaDict | None:
-        return await _in_thread(lambda: next(self._metas(cwd), None))
+        return await in_thread(lambda: next(self._metas(cwd), None))
 
     def _metas(self, cwd: str | None) -> Iterator[SessionMetaDict]:
         directory = _directory(cwd) if cwd else None
@@ -197,13 +178,6 @@ class MycodeSessionStore(SessionDirectories):
                     yield _to_meta(row)
             last = rows[-1]
 
-    def _is_here(self, row: SessionRow) -> bool:
-        """Whether a session belongs to this home. After a home was moved, its sessions do."""
-        other = row.metadata.get("data_dir")
-        if self._home is None or not isinstance(other, str) or other == self._home:
-            return True
-        return not Path(other).is_dir()
-
     def load_session_sync(self, session_id: str) -> SessionData | None:
         """The session with its context, or None if it does not exist. Nothing is written."""
         try:
@@ -212,7 +186,7 @@ class MycodeSessionStore(SessionDirectories):
             return None
 
     async def load_session(self, session_id: str) -> SessionData | None:
-        return await _in_thread(lambda: self.load_session_sync(session_id))
+        return await in_thread(lambda: self.load_session_sync(session_id))
 
     async def clear_session(self, session_id: str) -> None:
         def clear() -> None:
@@ -220,7 +194,7 @@ class MycodeSessionStore(SessionDirectories):
                 self._live.clear_session(session_id)
 
         check_id(session_id)
-        await _in_thread(clear)
+        await in_thread(clear)
 
     async def delete_session(self, session_id: str) -> None:
         """Close the session and remove its ``tool-output``. Its id can be used again.
@@ -233,11 +207,11 @@ class MycodeSessionStore(SessionDirectories):
                 self._remove_tool_output(session_id)
 
         check_id(session_id)
-        await _in_thread(delete)
+        await in_thread(delete)
 
     async def repair_session(self, session_id: str) -> int:
         """Add an error result for every interrupted call; return their number."""
-        return len(await _in_thread(lambda: self._live.repair(check_id(session_id))))
+        return len(await in_thread(lambda: self._live.repair(check_id(session_id))))
 
     # ------------------------------------------------------------ messages
 
@@ -254,7 +228,7 @@ class MycodeSessionStore(SessionDirectories):
         """Append a message, or a ``compact`` or ``rewind`` event. Creates the session if new."""
         settings = {"provider": provider, "model": model, "cwd": cwd, "api_base": api_base}
         draft = self._draft(session_id, None, **settings)
-        await _in_thread(lambda: self._append(draft, message))
+        await in_thread(lambda: self._append(draft, message))
 
     def _append(self, draft: Draft, message: Message) -> None:
         try:
@@ -264,7 +238,7 @@ class MycodeSessionStore(SessionDirectories):
             with self._live._writing():
                 self._live._set_aside(draft.session_id)
                 self._append_to(draft, message)
-        self.tool_output_dir(draft.session_id)
+        self._make_tool_output(draft.session_id)
 
     def _append_to(self, draft: Draft, message: Message) -> None:
         fields, used = fields_of(message), usage_in(message)
@@ -288,7 +262,7 @@ class MycodeSessionStore(SessionDirectories):
             if self._live.get_session(session_id) is not None:
                 self._rewind(session_id, rewind_to)
 
-        await _in_thread(rewind)
+        await in_thread(rewind)
 
     def _rewind(self, session_id: str, rewind_to: Any) -> None:
         with self._live._writing():
@@ -319,9 +293,7 @@ class MycodeSessionStore(SessionDirectories):
     # ------------------------------------------------------------ shapes
 
     def _draft(self, session_id: str | None, title: str | None, **settings: Any) -> Draft:
-        metadata: dict[str, Any] = {"message_format_version": MESSAGE_FORMAT_VERSION}
-        if self._home is not None:
-            metadata["data_dir"] = self._home
+        metadata = {"message_format_version": MESSAGE_FORMAT_VERSION, **self._labelled()}
         settings["cwd"] = _directory(settings["cwd"])
         # The default title is none: the first prompt replaces it.
         given = None if title in (None, "", DEFAULT_SESSION_TITLE) else title
@@ -371,11 +343,6 @@ def _to_meta(row: SessionRow) -> SessionMetaDict:
         updated_at=iso_time(row.updated_at),
     )
     return asdict(meta)
-
-
-async def _in_thread(operation: Callable[[], T]) -> T:
-    # Shielded: a cancelled caller returns at once, and its operation still completes.
-    return await asyncio.shield(asyncio.to_thread(operation))
 
 
 def _directory(cwd: str) -> str:

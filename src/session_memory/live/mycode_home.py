@@ -5,13 +5,19 @@ Messages and metadata are rows of a database. ``data_dir`` has a directory for e
 model can read it.
 """
 
+import asyncio
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from session_memory.config import default_store
 from session_memory.live.connection import check_id, place_of
+from session_memory.live.rows import SessionRow
+from session_memory.live.store import SessionStore as LiveStore
+
+T = TypeVar("T")
 
 DATABASE = "memory.db"
 TOOL_OUTPUT = "tool-output"
@@ -62,11 +68,35 @@ def is_database(place: str | Path) -> bool:
     return path.is_file() or (path.suffix in _DATABASES and not path.is_dir())
 
 
-class SessionDirectories:
-    """The paths that mycode's callers ask for. ``messages.jsonl`` and ``meta.json`` exist only
-    if mycode itself wrote them."""
+class MycodeHome:
+    """A store and its directory. ``messages.jsonl`` and ``meta.json`` exist only if mycode itself
+    wrote them."""
 
-    data_dir: Path
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        place: str | Path | None = None,
+        durability: str = "full",
+    ) -> None:
+        self.data_dir, database, self._home = places_of(data_dir, place)
+        if place is None and data_dir is not database:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._live = LiveStore.open(database, durability=durability)
+
+    def close(self) -> None:
+        self._live.close()
+
+    def _is_here(self, row: SessionRow) -> bool:
+        """Whether a session belongs to this home. After a home was moved, its sessions do."""
+        other = row.metadata.get("data_dir")
+        if self._home is None or not isinstance(other, str) or other == self._home:
+            return True
+        return not Path(other).is_dir()
+
+    def _labelled(self) -> dict[str, str]:
+        """The metadata by which a session is found again in a store with several homes."""
+        return {} if self._home is None else {"data_dir": self._home}
 
     def session_dir(self, session_id: str) -> Path:
         return self.data_dir / check_id(session_id)
@@ -78,19 +108,30 @@ class SessionDirectories:
         return self.session_dir(session_id) / "messages.jsonl"
 
     def tool_output_dir(self, session_id: str) -> Path:
-        """The directory for the session's large outputs. Only the user can read it."""
-        directory = self.session_dir(session_id) / TOOL_OUTPUT
+        """The place for the session's large outputs."""
+        return self.session_dir(session_id) / TOOL_OUTPUT
+
+    def _make_tool_output(self, session_id: str) -> None:
+        directory = self.tool_output_dir(session_id)
         if not directory.is_dir():
-            self.data_dir.mkdir(parents=True, exist_ok=True)
-            for made in (directory.parent, directory):
-                made.mkdir(mode=0o700, exist_ok=True)
-        return directory
+            self._make_directory(session_id)
+            # Outputs may hold secrets: only the user can read them.
+            directory.mkdir(mode=0o700, exist_ok=True)
+
+    def _make_directory(self, session_id: str) -> None:
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self.session_dir(session_id).mkdir(mode=0o700, exist_ok=True)
 
     def _remove_tool_output(self, session_id: str) -> None:
         directory = self.session_dir(session_id)
         if self.messages_path(session_id).exists():
             # mycode's own log refers to these files.
             return
-        shutil.rmtree(directory / TOOL_OUTPUT, ignore_errors=True)
+        shutil.rmtree(self.tool_output_dir(session_id), ignore_errors=True)
         if directory.is_dir() and not any(directory.iterdir()):
             directory.rmdir()
+
+
+async def in_thread(operation: Callable[[], T]) -> T:
+    # Shielded: a cancelled caller returns at once, and its operation still completes.
+    return await asyncio.shield(asyncio.to_thread(operation))
