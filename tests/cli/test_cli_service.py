@@ -30,7 +30,7 @@ def test_it_is_shown_before_it_is_written_and_written_when_confirmed(run, home: 
     assert not (home / UNIT).exists()
     done = run("service", "install", input="y\n")
     assert done.exit_code == 0, done.stderr
-    assert "systemctl --user enable --now session-memory.service" in done.stdout
+    assert "systemctl --user enable session-memory.service" in done.stdout
     written = (home / UNIT).read_text()
     assert written in done.stdout
     assert stat.S_IMODE((home / UNIT).stat().st_mode) == 0o600
@@ -200,8 +200,8 @@ def test_the_agent_of_launchd_reads_back_as_it_was_meant(tmp_path: Path) -> None
 def test_on_a_mac_it_is_a_launch_agent(run, home: Path) -> None:
     done = run("service", "install", "--manager", "launchd", "--yes")
     path = unit_path("launchd", home, {})
-    assert plistlib.loads(path.read_bytes())["ProgramArguments"][-3:] == [
-        "watch", "--quiet", "--no-color",
+    assert plistlib.loads(path.read_bytes())["ProgramArguments"][-4:] == [
+        "watch", "--quiet", "--no-color", "--analyze",
     ]  # fmt: skip
     assert "launchctl bootstrap" in done.stdout
     assert run("service", "uninstall", "--manager", "launchd", "--yes").exit_code == 0
@@ -235,7 +235,7 @@ def test_starting_runs_the_managers_own_commands(
     done = json.loads(run("service", "install", "--yes", "--start", "--json").stdout)
     assert done["next"] == []
     name = "session-memory.service"
-    started = [["--user", "daemon-reload"], ["--user", "enable", "--now", name]]
+    started = [["--user", "daemon-reload"], ["--user", "enable", name], ["--user", "restart", name]]
     assert calls.read_text() == "".join(map(repr, started))
     refused = run("service", "uninstall", "--yes")
     assert refused.exit_code == 2 and "--stop" in refused.stderr

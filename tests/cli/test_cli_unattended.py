@@ -1,6 +1,9 @@
 """Commands that nobody types: from a hook, a timer or a service; and what waits for them."""
 
 import json
+import re
+import shlex
+import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -132,3 +135,23 @@ def test_a_timer_writes_the_retrospective_of_last_week_once(run, home: Path) -> 
     assert Path(first["retro"]).read_text().startswith("# Retrospective of week ")
     assert (first["analysis"]["analyzed"], second["retro"]) == (1, None)
     assert "retro" not in shown(run("sync", "--json"))
+
+
+def test_the_hook_of_the_page_runs_as_it_is_written(start, run, claude: ClaudeHome) -> None:
+    # SWITCHING 0.63
+    page = (Path(__file__).parents[2] / "docs" / "watch.md").read_text()
+    (block,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    hooks = json.loads(block)["hooks"]
+    assert set(hooks) == {"Stop", "SessionEnd"}
+    commands = {hook["command"] for [entry] in hooks.values() for hook in entry["hooks"]}
+    (program, *words) = shlex.split(*commands)
+    assert program == "session-memory"
+    # Ten sessions end at once.
+    running = [
+        start(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for _ in range(10)
+    ]
+    sent = b'{"session_id": "alpha", "hook_event_name": "SessionEnd"}'
+    assert [process.communicate(sent)[0] for process in running] == [b""] * 10
+    assert {process.returncode for process in running} == {0}
+    assert shown(run("analyze", "--json"))["unchanged"] == 2

@@ -1,17 +1,18 @@
-"""Collect in the background: install, remove or check a service.
+"""Collect and analyze in the background.
 
-Writes one file, a systemd user unit or a launchd agent, that runs session-memory watch with the
-present store and configuration. The file is shown first. Nothing is started without --start.
+Writes a systemd user unit or a launchd agent that runs session-memory watch --analyze with the
+present store and configuration. With --every it writes a timer that runs session-memory sync
+--analyze instead, and with --manager cron it prints the line for a crontab. Retention runs too once
+it is turned on. The files are shown first. Nothing is started without --start.
 """
 
 import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,34 +22,52 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe, safe_lines
 
+if TYPE_CHECKING:
+    from session_memory.cli.kit.service_plan import Plan, Work
+
+EVERY = ("15min", "hour", "day", "week")
 ACTIONS = ("install", "uninstall", "status")
-MANAGERS = ("systemd", "launchd")
-
-
-class Plan(NamedTuple):
-    """The service: its manager, the path of its file, and the text of the file."""
-
-    manager: str
-    path: Path
-    text: str
+MANAGERS = ("systemd", "launchd", "cron")
 
 
 @make_command(
     examples=(
         ("service install --dry-run", "only show the file"),
         ("service install --start", "write it and start it"),
+        ("service install --retro ~/notes --start", "and write a retrospective every week"),
+        ("service install --every hour --start", "a timer instead of a process that always runs"),
+        ("service install --every day --manager cron", "the line for a crontab"),
         ("service status", "is it installed and running?"),
         ("service uninstall --stop", "stop it and remove its file"),
     ),
-    json_shape='install: {"manager", "path", "text", "written", "next"}; uninstall: {"manager",'
-    ' "path", "removed", "next"}; status: {"manager", "path", "installed", "running", "why",'
-    ' "last_collected_at"}. "next" are commands to run now.',
+    json_shape='install: {"manager", "path", "text", "files": [{"path", "text"}, …], "written",'
+    ' "next"}; uninstall: {"manager", "path", "removed", "next"}; status: {"manager", "path",'
+    ' "installed", "timer", "analyzes", "running", "why", "last_collected_at",'
+    ' "waiting_for_analysis"}. "next" are commands to run now.',
 )
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--start", is_flag=True, help="Start it now and at every login.")
 @click.option("--stop", is_flag=True, help="Stop it before it is removed.")
+@click.option(
+    "--analyze/--no-analyze",
+    default=True,
+    show_default=True,
+    help="Analyze the sessions too, also those that wait.",
+)
+@click.option(
+    "--retro",
+    "retros",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the retrospective of each week to this directory.",
+)
+@click.option(
+    "--every",
+    type=click.Choice(EVERY),
+    help="Run a sync so often, instead of a watch that always runs.",
+)
 @click.option(
     "--manager",
     type=click.Choice(MANAGERS),
@@ -62,9 +81,20 @@ def command(
     yes: bool,
     start: bool,
     stop: bool,
+    analyze: bool,
+    retros: Path | None,
+    every: str | None,
     manager: str | None,
 ) -> None:
-    plan = _plan(settings, manager, with_text=action == "install")
+    if retros is not None and not analyze:
+        raise click.UsageError("a retrospective needs the analysis: leave out --no-analyze")
+    from session_memory.cli.kit.service_plan import Work, service_plan
+
+    work = Work(analyze, retros, every)
+    if manager == "cron":
+        _show_cron_line(settings, action, work)
+        return
+    plan = service_plan(settings, manager, work if action == "install" else None)
     if action == "install":
         _install(settings, plan, dry_run=dry_run, yes=yes, start=start)
     elif action == "uninstall":
@@ -73,49 +103,68 @@ def command(
         _status(settings, plan)
 
 
-def _install(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, start: bool) -> None:
+def _install(settings: Settings, plan: "Plan", *, dry_run: bool, yes: bool, start: bool) -> None:
     from session_memory.cli.kit.own_file import refuse_foreign, write_own
     from session_memory.cli.kit.service_files import MARK, starting
 
-    refuse_foreign(plan.path, MARK)
-    if not settings.as_json:
-        click.echo(f"# {safe(short_path(plan.path))}")
-        click.echo("\n".join(safe_lines(plan.text.rstrip("\n"))))
+    for file in plan.files:
+        refuse_foreign(file.path, MARK)
+        if not settings.as_json:
+            click.echo(f"# {safe(short_path(file.path))}")
+            click.echo("\n".join(safe_lines(file.text.rstrip("\n"))))
     written = not dry_run
     if written:
-        _confirm(settings, yes, f"Write this to {short_path(plan.path)}?")
-        write_own(plan.path, plan.text, MARK)
-        remark(settings, f"Written: {short_path(plan.path)}")
-    left = starting(plan.manager, plan.path, os.getuid())
+        names = " and ".join(short_path(file.path) for file in plan.files)
+        _confirm(settings, yes, f"Write this to {names}?")
+        for file in plan.files:
+            write_own(file.path, file.text, MARK)
+        remark(settings, f"Written: {names}")
+    left = starting(plan.manager, plan.started, os.getuid())
     if start and written:
-        left = _run_all(left)
-    values = {"manager": plan.manager, "path": str(plan.path), "text": plan.text}
-    _show_next(settings, {**values, "written": written}, left)
+        left = _run_all([*_unloading(plan), *left])
+    files = [{"path": str(file.path), "text": file.text} for file in plan.files]
+    _show_next(
+        settings, {"manager": plan.manager, **files[0], "files": files, "written": written}, left
+    )
 
 
-def _uninstall(settings: Settings, plan: Plan, *, dry_run: bool, yes: bool, stop: bool) -> None:
+def _unloading(plan: "Plan") -> list[list[str]]:
+    """launchd must forget a loaded service before it takes the new file."""
+    from session_memory.cli.kit import service_files as files
+
+    if plan.manager != files.LAUNCHD:
+        return []
+    is_loaded, _ = _is_running(files.asking(plan.manager, plan.started, os.getuid()))
+    return files.stopping(plan.manager, plan.started, os.getuid()) if is_loaded else []
+
+
+def _uninstall(settings: Settings, plan: "Plan", *, dry_run: bool, yes: bool, stop: bool) -> None:
     from session_memory.cli.kit.own_file import refuse_foreign, remove_own
     from session_memory.cli.kit.service_files import MARK, stopping
 
-    refuse_foreign(plan.path, MARK)
-    left = stopping(plan.manager, plan.path, os.getuid()) if plan.path.exists() else []
-    removed = plan.path.exists() and not dry_run
+    there = [file.path for file in plan.files if file.path.exists() or file.path.is_symlink()]
+    for path in there:
+        refuse_foreign(path, MARK)
+    left = stopping(plan.manager, plan.started, os.getuid()) if there else []
+    removed = bool(there) and not dry_run
+    names = " and ".join(short_path(path) for path in there or [plan.path])
     if removed:
-        _confirm(settings, yes, f"Remove {short_path(plan.path)}?")
+        _confirm(settings, yes, f"Remove {names}?")
         left = _stopped(plan, left, stop)
-        remove_own(plan.path, MARK)
+        for path in there:
+            remove_own(path, MARK)
     if not settings.as_json:
-        action = "Removed" if removed else "Would remove" if plan.path.exists() else "There is no"
-        click.echo(safe(f"{action} {short_path(plan.path)}"))
+        action = "Removed" if removed else "Would remove" if there else "There is no"
+        click.echo(safe(f"{action} {names}"))
     values = {"manager": plan.manager, "path": str(plan.path), "removed": removed}
     _show_next(settings, values, left)
 
 
-def _stopped(plan: Plan, commands: list[list[str]], stop: bool) -> list[list[str]]:
+def _stopped(plan: "Plan", commands: list[list[str]], stop: bool) -> list[list[str]]:
     """Stop the service before its file is removed: the manager finds it by the file."""
     from session_memory.cli.kit.service_files import asking
 
-    running, _ = _is_running(asking(plan.manager, plan.path, os.getuid()))
+    running, _ = _is_running(asking(plan.manager, plan.started, os.getuid()))
     if running and not stop:
         raise click.UsageError(
             f"the service is running: give --stop, or run {shlex.join(commands[0])}"
@@ -123,76 +172,58 @@ def _stopped(plan: Plan, commands: list[list[str]], stop: bool) -> list[list[str
     return _run_all(commands) if stop else []
 
 
-def _status(settings: Settings, plan: Plan) -> None:
-    from session_memory.cli.kit.service_files import asking
-    from session_memory.views.figures import local
+def _status(settings: Settings, plan: "Plan") -> None:
+    from session_memory.cli.kit.service_files import TIMER_LABEL, TIMER_NAME, asking
+    from session_memory.views.figures import local, plural
 
-    running, why = _is_running(asking(plan.manager, plan.path, os.getuid()))
-    seen = _last_collected(settings)
+    running, why = _is_running(asking(plan.manager, plan.started, os.getuid()))
+    seen, waiting = _store_state(settings)
+    installed = plan.is_installed
+    text = plan.path.read_text("utf-8", errors="replace") if plan.path.is_file() else ""
+    is_timer, analyzes = (
+        TIMER_NAME in plan.path.name or TIMER_LABEL in plan.path.name,
+        ("--analyze" in text),
+    )
     if settings.as_json:
-        values = {"manager": plan.manager, "path": str(plan.path), "installed": plan.path.exists()}
-        print_json({**values, "running": running, "why": why, "last_collected_at": seen})
+        values = {"manager": plan.manager, "path": str(plan.path), "installed": installed}
+        values |= {"timer": is_timer, "analyzes": analyzes, "running": running, "why": why}
+        print_json({**values, "last_collected_at": seen, "waiting_for_analysis": waiting})
         return
-    installed = "installed" if plan.path.exists() else "not installed"
-    click.echo(safe(f"{plan.manager}: {installed}, {short_path(plan.path)}"))
+    state = "not installed" if not installed else "timer installed" if is_timer else "installed"
+    click.echo(safe(f"{plan.manager}: {state}, {short_path(plan.path)}"))
     click.echo(safe(f"running: {'yes' if running else 'no'}{f' ({why})' if why else ''}"))
     click.echo(f"last collected: {local(seen)}")
-    if not plan.path.exists():
+    if waiting is not None:
+        click.echo(f"waiting for analysis: {plural(waiting, 'session')}")
+    if not installed:
         remark(settings, f"Install it: {PROGRAM} service install")
+    elif not analyzes:
+        remark(settings, f"It does not analyze. Install it again: {PROGRAM} service install")
 
 
-# ---------------------------------------------------------------- the command that it runs
-
-
-def _plan(settings: Settings, manager: str | None, *, with_text: bool) -> Plan:
-    from session_memory.cli.kit import service_files as files
+def _show_cron_line(settings: Settings, action: str, work: "Work") -> None:
+    """Print the line to add. A crontab belongs to its user, so it is not changed here."""
+    from session_memory.cli.kit.service_plan import service_line
+    from session_memory.cli.kit.service_schedule import SCHEDULES, cron_line
     from session_memory.collect.variables import deciding_variables
-    from session_memory.config import home
 
-    manager = manager or (files.LAUNCHD if sys.platform == "darwin" else files.SYSTEMD)
-    path = files.unit_path(manager, home(), os.environ)
-    if not with_text:
-        return Plan(manager, path, "")
-    line, environment = _watch_line(settings), deciding_variables()
-    if manager == files.LAUNCHD:
-        log = home() / ".session-memory" / "watch.log"
-        return Plan(manager, path, files.launchd_agent(line, environment, log))
-    return Plan(manager, path, files.systemd_unit(line, environment))
-
-
-def _watch_line(settings: Settings) -> list[str]:
-    """The command that the service runs; --quiet keeps texts of sessions out of the system log."""
-    from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE
-
-    line = [*_program(), "watch", "--quiet", "--no-color"]
-    if store := settings.store or os.environ.get(STORE_VARIABLE):
-        line += ["--store", _without_secrets(store)]
-    if config := settings.config or os.environ.get(CONFIG_VARIABLE):
-        line += ["--config", str(Path(config).expanduser().absolute())]
-    return line
-
-
-def _program() -> list[str]:
-    installed = Path(sys.executable).with_name(PROGRAM)
-    return [str(installed)] if installed.exists() else [sys.executable, "-m", "session_memory"]
-
-
-def _without_secrets(store: str) -> str:
-    """A path made absolute, or the address of a server; never one with a password in it."""
-    from session_memory.core.errors import ConfigError
-    from session_memory.store.address import has_password, is_postgres, is_unknown_address
-
-    if is_unknown_address(store):
-        # The message does not quote the text, because it may contain a password.
-        hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
-        raise ConfigError("the store is neither a file nor a PostgreSQL address", hint)
-    if not is_postgres(store):
-        return str(Path(store).expanduser().absolute())
-    if has_password(store):
-        message = "the address of the store has a password, which must not be in a service file"
-        hint = "Put the password into ~/.pgpass, or the address into the configuration file."
-        raise ConfigError(message, hint)
-    return store.strip()
+    if action != "install":
+        raise click.UsageError("see the line with crontab -l, remove it with crontab -e")
+    every = work.every or "hour"
+    line = service_line(settings, work._replace(every=every))
+    text = cron_line(SCHEDULES[every], line, deciding_variables())
+    if settings.as_json:
+        values: dict[str, Any] = {
+            "manager": "cron",
+            "path": None,
+            "text": text,
+            "files": [],
+            "written": False,
+        }
+        print_json({**values, "next": ["crontab -e"]})
+        return
+    click.echo(safe(text))
+    remark(settings, "Add this line to your crontab: crontab -e")
 
 
 # ---------------------------------------------------------------- asking and running
@@ -236,17 +267,19 @@ def _is_running(question: list[str]) -> tuple[bool, str]:
     return done.returncode == 0, "" if done.returncode == 0 else reason.splitlines()[0]
 
 
-def _last_collected(settings: Settings) -> str | None:
-    """When something was last collected; None without a store."""
+def _store_state(settings: Settings) -> tuple[str | None, int | None]:
+    """When something was last collected, and how many sessions wait; None without a store."""
     from session_memory.core.errors import StoreError
     from session_memory.core.time import format_time
+    from session_memory.store.digests import Digests
 
     try:
         with settings.opened() as store:
             moments = [row.ingested_at for row in store.sources.every() if row.ingested_at]
+            waiting = Digests(store.db).count_waiting()
     except StoreError:
-        return None
-    return format_time(max(moments)) if moments else None
+        return None, None
+    return (format_time(max(moments)) if moments else None), waiting
 
 
 def _show_next(settings: Settings, values: dict[str, Any], left: list[list[str]]) -> None:

@@ -1,0 +1,117 @@
+"""The service that an installation would write, or that is installed: its files and its command.
+
+Nothing here writes a file.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from session_memory.cli.kit import service_files as files
+from session_memory.cli.kit.command import PROGRAM
+from session_memory.cli.kit.service_schedule import SCHEDULES
+from session_memory.cli.kit.settings import Settings
+from session_memory.collect.variables import deciding_variables
+from session_memory.config import CONFIG_VARIABLE, STORE_VARIABLE, home
+from session_memory.core.errors import ConfigError, SessionMemoryError
+from session_memory.render.paths import short_path
+from session_memory.store.address import has_password, is_postgres, is_unknown_address
+
+
+class ServiceFile(NamedTuple):
+    path: Path
+    text: str = ""
+
+
+class Plan(NamedTuple):
+    """The service: its manager and its files. The last file is the one that is started."""
+
+    manager: str
+    files: tuple[ServiceFile, ...]
+
+    @property
+    def path(self) -> Path:
+        return self.files[0].path
+
+    @property
+    def started(self) -> Path:
+        return self.files[-1].path
+
+    @property
+    def is_installed(self) -> bool:
+        return any(file.path.exists() for file in self.files)
+
+
+class Work(NamedTuple):
+    """What the service shall do beside collecting. ``every`` makes it a timer."""
+
+    analyze: bool = True
+    retros: Path | None = None
+    every: str | None = None
+
+
+def service_plan(settings: Settings, manager: str | None, work: Work | None) -> Plan:
+    """The service to install; without ``work`` the one that is installed."""
+    manager = manager or (files.LAUNCHD if sys.platform == "darwin" else files.SYSTEMD)
+    watch, timer = (Plan(manager, _service_files(manager, timed=timed)) for timed in (False, True))
+    if work is None:
+        return timer if timer.is_installed and not watch.is_installed else watch
+    plan, other = (watch, timer) if work.every is None else (timer, watch)
+    if other.is_installed:
+        hint = f"Remove it first: {PROGRAM} service uninstall --stop"
+        raise SessionMemoryError(
+            f"the service is installed already in {short_path(other.path)}", hint
+        )
+    line, environment = service_line(settings, work), deciding_variables()
+    schedule = None if work.every is None else SCHEDULES[work.every]
+    if manager == files.LAUNCHD:
+        log = home() / ".session-memory" / ("watch.log" if schedule is None else "sync.log")
+        texts = [files.launchd_agent(line, environment, log, schedule)]
+    else:
+        texts = [files.systemd_unit(line, environment, once=schedule is not None)]
+        texts += [] if schedule is None else [files.systemd_timer(schedule)]
+    pairs = zip(plan.files, texts, strict=True)
+    return Plan(manager, tuple(ServiceFile(file.path, text) for file, text in pairs))
+
+
+def _service_files(manager: str, *, timed: bool) -> tuple[ServiceFile, ...]:
+    path = files.unit_path(manager, home(), os.environ, timed=timed)
+    if timed and manager == files.SYSTEMD:
+        return (ServiceFile(path), ServiceFile(path.with_suffix(".timer")))
+    return (ServiceFile(path),)
+
+
+def service_line(settings: Settings, work: Work) -> list[str]:
+    """The command that the service runs; --quiet keeps texts of sessions out of the system log."""
+    action = "watch" if work.every is None else "sync"
+    line = [*_program(), action, "--quiet", "--no-color"]
+    if work.analyze:
+        line.append("--analyze")
+    if work.retros is not None:
+        line += ["--retro", str(work.retros.expanduser().absolute())]
+    if store := settings.store or os.environ.get(STORE_VARIABLE):
+        line += ["--store", _without_secrets(store)]
+    if config := settings.config or os.environ.get(CONFIG_VARIABLE):
+        line += ["--config", str(Path(config).expanduser().absolute())]
+    return line
+
+
+def _program() -> list[str]:
+    installed = Path(sys.executable).with_name(PROGRAM)
+    return [str(installed)] if installed.exists() else [sys.executable, "-m", "session_memory"]
+
+
+def _without_secrets(store: str) -> str:
+    """A path made absolute, or the address of a server; never one with a password in it."""
+    if is_unknown_address(store):
+        # The message does not quote the text, because it may contain a password.
+        hint = "Give the path of a file, or an address: postgresql://user@host:5432/database"
+        raise ConfigError("the store is neither a file nor a PostgreSQL address", hint)
+    if not is_postgres(store):
+        return str(Path(store).expanduser().absolute())
+    if has_password(store):
+        message = "the address of the store has a password, which must not be in a service file"
+        hint = "Put the password into ~/.pgpass, or the address into the configuration file."
+        raise ConfigError(message, hint)
+    return store.strip()
