@@ -223,6 +223,12 @@ def test_a_fork_inherits_what_it_shares_and_pays_for_its_own_alone(home: Home) -
     check_sound(home.store)
 
 
+def said(home: Home, uid: str) -> list[str]:
+    """The contents of a session's messages, read from its rows."""
+    payloads = Payloads(home.store, uid)
+    return [payloads.of(event).record["content"] for event in events_of(home.store, uid)]
+
+
 # SWITCHING 3.59
 def test_a_session_with_the_id_of_a_closed_one_is_another_session(home: Home) -> None:
     live, tokens = home.live, {"prompt_tokens": 10, "completion_tokens": 1}
@@ -240,7 +246,10 @@ def test_a_session_with_the_id_of_a_closed_one_is_another_session(home: Home) ->
     live.record_usage("one", round_index=0, **tokens)
     live.append_message("one", role="assistant", content="second answer")
     live.append_message("one", role="user", content="third")
+    # Until the next sync, what was collected is still shown as it was.
+    assert said(home, "live:one") == ["first", "first answer"]
     home.sync()
+    assert said(home, "live:one") == ["second", "second answer", "third"]
     about = live.get_session(fork)
     assert about is not None
     closed = about.forked_from

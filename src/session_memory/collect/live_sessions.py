@@ -111,7 +111,7 @@ class LiveSync:
         """The id of a closed session was used again. No row of the new session was read yet."""
         self._store.sessions.begin_again(self._store.sessions.of_source(row.id))
         if rows.id:
-            rows.tail_hash = ""
+            rows.tail_hash, rows.starts_at = "", None
             self._store.sources.save(rows)
 
     def _use_for_another(self, about: SourceRow, rows: SourceRow, origin: str) -> None:

@@ -57,7 +57,7 @@ class RawRecords:
         if row is None:
             return b""
         if is_table(row) and not row.kept:
-            return LiveRows(self._store.db).line_at(row.session, place.offset)
+            return LiveRows(self._store.db).line_at(row.session, place.offset, row.starts_at)
         start, data = self._pack(row, place.offset)
         if start + len(data) < place.offset + place.length:
             return self._store.raw.record(row.id, place.offset, place.length)

@@ -25,11 +25,9 @@ from session_memory.live.rows import (
     SubagentLifecycle,
 )
 from session_memory.store.database import Row
-from session_memory.store.live_rows import cwd_in
+from session_memory.store.live_rows import CLOSED, LONGEST_KEPT_ID, cwd_in
 
 PAGE = 50
-# With the rest of the name of a closed session, an id has at most 200 characters.
-LONGEST_KEPT_ID = 150
 
 _FIELDS = (
     "session_id",
@@ -189,7 +187,7 @@ class SessionOperations(LiveConnection):
         key = self._db.value(_CLOSED, {"session": session_id})
         if key is None:
             return
-        aside = f"{session_id[:LONGEST_KEPT_ID]}@closed-{key}"
+        aside = f"{session_id[:LONGEST_KEPT_ID]}{CLOSED}{key}"
         while self._db.one(_IS_TAKEN, {"session": aside}):
             aside += "+"
         params = {"session": session_id, "aside": aside}

@@ -22,7 +22,13 @@ _ABOUT = f"""
     from live_sessions s join live_settings t on t.session_key = s.id
     where session_id = :session
 """
-_KEY = "select id, model from live_sessions where session_id = :session"
+_KEY = "select id, model, created_at from live_sessions where session_id = :session"
+# A closed session whose id was used again, as it is called now. The latest that had begun by then.
+_SET_ASIDE = """
+    select id, model, created_at from live_sessions
+    where substr(session_id, 1, cast(:length as integer)) = :beginning and created_at <= :at
+    order by created_at desc, id desc limit 1
+"""
 # The note of a fold is in a lane of its own. It is part of the fold, not a message of the session.
 _SEQS = """
     select m.seq, m.lane_id, m.created_at from live_messages m
@@ -39,6 +45,12 @@ _FOLDS = """
 """
 _USAGE_TIMES = "select created_at from live_usage where session_key = :key order by id"
 _FIRST_LANE = "select min(id) from live_lanes where session_key = :key"
+
+
+# A closed session whose id was used again is called ``<id>@closed-<number>``. With the number, it
+# has at most 200 characters.
+CLOSED = "@closed-"
+LONGEST_KEPT_ID = 150
 
 
 def cwd_in(metadata: Any) -> str | None:
@@ -110,14 +122,27 @@ class LiveRows:
         key = self._key(session_id)
         if key is None or not items:
             return
-        lines = dict(LineWriter(self._db, session_id, *key).lines(items))
+        lines = dict(LineWriter(self._db, session_id, *key[:2]).lines(items))
         for item in items:
             if item in lines:
                 yield item, lines[item]
 
-    def line_at(self, session_id: str, place: int) -> bytes:
-        """The line of the item at ``place``. Empty if there is none."""
-        return next((line for _, line in self.lines(session_id, [item_at(place)])), b"")
+    def line_at(self, session_id: str, place: int, began_at: int | None = None) -> bytes:
+        """The line of the item at ``place``. Empty if there is none.
+
+        ``began_at`` is the time of the session's first row. If a session was created with the id
+        later, the line is of the one that had the id then.
+        """
+        key = self._key(session_id)
+        if key is not None and began_at is not None and key[2] > began_at:
+            beginning = f"{session_id[:LONGEST_KEPT_ID]}{CLOSED}"
+            then = {"beginning": beginning, "length": len(beginning), "at": began_at}
+            # There is none if a clock was set back.
+            key = self._db.one(_SET_ASIDE, then) or key
+        if key is None:
+            return b""
+        writer = LineWriter(self._db, session_id, *key[:2])
+        return next((line for _, line in writer.lines([item_at(place)])), b"")
 
     def _key(self, session_id: str) -> Row | None:
         return self._db.one(_KEY, {"session": session_id})
