@@ -23,8 +23,13 @@ LoadedPacks = dict[int, list[tuple[Pack, bytes]]]
 
 def archive_of(store: Store, config: Config) -> Archive | None:
     """The archive of a store's evicted logs; None for a store in memory without a setting."""
-    if config.retention.archive_dir:
-        return Archive(Path(config.retention.archive_dir).expanduser())
+    return archive_at(store, config.retention.archive_dir)
+
+
+def archive_at(store: Store, directory: str) -> Archive | None:
+    """The archive in a directory; without a name, the one beside the store."""
+    if directory:
+        return Archive(Path(directory).expanduser())
     place = beside(store)
     return None if place is None else Archive(place / "archive" / _stem(store))
 
@@ -106,9 +111,18 @@ def bring_back(
     return size
 
 
-def load_archived(store: Store, archive: Archive | None, session_ids: list[int]) -> LoadedPacks:
-    """Read the packs of evicted sessions from the archive. Needs no transaction."""
+def load_archived(
+    store: Store, archive: Archive | None, session_ids: list[int], *, most: int | None = None
+) -> LoadedPacks:
+    """Read the packs of evicted sessions from the archive. Needs no transaction.
+
+    Raises if they have more than ``most`` bytes.
+    """
     evicted = _evicted_sources(store, session_ids)
+    if most is not None and sum(source.bytes for source in evicted.values()) > most:
+        uid = _uid(store, session_ids[0])
+        hint = f"Restore it with: session-memory restore {uid}"
+        raise ArchiveError("it is too large to be read without restoring it", hint)
     loaded: LoadedPacks = {source: [] for source in evicted}
     for source, pack, dictionary in _archived(store, archive, evicted):
         loaded[source].append((pack, dictionary))

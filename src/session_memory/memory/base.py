@@ -96,6 +96,7 @@ class OpenMemory:
 
         opened = open_store(self._place, durability=self._durability, create=create)
         opened.own_prices = lambda: self.config.prices
+        opened.archive_dir = lambda: self.config.retention.archive_dir
         return opened
 
     @property

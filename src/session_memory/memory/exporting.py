@@ -42,6 +42,7 @@ def transcript_text(
     store: "Store", uids: list[str], kind: str, options: "TranscriptOptions", *, redacted: bool
 ) -> Iterator[str]:
     """A transcript in pieces; if ``redacted``, every text in it was masked."""
+    from session_memory.derive.archived import readable_store
     from session_memory.render.html import html
     from session_memory.render.jsonl import jsonl
     from session_memory.render.markdown import markdown
@@ -49,6 +50,9 @@ def transcript_text(
     from session_memory.views.transcript import Transcript
     from session_memory.views.transcript_items import TranscriptOptions
 
+    for uid in uids:
+        # Raises if an evicted session cannot be read: an empty transcript would look complete.
+        readable_store(store, uid)
     mask = _mask() if redacted else None
 
     def items(uid: str, how: TranscriptOptions) -> "Iterator[TranscriptItem]":

@@ -95,13 +95,20 @@ class FigureMethods(OpenMemory):
         of all that the filters admit.
 
         Filters are ``since``, ``until``, ``tz``, ``flavor``, ``host``, ``repo``, ``branch`` and
-        ``model``.
+        ``model``. One evicted session is read from the archive; of many, ``evicted`` says how many
+        were left out.
         """
         from session_memory.views.files import SORTS, list_files
 
         one_of("sort", sort, SORTS)
         records = self._records(session, filters)
-        return list_files(self.store, records, sort=sort, limit=checked_limit(limit))
+        return list_files(
+            self.store,
+            records,
+            sort=sort,
+            limit=checked_limit(limit),
+            from_archive=session is not None,
+        )
 
     def commands(
         self,
@@ -127,7 +134,14 @@ class FigureMethods(OpenMemory):
         else:
             uids = self._with_subagents(session, filters)
         part = maybe_text("text", text)
-        return list_commands(self.store, uids, state=state, text=part, limit=checked_limit(limit))
+        return list_commands(
+            self.store,
+            uids,
+            state=state,
+            text=part,
+            limit=checked_limit(limit),
+            from_archive=session is not None,
+        )
 
     def _records(self, session: str | None, filters: SessionFilters) -> "Iterator[Session]":
         """One session with its subagents; without one, the sessions that the filters admit."""

@@ -58,16 +58,21 @@ class CostOfSession(msgspec.Struct, frozen=True):
 class SessionEvents:
     """The events of a session in their order, read from the store one by one.
 
-    Every iteration reads them again, so it can be iterated over more than once.
+    Every iteration reads them again, so it can be iterated over more than once. Those of an evicted
+    session are read from the archive. If that is not possible, `ArchiveError` or `SessionEvicted`
+    is raised.
     """
 
-    def __init__(self, store: "Store", session_id: int, uid: str) -> None:
+    def __init__(self, store: "Store", uid: str) -> None:
         self._store = store
-        self._session_id = session_id
         self._uid = uid
 
     def __iter__(self) -> Iterator[SessionEvent]:
-        return self._store.events.each_of(self._session_id, self._uid)
+        from session_memory.derive.archived import readable_store
+
+        read = readable_store(self._store, self._uid)
+        row = read.sessions.row(self._uid)
+        return iter(()) if row is None else read.events.each_of(row.id, self._uid)
 
     def of_kind(self, *kinds: str) -> Iterator[SessionEvent]:
         """The events that have one of these kinds, or are marked with one."""
@@ -155,17 +160,14 @@ class StoredSession:
     @property
     def events(self) -> SessionEvents:
         """Its own events in their order, read one by one."""
-        return SessionEvents(self._store, self._row.id, self.uid)
+        return SessionEvents(self._store, self.uid)
 
     def text(self, event: SessionEvent) -> str:
         """The whole text of an event: what was said, called or printed."""
         return self._bodies.of(_an_event(event)).text
 
     def payload(self, event: SessionEvent) -> "Payload":
-        """The record of an event as the agent wrote it.
-
-        Its ``record`` is None if the session was evicted.
-        """
+        """The record of an event as the agent wrote it."""
         return self._payloads.of(_an_event(event))
 
     def calls(self) -> "Iterator[ToolCall]":
@@ -342,16 +344,22 @@ class StoredSession:
         return row
 
     @cached_property
+    def _readable(self) -> "Store":
+        from session_memory.derive.archived import readable_store
+
+        return readable_store(self._store, self.uid)
+
+    @cached_property
     def _bodies(self) -> "Bodies":
         from session_memory.derive.bodies import Bodies
 
-        return Bodies(self._store)
+        return Bodies(self._readable)
 
     @cached_property
     def _payloads(self) -> "Payloads":
         from session_memory.views.payloads import Payloads
 
-        return Payloads(self._store, self.uid)
+        return Payloads(self._readable, self.uid)
 
 
 def _an_event(event: object) -> SessionEvent:

@@ -30,6 +30,7 @@ def _as_dict(item: TranscriptItem) -> dict[str, Any]:
                 "own": msgspec.to_builtins(item.own),
                 "total": msgspec.to_builtins(item.total),
                 "children": [child.session_uid for child in item.children],
+                **({"missing": msgspec.to_builtins(item.missing)} if item.missing else {}),
             }
         case TranscriptEvent():
             return {

@@ -36,6 +36,7 @@ def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, st
         "tokens": token_words(session.cost),
         "cost": cost_words(start),
         "outcome": outcome_words(session),
+        "evicted": evicted_words(start) if start.missing else None,
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -122,3 +123,15 @@ def image_words(image: "Image") -> str:
     """The line for an image: ``image: image/png, 12.0 kB``."""
     kind = safe(image.media_type[:100])
     return f"image: {kind}, {size(image.bytes)}" if image.bytes else f"image: {kind}"
+
+
+def evicted_words(start: SessionStart) -> str | None:
+    """When the session was evicted, and whether the archive has what is shown."""
+    if start.session.evicted_at is None:
+        return None
+    day = start.session.evicted_at[:10]
+    if start.missing is not None:
+        hint = f" {start.missing.hint}" if start.missing.hint else ""
+        return f"{day}; its events are missing: {start.missing.message}.{hint}"
+    back = f"session-memory restore {start.session.session_uid}"
+    return f"{day}; read from the archive. To bring it back: {back}"

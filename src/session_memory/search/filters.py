@@ -73,6 +73,17 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and self._in_time(session.ended_at or session.started_at)
         )
 
+    def may_hold_for_evicted(self, session: HitSession) -> bool:
+        """Whether events of an evicted session could match. Nothing is known of each event."""
+        begin, end = session.started_at or 0, session.ended_at or session.started_at or 0
+        return (
+            bool(self.text_classes)
+            and self.holds_for_session(session)
+            and _part_of(session.model, self.models)
+            and (self.since is None or end >= self.since)
+            and (self.until is None or begin < self.until)
+        )
+
     def holds_for_event(self, hit: Hit, session: HitSession) -> bool:
         return (
             (not self.kinds or any(kind in hit.kinds for kind in self.kinds))

@@ -98,6 +98,12 @@ class Hits:
     def sessions(self) -> dict[int, HitSession]:
         return {row[0]: HitSession(*row) for row in self._db.all(_SESSIONS)}
 
+    def evicted(self) -> list[HitSession]:
+        """The evicted sessions, of which only the titles are in the index."""
+        return [
+            HitSession(*row) for row in self._db.all(f"{_SESSIONS} where evicted_at is not null")
+        ]
+
     def sessions_of(self, session_ids: Sequence[int]) -> dict[int, HitSession]:
         sql = f"{_SESSIONS} where id in ({{keys}})"
         return {row[0]: HitSession(*row) for row in self._db.matching(sql, list(session_ids))}

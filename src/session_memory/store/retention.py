@@ -107,6 +107,7 @@ _RECORD_RUN = "insert into retention_runs (ran_at, report) values (:now, :report
 _LAST_RUN = "select ran_at, report from retention_runs order by id desc limit 1"
 _FIRST_SEEN = "select min(discovered_at) from sources"
 _EVICTED_SESSIONS = "select id from sessions where evicted_at is not null"
+_EVICTED_UIDS = "select uid from sessions where evicted_at is not null"
 _COUNT_EVICTED = "select count(*) from sessions where evicted_at is not null"
 _DICTIONARIES = "select id, flavor, body from dictionaries order by id"
 
@@ -178,6 +179,9 @@ class Retention:
 
     def evicted_sessions(self) -> set[int]:
         return {session for (session,) in self._db.all(_EVICTED_SESSIONS)}
+
+    def evicted_uids(self) -> set[str]:
+        return {uid for (uid,) in self._db.all(_EVICTED_UIDS)}
 
     def evicted_up_to(self, source_id: int, kept: int) -> int:
         """The byte up to which a source is evicted. Bytes after it were collected later."""

@@ -59,6 +59,11 @@ class Store:
         # The user's own prices, read when something is priced. None: those of the user's
         # configuration file, see `session_memory.pricing.own_prices`.
         self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None
+        # The user's setting of that name. None or an empty text: beside the store.
+        self.archive_dir: Callable[[], str] | None = None
+        # Copies of evicted sessions, see `session_memory.derive.archived`: ids with their times of
+        # eviction, and the store in memory that has them.
+        self.read_from_archive: list[tuple[set[tuple[int, int | None]], Store]] = []
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ import msgspec
 
 from session_memory.core.schema import SessionEvent
 from session_memory.core.time import parse_time
+from session_memory.derive.archived import readable_store
 from session_memory.store import Store
 
 
@@ -35,7 +36,8 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 def calls_of(store: Store, uid: str) -> Iterator[ToolCall]:
-    """The session's own calls, in order."""
+    """The session's own calls, in order. Those of an evicted session come from the archive."""
+    store = readable_store(store, uid)
     row = store.sessions.row(uid)
     if row is None:
         return

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.detecting import command_of, is_shell
 from session_memory.store import Store
@@ -30,14 +31,18 @@ class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
 
 class CommandList(msgspec.Struct, frozen=True):
     """Commands, and how many match. ``total`` is exact if all commands were read. Otherwise it is
-    the number of calls of shell tools or, for a search by text, one more than those listed."""
+    the number of calls of shell tools or, for a search by text, one more than those listed.
+    ``evicted`` more sessions match and were not read."""
 
     commands: list[CommandRun]
     total: int
     total_exact: bool = True
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(self)
+        if not self.evicted:
+            del found["evicted"]
         return found
 
 
@@ -48,14 +53,18 @@ def list_commands(
     state: str | None = None,
     text: str | None = None,
     limit: int = 0,
+    from_archive: bool = False,
 ) -> CommandList:
     """Commands of the sessions ``uids``, in order; ``text`` matches anywhere in a command.
 
-    Commands are read from the stored logs, so only as many are read as fill the list.
+    Commands are read from the stored logs, so only as many are read as fill the list. Evicted
+    sessions are only counted, unless they are to be read ``from_archive``.
     """
     asked = Statistics(store.db)
     counted = asked.called([name for name in asked.names() if is_shell(name)], state)
-    matching = [uid for uid in uids if uid in counted]
+    gone, wanted = store.retention.evicted_uids(), list(uids)
+    evicted = 0 if from_archive else sum(uid in gone for uid in wanted)
+    matching = [uid for uid in wanted if uid in counted or (from_archive and uid in gone)]
     found = (
         ran
         for uid in matching
@@ -64,13 +73,13 @@ def list_commands(
     )
     kept = list(islice(found, limit)) if limit else list(found)
     if not limit or len(kept) < limit or next(found, None) is None:
-        return CommandList(kept, len(kept))
-    known = sum(counted[uid] for uid in matching) if text is None else 0
-    return CommandList(kept, max(known, len(kept) + 1), total_exact=False)
+        return CommandList(kept, len(kept), evicted=evicted)
+    known = sum(counted.get(uid, 0) for uid in matching) if text is None else 0
+    return CommandList(kept, max(known, len(kept) + 1), total_exact=False, evicted=evicted)
 
 
 def _ran(store: Store, uid: str, state: str | None) -> Iterator[CommandRun]:
-    bodies = Bodies(store)
+    bodies = Bodies(readable_store(store, uid))
     for call in calls_of(store, uid):
         event = call.event
         if state not in (None, call.state) or not is_shell(event.tool or ""):

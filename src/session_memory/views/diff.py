@@ -13,6 +13,7 @@ from session_memory.core.changes import Change, Replacement
 from session_memory.core.patches import applied, compared, counted
 from session_memory.core.schema import Session
 from session_memory.derive.agents import changes_asked, changes_noted
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.views.calls import ToolCall, calls_of, with_subagents
@@ -84,7 +85,8 @@ def diff_session(
     uid = session.session_uid
     files: dict[str, _History] = {}
     for one in with_subagents(store, uid) if children else (uid,):
-        bodies, payloads = Bodies(store), Payloads(store, one)
+        read = readable_store(store, one)
+        bodies, payloads = Bodies(read), Payloads(read, one)
         for call in calls_of(store, one):
             if not call.event.is_a("edit") or call.state == "failed":
                 continue

@@ -2,6 +2,7 @@
 
 from session_memory.core.errors import UnknownEvent, UnknownSession
 from session_memory.core.text import short_repr
+from session_memory.derive.archived import readable_store
 from session_memory.store import Store
 
 SHORTEST = 4
@@ -12,6 +13,7 @@ def find_event(store: Store, uid: str, text: str) -> int:
 
     Events that a fork inherited count as well, with the number they have in the fork.
     """
+    store = readable_store(store, uid)
     row = store.sessions.row(uid)
     if row is None:
         raise UnknownSession(uid)

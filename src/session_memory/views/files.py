@@ -13,6 +13,7 @@ import msgspec
 from session_memory.core.schema import Session
 from session_memory.core.time import format_time
 from session_memory.derive.agents import changes_asked
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.store import Store
 from session_memory.store.events import CallRow
@@ -47,22 +48,37 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileList(msgspec.Struct, frozen=True):
+    """Files of ``sessions`` sessions. ``evicted`` more sessions match and were not read."""
+
     files: list[FileRow]
     total: int
     sessions: int
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         files = [msgspec.to_builtins(row) for row in self.files]
-        return {"files": files, "total": self.total, "sessions": self.sessions}
+        more = {"evicted": self.evicted} if self.evicted else {}
+        return {"files": files, "total": self.total, "sessions": self.sessions, **more}
 
 
 def list_files(
-    store: Store, sessions: Iterable[Session], *, sort: str = "changed", limit: int = 0
+    store: Store,
+    sessions: Iterable[Session],
+    *,
+    sort: str = "changed",
+    limit: int = 0,
+    from_archive: bool = False,
 ) -> FileList:
-    """Files by how often they were changed, then read; ``limit`` 0 means all."""
+    """Files by how often they were changed, then read; ``limit`` 0 means all.
+
+    Evicted sessions are only counted, unless they are to be read ``from_archive``.
+    """
     counted: dict[tuple[str | None, str], _TouchedFile] = {}
-    number = 0
+    number = evicted = 0
     for session in sessions:
+        if session.evicted_at is not None and not from_archive:
+            evicted += 1
+            continue
         number += 1
         touched = set()
         for call, state, paths in _calls(store, session):
@@ -77,7 +93,7 @@ def list_files(
     found = sorted(rows, key=_KEYS[sort])
     if sort == "recent":
         found.sort(key=lambda row: row.last_at or "", reverse=True)
-    return FileList(found[:limit] if limit else found, len(found), number)
+    return FileList(found[:limit] if limit else found, len(found), number, evicted)
 
 
 _KEYS = {
@@ -90,6 +106,7 @@ _KEYS = {
 
 def _calls(store: Store, session: Session) -> Iterator[tuple[CallRow, str, list[str]]]:
     """Each call that names files, whether it is ``ok``, ``failed`` or ``open``, and the files."""
+    store = readable_store(store, session.session_uid)
     row = store.sessions.row(session.session_uid)
     rows = store.events.calls(row.id) if row else []
     results = [one for one in rows if "tool_result" in one.kinds]

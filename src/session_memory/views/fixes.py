@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from session_memory.derive.agents import changes_asked
+from session_memory.derive.archived import readable_store, unreadable_reason
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.digest.similarity import content_words
 from session_memory.learn.fix import NOTHING, ErrorOccurrence, known_errors
@@ -37,8 +38,8 @@ class FixStep(msgspec.Struct, frozen=True, kw_only=True):
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     """The error in one session. ``kind`` is the kind of its resolution, or None without one.
 
-    ``steps`` are empty if the session was evicted. ``again`` is the call that failed and later
-    succeeded.
+    ``steps`` are empty if the session was evicted and its archive cannot be read. ``again`` is the
+    call that failed and later succeeded.
     """
 
     session_uid: str
@@ -124,7 +125,9 @@ def _remedy(store: Store, occurrence: ErrorOccurrence, names: dict[str, str]) ->
 
 
 def _steps(store: Store, uid: str, event_uids: tuple[str, ...]) -> Iterator[FixStep]:
-    bodies = Bodies(store)
+    if unreadable_reason(store, uid) is not None:
+        return
+    bodies = Bodies(readable_store(store, uid))
     for call in calls_of(store, uid):
         if call.event.event_uid in event_uids:
             yield _step(call, bodies)

@@ -20,6 +20,7 @@ from session_memory.store import Store
 from session_memory.store.hits import Hit, Hits, HitSession
 from session_memory.store.index import CLASSES
 from session_memory.store.word_query import QueryWord, WordQuery
+from session_memory.views.evicted import count_evicted
 from session_memory.views.known_names import check_flavors, check_kinds, check_outcomes
 from session_memory.views.lookup import find_session
 from session_memory.views.periods import period
@@ -69,7 +70,7 @@ class ShownSession(msgspec.Struct, frozen=True):
 
 class Results(msgspec.Struct, frozen=True):
     """The answer to a search. ``behind`` is the number of sessions not yet indexed. ``evicted`` is
-    the number of evicted sessions; only their titles were searched."""
+    the number of evicted sessions that the filters admit; only their titles were searched."""
 
     query: str
     hits: list[ShownHit]
@@ -131,7 +132,7 @@ def search(
         meant={} if answer.total else _suggestions(store, query),
         unmatched=[] if answer.total else unmatched(store, filters),
         behind=behind,
-        evicted=store.retention.count_evicted(),
+        evicted=count_evicted(store, filters),
     )
 
 

@@ -9,6 +9,7 @@ from session_memory.core.errors import UnknownSession
 from session_memory.core.schema import Session, SessionEvent, Usage
 from session_memory.pricing import Amount, session_amounts, tree_amounts
 from session_memory.store import Store
+from session_memory.views.evicted import MissingEvents, readable_events
 from session_memory.views.payloads import Payload, Payloads
 
 
@@ -49,7 +50,11 @@ class ShownEvent(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """One session with its events in order. ``inherits`` counts the inherited events by owner."""
+    """One session with its events in order. ``inherits`` counts the inherited events by owner.
+
+    ``missing`` says why there are no events: the session was evicted, and its archive cannot be
+    read.
+    """
 
     session: Session
     events: list[ShownEvent]
@@ -59,8 +64,10 @@ class SessionView(msgspec.Struct, frozen=True):
     calls: dict[str, int]
     amount: Amount
     with_subagents: Amount
+    missing: MissingEvents | None = None
 
     def to_dict(self) -> dict[str, Any]:
+        missing = {} if self.missing is None else {"missing": msgspec.to_builtins(self.missing)}
         return {
             "session": self.session.to_dict(),
             "events": [shown.to_dict() for shown in self.events],
@@ -68,6 +75,7 @@ class SessionView(msgspec.Struct, frozen=True):
             "children": [child.session_uid for child in self.children],
             "amount": msgspec.to_builtins(self.amount),
             "with_subagents": msgspec.to_builtins(self.with_subagents),
+            **missing,
         }
 
     @property
@@ -88,11 +96,8 @@ def show_session(store: Store, uid: str, selection: EventSelection) -> SessionVi
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None:
         raise UnknownSession(uid)
-    own = [ShownEvent(event, event.seq) for event in store.events.of(row.id, uid)]
-    others = [
-        ShownEvent(event, seq, owner=event.session_uid)
-        for seq, event in store.events.inherited(row.id)
-    ]
+    read, missing = readable_events(store, uid)
+    own, others = _own_and_inherited(read, uid)
     inherits: dict[str, int] = {}
     for shown in others:
         inherits[str(shown.owner)] = inherits.get(str(shown.owner), 0) + 1
@@ -100,14 +105,28 @@ def show_session(store: Store, uid: str, selection: EventSelection) -> SessionVi
     admitted = [shown for shown in held if selection.admits(shown)]
     return SessionView(
         session=session,
-        events=with_payloads(store, uid, admitted) if selection.full else admitted,
+        events=with_payloads(read, uid, admitted) if selection.full else admitted,
         usage=store.usage.of(row.id, uid),
         children=children_of(store, uid),
         inherits=inherits,
         calls=_calls(own),
         amount=session_amounts(store, [uid])[uid],
         with_subagents=tree_amounts(store, [uid])[uid],
+        missing=missing,
     )
+
+
+def _own_and_inherited(store: Store, uid: str) -> tuple[list[ShownEvent], list[ShownEvent]]:
+    row = store.sessions.row(uid)
+    if row is None:
+        # The newest adapter finds no such session in its log.
+        return [], []
+    own = [ShownEvent(event, event.seq) for event in store.events.of(row.id, uid)]
+    others = [
+        ShownEvent(event, seq, owner=event.session_uid)
+        for seq, event in store.events.inherited(row.id)
+    ]
+    return own, others
 
 
 def with_payloads(store: Store, uid: str, events: Iterable[ShownEvent]) -> list[ShownEvent]:

@@ -1,9 +1,11 @@
 """Sessions that are similar to a session or a text."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.pricing import Amount, session_amounts
 from session_memory.search.similar import SimilarSession, distinctive_words, similar_sessions
@@ -24,8 +26,11 @@ class Similar(msgspec.Struct, frozen=True):
     names: dict[str, str]
     titles: dict[int, str]
     amounts: dict[str, Amount]
+    evicted: int = 0
+    """The number of evicted sessions. They were compared by their titles only."""
 
     def to_dict(self) -> dict[str, Any]:
+        more = {"evicted": self.evicted} if self.evicted else {}
         return {
             "words": self.words,
             "sessions": [
@@ -38,6 +43,7 @@ class Similar(msgspec.Struct, frozen=True):
                 }
                 for one in self.found
             ],
+            **more,
         }
 
 
@@ -48,14 +54,14 @@ def similar_to_text(store: Store, text: str, limit: int = DEFAULT_LIMIT) -> Simi
 
 def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
     """Sessions similar to this one, by its prompts, answers, errors and files."""
-    row = store.sessions.row(uid)
+    read = readable_store(store, uid)
+    row = read.sessions.row(uid)
     number = row.id if row is not None else 0
-    words = distinctive_words(store, _texts(store, uid, number, row.title if row else None))
-    files = Hits(store.db, store.names).files_of(number)
+    words = distinctive_words(store, _texts(read, uid, number, row.title if row else None))
+    files = Hits(read.db, read.names).files_of(number)
     family = store.sessions.family_ids(uid)
-    return _shown(
-        store, words, similar_sessions(store, words, without=family, files=files, limit=limit)
-    )
+    found = similar_sessions(store, words, without=family, files=files, limit=limit)
+    return _shown(store, words, found, family)
 
 
 def _texts(store: Store, uid: str, number: int, title: str | None) -> dict[str, float]:
@@ -78,7 +84,12 @@ def _texts(store: Store, uid: str, number: int, title: str | None) -> dict[str, 
     return texts
 
 
-def _shown(store: Store, words: dict[str, float], found: list[SimilarSession]) -> Similar:
+def _shown(
+    store: Store,
+    words: dict[str, float],
+    found: list[SimilarSession],
+    without: Collection[int] = (),
+) -> Similar:
     uids = [one.session.uid for one in found]
     return Similar(
         words=list(words),
@@ -86,4 +97,5 @@ def _shown(store: Store, words: dict[str, float], found: list[SimilarSession]) -
         names=short_names(store, uids),
         titles=store.sessions.titles_of([one.session.id for one in found]),
         amounts=session_amounts(store, uids) if uids else {},
+        evicted=sum(one.id not in without for one in Hits(store.db, store.names).evicted()),
     )

@@ -13,6 +13,7 @@ import msgspec
 
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.time import format_time, parse_time
+from session_memory.derive.archived import readable_store
 from session_memory.store import Store
 from session_memory.views.event_reader import sort_of
 from session_memory.views.noise import is_bookkeeping
@@ -110,8 +111,10 @@ class TimelineStream:
             yield event
 
     def _events(self) -> Iterator[SessionEvent]:
-        row = self._store.sessions.row(self.session.session_uid)
-        return self._store.events.each_of(row.id, self.session.session_uid) if row else iter(())
+        uid = self.session.session_uid
+        store = readable_store(self._store, uid)
+        row = store.sessions.row(uid)
+        return store.events.each_of(row.id, uid) if row else iter(())
 
 
 class _CallResults:

@@ -14,6 +14,7 @@ from session_memory.core.schema import Session, SessionEvent
 from session_memory.pricing import session_amounts, tree_amounts
 from session_memory.store import Store
 from session_memory.views.event_reader import EventReader
+from session_memory.views.evicted import MissingEvents, readable_events
 from session_memory.views.session import children_of
 from session_memory.views.session_titles import best_title, best_titles
 from session_memory.views.session_work import work_ms
@@ -38,6 +39,8 @@ class Transcript:
         self._opened: set[str] = set()
         self.events = 0
         """How many events were handed out so far."""
+        self.missing: dict[str, MissingEvents] = {}
+        """The evicted sessions so far whose archive cannot be read."""
         self.hidden = 0
         """How many were left out so far because they are bookkeeping."""
 
@@ -45,8 +48,12 @@ class Transcript:
         session, row = self._store.sessions.get(uid), self._store.sessions.row(uid)
         if session is None or row is None:
             raise UnknownSession(uid)
+        read, missing = readable_events(self._store, uid)
         # Logs may claim that two sessions started each other.
         self._opened.add(uid)
+        held = read.sessions.row(uid)
+        if missing is not None:
+            self.missing[uid] = missing
         children = tuple(children_of(self._store, uid))
         titles = best_titles(self._store, [uid, *(child.session_uid for child in children)])
         yield SessionStart(
@@ -55,24 +62,25 @@ class Transcript:
             title=titles[uid],
             own=session_amounts(self._store, [uid])[uid],
             total=tree_amounts(self._store, [uid])[uid],
-            inherits=self._store.events.inherits(row.id),
+            inherits={} if held is None else read.events.inherits(held.id),
             with_inherited=self._options.inherited,
             children=children,
             child_titles=tuple(titles[child.session_uid] for child in children),
-            work_ms=None if session.evicted_at else work_ms(self._store, uid),
+            work_ms=None if missing else work_ms(read, uid),
             reported=self._store.usage.count_reported(row.id),
+            missing=missing,
         )
         waiting = [child for child in children if child.relation == "subagent"]
-        yield from self._body(session, row.id, waiting, depth)
+        yield from self._body(read, session, waiting, depth)
         yield SessionEnd(depth=depth, session=session)
 
     def _body(
-        self, session: Session, row_id: int, waiting: list[Session], depth: int
+        self, read: Store, session: Session, waiting: list[Session], depth: int
     ) -> Iterator[TranscriptItem]:
-        reader = EventReader(self._store, session, self._options, depth)
+        reader = EventReader(read, session, self._options, depth)
         turns = TurnCounter(self._store, session, depth)
         first, last = (self._options.first, self._options.last) if not depth else (None, None)
-        for seq, owner, event in self._events(session, row_id):
+        for seq, owner, event in self._events(read, session):
             if last is not None and seq > last:
                 return
             is_shown = first is None or seq >= first
@@ -98,13 +106,15 @@ class Transcript:
             yield from turns.rest()
 
     def _events(
-        self, session: Session, row_id: int
+        self, read: Store, session: Session
     ) -> Iterator[tuple[int, str | None, SessionEvent]]:
-        events = self._store.events
-        own = ((e.seq, None, e) for e in events.each_of(row_id, session.session_uid))
+        row = read.sessions.row(session.session_uid)
+        if row is None:
+            return iter(())
+        own = ((e.seq, None, e) for e in read.events.each_of(row.id, session.session_uid))
         if not self._options.inherited:
             return own
-        others = ((seq, e.session_uid, e) for seq, e in events.each_inherited(row_id))
+        others = ((seq, e.session_uid, e) for seq, e in read.events.each_inherited(row.id))
         return heapq.merge(own, others, key=lambda placed: placed[0])
 
     def _child(self, child: Session, depth: int) -> Iterator[TranscriptItem]:

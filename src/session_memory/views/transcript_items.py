@@ -7,6 +7,7 @@ import msgspec
 from session_memory.core.changes import Change
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.pricing import Amount
+from session_memory.views.evicted import MissingEvents
 from session_memory.views.payloads import Image, Payload
 from session_memory.views.questions import AskedQuestion
 
@@ -56,7 +57,8 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     ``title`` is the best name there is for the session; ``child_titles`` are those of its children.
     ``work_ms`` is how long the model and tools worked, by the rule of ``stats time``; None if the
     session has no events in the store. ``reported`` is the number of responses of subagents that
-    count here, because only this session's log says what they used.
+    count here, because only this session's log says what they used. ``missing`` says why no event
+    follows: the session was evicted, and its archive cannot be read.
     """
 
     depth: int
@@ -71,6 +73,7 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):
     is_closed: bool = False
     work_ms: int | None = None
     reported: int = 0
+    missing: MissingEvents | None = None
 
 
 class TranscriptEvent(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):

@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+import click
+
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural, size
@@ -28,6 +31,15 @@ def remark_evicted(settings: Settings, store: "Store") -> None:
     if evicted:
         count = plural(evicted, "session")
         remark(settings, f"{count} evicted and left out. Bring them back: session-memory restore")
+
+
+def end_incomplete(settings: Settings, evicted: int, sentence: str | None = None) -> None:
+    """If an answer was made without evicted sessions, say so and end with status 3."""
+    if evicted:
+        from session_memory.views.evicted import left_out_sentence
+
+        remark(settings, sentence or left_out_sentence(evicted))
+        click.get_current_context().exit(PROBLEMS)
 
 
 def remark_archive(settings: Settings, store: "Store", config: "Config") -> None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.render.paths import short_path
-from session_memory.render.phrases import cost_words, outcome_words, time_words, token_words
+from session_memory.render.phrases import (
+    cost_words,
+    evicted_words,
+    outcome_words,
+    time_words,
+    token_words,
+)
 from session_memory.render.text import cut, cut_middle, safe
 from session_memory.views.figures import plural, size
 
@@ -41,7 +47,7 @@ def header(
         "outcome": outcome_words(session),
         "source": f"{short_path(session.source_path or '-')} ({size(session.source_bytes)})",
         "parent": _parent(session, names),
-        "evicted": _evicted(session),
+        "evicted": evicted_words(start),
     }
     for name, value in facts.items():
         if value:
@@ -68,13 +74,6 @@ def _line(name: str, value: str, limit: int | None) -> str:
     value = safe(value)
     shown = value if limit is None else cut_middle(value, max(limit - MARGIN, NARROWEST))
     return f"  {name:<9}{shown}"
-
-
-def _evicted(session: "Session") -> str | None:
-    if session.evicted_at is None:
-        return None
-    day = session.evicted_at[:10]
-    return f"{day}; its events are back after: session-memory restore {session.session_uid}"
 
 
 def _parent(session: "Session", names: ShortNames) -> str | None:

@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from session_memory.core.time import format_time
+from session_memory.search import Filters
 from session_memory.store import Store
 from session_memory.store.statistics import Statistics
 from session_memory.store.statistics_parts import Scope
+from session_memory.views.evicted import count_evicted
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.session_labels import SessionLabels, session_labels
 from session_memory.views.stats import activity, tokens, work
@@ -53,14 +55,20 @@ _SECTIONS: dict[str, Callable[[StatsQueries, StatsFilter], Any]] = {
 SECTIONS = tuple(_SECTIONS)
 
 
+# Sections that are made from usage, which an evicted session keeps.
+FROM_USAGE = frozenset({"models", "cache"})
+
+
 class StatsReport(msgspec.Struct, frozen=True):
     """``sections`` by name, in the order of ``SECTIONS``. ``stored`` is the number of all sessions
-    in the store. ``labels`` are those of the sessions in the report."""
+    in the store. ``labels`` are those of the sessions in the report. ``evicted`` is the number of
+    evicted sessions that match: their usage is counted, their events are not."""
 
     stored: int
     filters: StatsFilter
     sections: dict[str, Any]
     labels: SessionLabels
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         since, until = self.filters.since, self.filters.until
@@ -73,7 +81,8 @@ class StatsReport(msgspec.Struct, frozen=True):
             "tz": zone_name(self.filters.tz),
         }
         built: dict[str, Any] = msgspec.to_builtins(self.sections)
-        return {"wanted": selection, **built}
+        more = {"evicted": self.evicted} if self.evicted else {}
+        return {"wanted": selection, **more, **built}
 
 
 def statistics(
@@ -86,7 +95,21 @@ def statistics(
         found = {name: _SECTIONS[name](queries, filters) for name in SECTIONS if name in sections}
         listed = found["sessions"].rows if "sessions" in found else []
         labels = session_labels(store, {row.session_uid for row in listed})
-        return StatsReport(store.sessions.count(), filters, found, labels)
+        evicted = 0 if found.keys() <= FROM_USAGE else count_evicted(store, _as_search(filters))
+        return StatsReport(store.sessions.count(), filters, found, labels, evicted)
+
+
+def _as_search(filters: StatsFilter) -> Filters:
+    def names(one: str | None) -> tuple[str, ...]:
+        return () if one is None else (one,)
+
+    return Filters(
+        flavors=names(filters.flavor),
+        repos=names(filters.repo),
+        models=names(filters.model),
+        since=filters.since,
+        until=filters.until,
+    )
 
 
 def facets(store: Store) -> tuple[list[str], list[str], list[str]]:

@@ -18,7 +18,6 @@ from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.output import print_json, print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import when_options
-from session_memory.views.figures import plural
 
 if TYPE_CHECKING:
     from session_memory.views.search import Results
@@ -89,8 +88,10 @@ CLASSES = ("title", "message", "summary", "call", "output")
 @click.pass_obj
 def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: Any) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.cli.lines.search_hits import found_lines
     from session_memory.core.time import now_ms
+    from session_memory.views.evicted import partly_sentence
 
     text = " ".join(words).strip()
     if not text and not any(given.values()):
@@ -101,10 +102,13 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
         is_empty = not memory.store.sessions.count()
     if settings.as_json:
         print_json(results.to_dict())
+        end_incomplete(settings, results.evicted)
         return
     print_lines(found_lines(results, terminal_width(), now_ms()))
     for line in _remarks(results, is_empty=is_empty):
         remark(settings, line)
+    sentence = partly_sentence(results.evicted, "only the titles were searched")
+    end_incomplete(settings, results.evicted, sentence)
 
 
 _NOT_ALL_COMPARED = (
@@ -137,10 +141,5 @@ def _remarks(results: "Results", *, is_empty: bool) -> list[str]:
     if results.behind:
         remarks.append(
             f"{results.behind:,} sessions are not in the index: session-memory store reindex"
-        )
-    if results.evicted:
-        many = plural(results.evicted, "evicted session")
-        remarks.append(
-            f"Of {many} only the titles were searched. Get them back: session-memory restore"
         )
     return remarks

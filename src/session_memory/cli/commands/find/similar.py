@@ -43,7 +43,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
         ("similar 5b0c6a1e --json", "with the words and files in common"),
     ),
     json_shape='{"words": [WORD, …], "sessions": [{"session_uid", "title", "likeness", "words",'
-    ' "files"}, …]}',
+    ' "files"}, …]}; "evicted" is there if evicted sessions were compared by their titles only',
 )
 @click.argument("words", metavar="UID | TEXT...", nargs=-1, shell_complete=complete_uid)
 @click.option("--text", metavar="TEXT", help="Take this as text, also if it names a session.")
@@ -51,7 +51,9 @@ _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
 @click.pass_obj
 def command(settings: Settings, words: tuple[str, ...], text: str | None, limit: int) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.core.errors import UnknownSession
+    from session_memory.views.evicted import partly_sentence
     from session_memory.views.session_labels import session_labels
 
     if bool(words) == (text is not None):
@@ -72,10 +74,13 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
         labels = session_labels(memory.store, [one.session.uid for one in similar.found])
     if settings.as_json:
         print_json(similar.to_dict())
+        end_incomplete(settings, similar.evicted)
         return
     print_lines(_lines(similar, labels))
     if not similar.found:
         remark(settings, "No similar session.")
+    sentence = partly_sentence(similar.evicted, "only the titles were compared")
+    end_incomplete(settings, similar.evicted, sentence)
 
 
 def _is_session(store: "Store", words: tuple[str, ...]) -> bool:

@@ -30,7 +30,8 @@ STATES = ("ok", "failed", "open")
         ("commands --text pytest --repo webshop", "all test runs in a repository"),
     ),
     json_shape='{"commands": [{"session_uid", "event_uid", "seq", "ts", "tool", "command",'
-    ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"}',
+    ' "state", "exit_code", "duration_ms", "is_test"}, …], "total", "total_exact"};'
+    ' "evicted" is there if evicted sessions were left out.',
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
@@ -49,6 +50,7 @@ def command(
     **filters: Any,
 ) -> None:
     from session_memory.cli.lines.command_table import command_lines
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.views.short_names import short_names
 
     refuse_both(session, filters)
@@ -57,6 +59,7 @@ def command(
         names = short_names(memory.store, {ran.session_uid for ran in listing.commands})
     if settings.as_json:
         print_json(listing.to_dict())
+        end_incomplete(settings, listing.evicted)
         return
     print_lines(command_lines(listing, names, terminal_width(), tz))
     if not listing.total:
@@ -66,6 +69,7 @@ def command(
         whole = f" of {listing.total:,}" if text is None else ""
         shown = f"The first {len(listing.commands):,}{whole} commands"
         remark(settings, f"{shown}; --limit 0 lists all.")
+    end_incomplete(settings, listing.evicted)
 
 
 def _nothing(state: str | None, text: str | None) -> str:

@@ -32,7 +32,7 @@ SORTS = ("changed", "read", "recent", "path")
     ),
     json_shape='{"files": [{"repo", "path", "reads", "edits", "writes", "other", "failed",'
     ' "open", "sessions", "last_at"}, …], "total", "sessions"}; "other" counts calls of other tools'
-    " that named the file.",
+    ' that named the file; "evicted" is there if evicted sessions were left out.',
 )
 @click.argument("session", metavar="[UID]", required=False, shell_complete=complete_uid)
 @filter_options
@@ -49,15 +49,18 @@ def command(
     **filters: Any,
 ) -> None:
     from session_memory.cli.lines.file_table import file_lines
+    from session_memory.cli.lines.retention import end_incomplete
 
     refuse_both(session, filters)
     with settings.memory() as memory:
         listing = memory.files(session, sort=sort, limit=limit, **filters)
     if settings.as_json:
         print_json(listing.to_dict())
+        end_incomplete(settings, listing.evicted)
         return
     print_lines(file_lines(listing, terminal_width(), tz))
     if not listing.total:
         remark(settings, "No call in these sessions used a file.")
     elif len(listing.files) < listing.total:
         remark(settings, f"{len(listing.files):,} of {listing.total:,} files; --limit 0 lists all.")
+    end_incomplete(settings, listing.evicted)

@@ -23,6 +23,7 @@ import click
 
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import print_json, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.kit.when import tz_option
@@ -48,7 +49,8 @@ AROUND = 10
     json_shape='{"session": SESSION, "events": [EVENT, …], "usage": [USAGE, …], "children": [UID,'
     ' …], "amount": {"microdollars", "unpriced_tokens"}, "with_subagents": {…}}; --full adds'
     ' "payload" to each event, and "spilled" if a long output is in a separate file; inherited'
-    ' events carry their owner\'s uid and seq, "inherited" and "seq_here".',
+    ' events carry their owner\'s uid and seq, "inherited" and "seq_here". An evicted session is'
+    ' read from the archive; if that fails, "missing" is {"kind", "message", "hint"}.',
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
 @click.option(
@@ -106,6 +108,8 @@ def command(
         if settings.as_json:
             view = shown.view(kinds=kinds, inherited=inherited, full=full, first=first, last=last)
             print_json(view.to_dict())
+            if view.missing is not None:
+                click.get_current_context().exit(PROBLEMS)
             return
         options = TranscriptOptions(
             level=level,
@@ -149,6 +153,11 @@ def _print_transcript(
     elif transcript.hidden:
         left_out = plural(transcript.hidden, "event")
         remark(settings, f"{left_out} of bookkeeping left out; --all shows them.")
+    for uid, missing in transcript.missing.items():
+        hint = f" {missing.hint}" if missing.hint else ""
+        remark(settings, f"The events of {names(uid)} are missing: {missing.message}.{hint}")
+    if transcript.missing:
+        click.get_current_context().exit(PROBLEMS)
 
 
 def _partly(settings: Settings, name: str, first: int, last: int | None, *, found: bool) -> None:

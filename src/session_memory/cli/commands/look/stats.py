@@ -25,7 +25,8 @@ SECTIONS = (
 )
 _SECTION = click.Choice(SECTIONS)
 SHAPE = (
-    '{"wanted": {…}, SECTION: …}; a list is {"total": N, "rows": […]}. Each figure: docs/stats.md.'
+    '{"wanted": {…}, SECTION: …}; a list is {"total": N, "rows": […]}. "evicted" is there if'
+    " events of evicted sessions are not counted. Each figure: docs/stats.md."
 )
 
 
@@ -67,12 +68,17 @@ def _narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     settings: Settings, /, sections: tuple[str, ...], also: tuple[str, ...], **filters: Any
 ) -> None:
+    from session_memory.cli.lines.retention import end_incomplete
+    from session_memory.views.evicted import partly_sentence
+
     with settings.memory() as memory:
         report = memory.stats(*sections, *also, **filters)
     if settings.as_json:
         print_json(report.to_dict())
     else:
         _show(settings, report)
+    sentence = partly_sentence(report.evicted, "only tokens are counted, no events")
+    end_incomplete(settings, report.evicted, sentence)
 
 
 def _show(settings: Settings, report: "StatsReport") -> None:
