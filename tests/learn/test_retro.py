@@ -156,6 +156,6 @@ def test_skills_are_looked_back_at_by_their_attempts(tmp_path: Path) -> None:
     assert (skill.calls, skill.passed, skill.failed) == (3, 2, 1)
     assert (skill.first_try, skill.recovered, skill.attempts) == (1, 1, 5)
     assert skill.models == {"big": 2}
-    assert skill.failures[0].sample == "no"
+    assert skill.failures[0].sample == "1 failed"
     assert one is not None and one.skills == (skill,)
     assert "review: 3 calls, 67% passed" in to_markdown(one)

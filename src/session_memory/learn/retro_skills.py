@@ -10,7 +10,9 @@ import msgspec
 
 from session_memory.core.skills import ATTEMPT, FLAVOR, RESULT, verdict_of
 from session_memory.core.time import MAX_MS, MIN_MS
+from session_memory.derive.bodies import Bodies
 from session_memory.learn.digest.fingerprints import fingerprint
+from session_memory.learn.digest.texts import Texts
 from session_memory.learn.fleet import is_in
 from session_memory.store.brief_events import BriefEvent, brief_events
 from session_memory.store.digests import Digests
@@ -20,7 +22,7 @@ MOST_FAILURES = 3
 
 
 class SkillFailure(msgspec.Struct, frozen=True):
-    """Failed calls with the same fingerprint, and one of their outputs."""
+    """Failed calls with the same reason: what the run or the review said."""
 
     sample: str
     count: int
@@ -28,10 +30,18 @@ class SkillFailure(msgspec.Struct, frozen=True):
     event_uid: str
 
 
+class ModelTries(msgspec.Struct, frozen=True):
+    """The attempts of one model, and how many of them a run confirmed."""
+
+    tries: int
+    verified: int
+
+
 class SkillRetro(msgspec.Struct, frozen=True, kw_only=True):
     """``first_try`` calls passed at the first attempt, ``recovered`` calls needed more.
 
-    ``models`` counts passed calls by the model of the last attempt.
+    ``models`` counts passed calls by the model of the last attempt, ``tries`` the attempts by the
+    model that made them. ``unexplained`` failed calls have no reason in the log.
     """
 
     skill: str
@@ -43,6 +53,8 @@ class SkillRetro(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     models: dict[str, int]
     failures: tuple[SkillFailure, ...]
+    unexplained: int = 0
+    tries: dict[str, ModelTries] = {}
 
     @property
     def pass_rate(self) -> float | None:
@@ -54,6 +66,9 @@ class _SkillCounts:
     def __init__(self) -> None:
         self.calls = self.passed = self.failed = self.first_try = self.attempts = 0
         self.models: Counter[str] = Counter()
+        self.unexplained = 0
+        self.tries: Counter[str] = Counter()
+        self.verified: Counter[str] = Counter()
         self.failures: dict[str, list[SkillFailure]] = defaultdict(list)
 
 
@@ -76,6 +91,7 @@ def _count(store: Store, uid: str, found: dict[str, _SkillCounts], since: int, u
     row = store.sessions.row(uid)
     if row is None:
         return
+    texts = Texts(Bodies(store))
     tries: list[BriefEvent] = []
     for event in brief_events(store.db, store.names, row.id):
         kind = event.native_kind or ""
@@ -83,23 +99,31 @@ def _count(store: Store, uid: str, found: dict[str, _SkillCounts], since: int, u
             tries.append(event)
         elif kind.startswith(RESULT):
             if event.at is None or since <= event.at < until:
-                _ended(found[event.tool or ""], uid, event, tries)
+                _ended(found[event.tool or ""], uid, event, tries, texts)
             tries = []
 
 
-def _ended(counts: _SkillCounts, uid: str, result: BriefEvent, tries: list[BriefEvent]) -> None:
+def _ended(
+    counts: _SkillCounts, uid: str, result: BriefEvent, tries: list[BriefEvent], texts: Texts
+) -> None:
     verdict = verdict_of((result.native_kind or "").removeprefix(RESULT))
     counts.calls += 1
     counts.attempts += len(tries)
+    for event in tries:
+        counts.tries[event.model or "-"] += 1
+        counts.verified[event.model or "-"] += event.exit_code == 0
     if verdict == "pass":
         counts.passed += 1
         counts.first_try += len(tries) <= 1
         counts.models[(tries[-1].model if tries else None) or "-"] += 1
     elif verdict == "fail":
         counts.failed += 1
-        last = tries[-1] if tries else result
-        failure = SkillFailure(last.summary or result.summary, 1, uid, result.event_uid)
-        counts.failures[fingerprint(failure.sample)].append(failure)
+        reasons = (texts.reason(event) for event in (*reversed(tries), result))
+        if sample := next(filter(None, reasons), ""):
+            failure = SkillFailure(sample, 1, uid, result.event_uid)
+            counts.failures[fingerprint(sample)].append(failure)
+        else:
+            counts.unexplained += 1
 
 
 def _retro(skill: str, counts: _SkillCounts) -> SkillRetro:
@@ -113,6 +137,11 @@ def _retro(skill: str, counts: _SkillCounts) -> SkillRetro:
         recovered=counts.passed - counts.first_try,
         attempts=counts.attempts,
         models=dict(sorted(counts.models.items())),
+        tries={
+            model: ModelTries(times, counts.verified[model])
+            for model, times in sorted(counts.tries.items())
+        },
+        unexplained=counts.unexplained,
         failures=tuple(
             msgspec.structs.replace(some[-1], count=len(some)) for some in most[:MOST_FAILURES]
         ),

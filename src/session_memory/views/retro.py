@@ -136,8 +136,18 @@ def skill_words(skill: SkillRetro, text: Text) -> str:
     rate = "no verdict" if skill.pass_rate is None else f"{skill.pass_rate:.0%} passed"
     tries = f"{skill.first_try} at the first try, {skill.recovered} after more"
     failures = "; ".join(f"{text(f.sample)} ({f.count}×)" for f in skill.failures)
-    failure_text = f". Failures said: {failures}" if failures else ""
-    return f"{text(skill.skill)}: {plural(skill.calls, 'call')}, {rate}, {tries}{failure_text}"
+    models = ", ".join(
+        f"{text(model)} {one.verified} of {one.tries}" for model, one in skill.tries.items()
+    )
+    parts = [
+        f"{text(skill.skill)}: {plural(skill.calls, 'call')}, {rate}, {tries}",
+        f"Tries that a run confirmed: {models}" if models else "",
+        f"Failures said: {failures}" if failures else "",
+        f"{count(skill.unexplained)} failed without a reason in the log"
+        if skill.unexplained
+        else "",
+    ]
+    return ". ".join(filter(None, parts))
 
 
 _STYLE = (

@@ -124,7 +124,8 @@ def _attempt(attempt: LoggedAttempt, place: int) -> NativeEvent:
         is_error=failed,
         duration_ms=_ms(attempt.duration_ms),
         exit_code=0 if attempt.verified else None,
-        body=_said(attempt.output_summary, attempt.runner_output, attempt.feedback),
+        body=escaped(attempt.output_summary or ""),
+        arguments=_evidence(runner_output=attempt.runner_output, feedback=attempt.feedback),
     )
 
 
@@ -134,12 +135,13 @@ def _result(decoded: DecodedSkillLine, call_id: str) -> NativeEvent:
     summary = _shown(f"{status}: {message}" if message else status)
     event = result_event(call_id, summary, RESULT + status, failed=failed)
     event.model = label(decoded.model) if decoded.model else None
-    event.duration_ms, event.body = _ms(decoded.took_ms), _said(message)
+    event.duration_ms, event.arguments = _ms(decoded.took_ms), _evidence(message=message)
     return event
 
 
-def _said(*texts: str | None) -> str:
-    return escaped("\n".join(filter(None, texts)))
+def _evidence(**texts: str | None) -> dict[str, str] | None:
+    """What others than the model wrote. The analysis reads only these as reasons of a failure."""
+    return {name: escaped(text) for name, text in texts.items() if text} or None
 
 
 def _shown(text: str | None) -> str:

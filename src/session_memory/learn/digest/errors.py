@@ -7,7 +7,7 @@ resolves it too.
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from session_memory.learn.digest import ErrorSnippet, Repeat, Resolution
@@ -78,17 +78,30 @@ class _Streak:
         self.uids: list[str] = []
         self.groups: list[_Group] = []
 
-    def add_occurrence(self, event: BriefEvent, group: _Group) -> None:
+    def add_occurrence(self, event: BriefEvent, groups: Iterable[_Group]) -> None:
         self.count += 1
         self.last = event.seq
         if len(self.uids) < NAMED:
             self.uids.append(event.event_uid)
-        if group not in self.groups and len(self.groups) < MOST_ERRORS:
-            self.groups.append(group)
+        for group in groups:
+            if group not in self.groups and len(self.groups) < MOST_ERRORS:
+                self.groups.append(group)
+
+
+class _Tries:
+    """The attempts of the skill call that is being read: the errors they had, and their models."""
+
+    def __init__(self) -> None:
+        self.groups: dict[_Group, str | None] = {}
+        self.last: BriefEvent | None = None
 
 
 class ErrorGroups:
-    def __init__(self) -> None:
+    """``is_skill``: the session is a skill log. Its calls consist of attempts."""
+
+    def __init__(self, *, is_skill: bool = False) -> None:
+        self._is_skill = is_skill
+        self._tries = _Tries()
         self._groups: dict[str, _Group] = {}
         self._pending: dict[Key, _Streak] = {}
         self._unreachable: _Streak | None = None
@@ -103,6 +116,15 @@ class ErrorGroups:
             self._failed(finished, texts)
         else:
             self._succeeded(finished)
+        self._tries = _Tries()
+
+    def add_attempt(self, event: BriefEvent, texts: Texts) -> None:
+        """Add an attempt of a skill call. Its error is what the run or the review said."""
+        self._tries.last = event
+        if event.is_error and (sample := texts.reason(event)):
+            group = self._group(event, event.tool, sample, "")
+            group.add_span(event.seq, event.seq)
+            self._tries.groups[group] = event.model
 
     def add_model_error(self, event: BriefEvent, texts: Texts) -> None:
         """Add an error that belongs to no call: the model could not be reached."""
@@ -110,7 +132,7 @@ class ErrorGroups:
         group.add_span(event.seq, event.seq)
         if self._unreachable is None:
             self._unreachable = _Streak(event.seq, None, event.summary)
-        self._unreachable.add_occurrence(event, group)
+        self._unreachable.add_occurrence(event, (group,))
 
     def answered(self, event: BriefEvent) -> None:
         """The model answered, so it can be reached again."""
@@ -123,8 +145,7 @@ class ErrorGroups:
     def _failed(self, finished: FinishedCall, texts: Texts) -> None:
         if finished.is_answer_no:
             return
-        sample = error_line(texts.output(finished.result)) or _text_without_output(finished)
-        group = self._group(finished.result, finished.call.tool, sample, finished.call.summary)
+        groups = self._groups_of(finished, texts)
         if "human_intervention" in finished.result.marks:
             # A call that a person refused is never counted as resolved.
             return
@@ -137,9 +158,22 @@ class ErrorGroups:
             )
             streak.is_test = "test_run" in finished.kinds
             self._pending[finished.key] = streak
-        streak.add_occurrence(finished.result, group)
+        streak.add_occurrence(finished.result, groups)
         streak.number = self._number
         self._failed_lately.append(finished.key)
+
+    def _groups_of(self, finished: FinishedCall, texts: Texts) -> Iterable[_Group]:
+        """The errors of a failed call: one, or those of the attempts of a skill."""
+        call, result = finished.call, finished.result
+        if not self._is_skill:
+            sample = error_line(texts.output(result)) or _text_without_output(finished)
+            return (self._group(result, call.tool, sample, call.summary),)
+        if self._tries.groups:
+            return self._tries.groups
+        # The status of a call is no reason. A failure without one is in the outcome alone.
+        last = self._tries.last
+        sample = (texts.reason(last) if last is not None else "") or texts.reason(result)
+        return (self._group(result, call.tool, sample, call.summary),) if sample else ()
 
     def _group(self, event: BriefEvent, tool: str | None, sample: str, call: str) -> _Group:
         mark = fingerprint(sample)
@@ -151,6 +185,8 @@ class ErrorGroups:
         return group
 
     def _succeeded(self, finished: FinishedCall) -> None:
+        for group, model in self._tries.groups.items():
+            group.resolution = self._later_try(model, finished)
         if (streak := self._pending.pop(finished.key, None)) is not None:
             self._resolve(streak, finished, self._between(streak, finished))
         elif "test_run" in finished.kinds:
@@ -163,6 +199,14 @@ class ErrorGroups:
             for group in replaced.groups:
                 group.resolution = group.resolution or instead
         self._remember(finished)
+
+    def _later_try(self, model: str | None, finished: FinishedCall) -> Resolution:
+        """A later attempt of the same call succeeded; with another model, the model is named."""
+        last = self._tries.last or finished.result
+        uids = (last.event_uid,)
+        if last.model and last.model != model:
+            return Resolution("instead", last.model, uids, finished.result.event_uid)
+        return Resolution("again", "", uids, finished.result.event_uid)
 
     def _resolve(self, streak: _Streak, finished: FinishedCall, how: Resolution) -> None:
         for group in streak.groups:

@@ -40,6 +40,13 @@ def error_line(text: str) -> str:
     return _sample(lines, content[0]) if content else ""
 
 
+def reason_line(*texts: str) -> str:
+    """The first error line in ``texts``, else the first line: a run may print only "1 failed"."""
+    found = next(filter(None, map(error_line, texts)), "")
+    lines = [line for text in texts for line in _lines(text)[:1]]
+    return found or (_sample(lines, 0) if lines else "")
+
+
 def _lines(text: str) -> list[str]:
     if len(text) > 2 * _EXAMINED:
         text = text[:_EXAMINED] + "\n" + text[-_EXAMINED:]
@@ -86,6 +93,7 @@ _ERROR_LINES: tuple[tuple[re.Pattern[str], bool], ...] = (
     (re.compile(r"(?i)command not found|no such file|permission denied|not recognized as"), False),
     (re.compile(r"(?i)\b(?:cannot|can't|could not|unable to|failed to)\b"), False),
     (re.compile(r"(?i)\b(?:refused|denied|timed? ?out)\b"), False),
+    (re.compile(r"^FAIL(?:ED|URE)?\b:? +\S+ \S"), False),
 )
 _EXTENSIONS = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|json|jsonl|ya?ml"

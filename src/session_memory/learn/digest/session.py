@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from session_memory.core.schema import Session
+from session_memory.core.skills import ATTEMPT
+from session_memory.core.skills import FLAVOR as SKILL
 from session_memory.learn.digest import ContextSize, Digest, Markers, SessionCost
 from session_memory.learn.digest.calls import (
     CommandCounts,
@@ -84,7 +86,7 @@ class DigestBuilder:
         self.ending, self.people, self.clock = Ending(), People(), TimeSplitter()
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
         self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
-        self.errors, self.undone = ErrorGroups(), UndoneEdits()
+        self.errors, self.undone = ErrorGroups(is_skill=session.flavor == SKILL), UndoneEdits()
 
     def add(self, event: BriefEvent) -> None:
         kinds = (event.kind, *event.marks)
@@ -166,7 +168,9 @@ class DigestBuilder:
     def _model(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "model")
         is_error = "error" in kinds
-        if is_error:
+        if event.native_kind == ATTEMPT and self._session.flavor == SKILL:
+            self.errors.add_attempt(event, self._texts)
+        elif is_error:
             self.errors.add_model_error(event, self._texts)
         if "human_intervention" in kinds:
             self.people.interventions.add(event, self._texts.words(event))

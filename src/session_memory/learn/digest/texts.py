@@ -6,6 +6,7 @@ Secrets are masked before a text is cut, because half a secret would not be reco
 from typing import TYPE_CHECKING
 
 from session_memory.core.text import SUMMARY, escaped
+from session_memory.learn.digest.fingerprints import reason_line
 from session_memory.redact import mask
 from session_memory.store.brief_events import BriefEvent
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 MOST_WORDS = 2_000
 MOST_OUTPUTS = 400
 MOST_EDITS = 100
+MOST_REASONS = 2_000
 LONGEST = 2_000
 
 
@@ -23,7 +25,7 @@ class Texts:
 
     def __init__(self, bodies: "Bodies | None") -> None:
         self._bodies = bodies
-        self._words = self._outputs = self._edits = 0
+        self._words = self._outputs = self._edits = self._reasons = 0
 
     def words(self, event: BriefEvent) -> str:
         """The text of a message, up to `LONGEST` characters."""
@@ -38,6 +40,20 @@ class Texts:
         self._outputs += 1
         text = self._text(event) if self._outputs <= MOST_OUTPUTS else ""
         return text or event.summary
+
+    def reason(self, event: BriefEvent) -> str:
+        """Why an attempt or a call of a skill failed, in one line; "" if the log does not say.
+
+        The run, the review and the runner's message say it. What the model wrote is no reason.
+        """
+        if self._bodies is None or self._reasons >= MOST_REASONS:
+            return ""
+        self._reasons += 1
+        given = self._bodies.at(event.source, event.place, event.length, event.block).arguments
+        if not isinstance(given, dict):
+            return ""
+        texts = (given.get(name) for name in ("runner_output", "feedback", "message"))
+        return reason_line(*(text for text in texts if isinstance(text, str)))
 
     def size(self, event: BriefEvent) -> int:
         """The length of the event's text in characters."""
