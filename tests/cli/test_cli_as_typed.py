@@ -159,22 +159,24 @@ def live(demo: Any) -> str:
 
 
 @pytest.mark.only("sqlite")
-def test_an_export_of_everything_says_that_live_sessions_are_left_out(
-    live: str, tmp_path: Path, run: Run
-) -> None:
-    result = run("export", str(tmp_path / "all.smx"))
-    assert result.exit_code == 0
-    assert "Left out: 1 live session" in result.stderr
-    assert "session-memory store copy" in result.stderr
+def test_an_export_of_everything_has_the_live_sessions(live: str, tmp_path: Path, run: Run) -> None:
+    assert run("export", str(tmp_path / "all.smx")).exit_code == 0
+    other = str(tmp_path / "other.db")
+    assert run("import", str(tmp_path / "all.smx"), "--store", other).exit_code == 0
+    shown = run("live", "show", live, "--store", other)
+    assert "hello from a runtime" in shown.stdout
 
 
 @pytest.mark.only("sqlite")
-def test_an_export_of_one_live_session_is_refused_and_its_transcript_is_not(
+def test_one_live_session_is_exported_in_every_format_and_written_below_a_directory(
     live: str, tmp_path: Path, run: Run
 ) -> None:
     run("sync")
-    result = run("export", str(tmp_path / "one.smx"), live)
-    assert result.exit_code == 1
-    assert "is a live session and has no log to export" in result.stderr
-    assert not (tmp_path / "one.smx").exists()
+    done = run("export", str(tmp_path / "one.smx"), live, "--json")
+    assert json.loads(done.stdout)["sources"] == 1
+    refused = run("restore-native", live)
+    assert refused.exit_code == 1
+    assert "restore-native UID --to DIR" in refused.stderr
+    assert run("restore-native", live, "--to", str(tmp_path / "logs")).exit_code == 0
+    assert "hello from a runtime" in (tmp_path / "logs/live" / f"{live}.jsonl").read_text()
     assert "hello from a runtime" in run("export", "--format", "markdown", live).stdout

@@ -30,7 +30,14 @@ from session_memory.retain.proof import Proof, prove
 from session_memory.store.database import Unswept
 from session_memory.store.pieces import run_in_pieces
 from session_memory.store.private_files import sweep_unfinished
-from session_memory.store.retention import SESSION, SOURCE, UNSWEPT, session_key, source_key
+from session_memory.store.retention import (
+    FORGOTTEN_LIVE,
+    SESSION,
+    SOURCE,
+    UNSWEPT,
+    session_key,
+    source_key,
+)
 from session_memory.store.retention_archive import Archive
 from session_memory.store.retention_forget import (
     delete_live,
@@ -142,7 +149,8 @@ def compact(store: Store, config: Config, now: int) -> tuple[int, int, list[str]
 
 def allow_again(store: Store, uid: str) -> bool:
     """Let the next sync collect a forgotten session again. False if it was not forgotten."""
-    known = session_key(uid) in store.retention.tombstones().get(SESSION, set())
+    tombstones = store.retention.tombstones()
+    known = any(session_key(uid) in tombstones.get(kind, ()) for kind in (SESSION, FORGOTTEN_LIVE))
     with store.transaction():
         store.retention.remove_tombstones(session_key(uid))
     return known
@@ -226,7 +234,8 @@ def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
     live = {f"{LIVE}:{native}" for native in selection.live}
     own_rows = {str(ref.path) for native in selection.live for ref in refs_of(native)}
     keys = [session_key(uid) for uid in selection.sessions.values() if uid not in live]
-    # A session that was only live gets no tombstone. Its key groups its sources' tombstones.
+    # A session that was only live may be collected again under its id. Its key groups its
+    # sources' tombstones.
     first = next(iter(keys), session_key(next(iter((*selection.sessions.values(), *sorted(live))))))
     for key in keys:
         store.retention.add_tombstone(SESSION, key, now)
@@ -235,5 +244,7 @@ def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
             named = session_key(make_uid(row.flavor, row.session)) if row.session else ""
             with_key = named if named in keys else first
             store.retention.add_tombstone(SOURCE, source_key(row.host, row.path), now, with_key)
+    for uid in live:
+        store.retention.add_tombstone(FORGOTTEN_LIVE, session_key(uid), now)
     mark = UNSWEPT if selection.live else UNSWEPT_LOGS
     store.retention.add_tombstone(UNSWEPT, mark, now, UNSWEPT)

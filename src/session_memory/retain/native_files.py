@@ -10,7 +10,8 @@ import msgspec
 from session_memory.collect.database_copies import dump_of
 from session_memory.core.errors import SessionEvicted, StoreDamaged, UnknownSession, UnsafePath
 from session_memory.derive.facts import base_of
-from session_memory.derive.live_sources import LIVE
+from session_memory.derive.live_sources import LIVE, is_table
+from session_memory.retain.live_files import live_lines, live_rows
 from session_memory.store.private_files import sweep_unfinished, whole_file
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -49,6 +50,8 @@ def restore_native(
 ) -> list[RestoredFile]:
     """Write the files of sessions and their subagents. ``uids=None`` writes all sessions.
 
+    A live session has no log. With ``to``, its rows are written to ``live/<id>.jsonl``.
+
     ``to`` is used in place of the home directory. Without ``to``, each file goes where the agent
     looks for it. That path must be ``below`` one of the agents' roots, because it may come from
     another user's export. Nothing is overwritten and no link is followed; everything is checked
@@ -75,7 +78,8 @@ def _restore_native(
     damaged: list[DamagedLog] | None,
 ) -> list[RestoredFile]:
     # Logs that were read here come first: an import must not take their places.
-    rows = sorted(_selected(store, uids, host), key=lambda row: row.is_imported)
+    selected = _selected(store, uids, host, to is not None and host is None)
+    rows = sorted(selected, key=lambda row: row.is_imported)
     targets = _targets(store, rows, to, allowed, damaged)
     for directory in {path.parent for _, path in targets}:
         sweep_unfinished(directory)
@@ -102,18 +106,28 @@ def _restore_native(
     return written
 
 
-def _selected(store: Store, uids: list[str] | None, host: str | None) -> list[SourceRow]:
+def _selected(
+    store: Store, uids: list[str] | None, host: str | None, with_live: bool
+) -> list[SourceRow]:
     if uids is None:
         rows = [row for row in store.sources.every() if not is_made_of_rows(row)]
     else:
         by_id = {row.id: row for uid in uids for row in sources_of(store, uid)}
         rows = list(by_id.values())
+    evicted = store.retention.evicted()
+    live = {row.session for row in rows if is_table(row) and row.id not in evicted}
+    rows = [row for row in rows if not is_table(row) or row.id in evicted]
+    if uids is None and with_live:
+        rows += live_rows(store)
+    elif live:
+        rows += live_rows(store, sorted(live))
     rows = [
         row
         for row in rows
-        if not row.superseded and row.ingested_at is not None and host in (None, row.host)
+        if not row.superseded
+        and row.ingested_at is not None
+        and (host in (None, row.host) or is_table(row))
     ]
-    evicted = store.retention.evicted()
     evictions = [evicted[row.id] for row in rows if row.id in evicted]
     if evictions and uids is not None:
         raise SessionEvicted(uids[0], evictions[0].file)
@@ -149,10 +163,10 @@ def is_made_of_rows(row: SourceRow) -> bool:
 
 
 def _target(row: SourceRow, to: Path | None, allowed: list[Path]) -> Path:
-    if row.flavor == LIVE:
+    if row.flavor == LIVE and to is None:
         raise UnsafePath(
             f"{row.path} is a live session of this store and has no log of its own",
-            "Write it to a file with: session-memory live export SESSION",
+            "Write its rows to a file with: session-memory restore-native UID --to DIR",
         )
     if to is None:
         if is_made_of_rows(row):
@@ -286,6 +300,9 @@ def _write(store: Store, row: SourceRow, path: Path, base: Path | None, *, keep_
 
 def whole_log(store: Store, row: SourceRow) -> Iterator[bytes]:
     """The bytes of a log. Raises `StoreDamaged` if a part of it is missing or damaged."""
+    if is_table(row):
+        yield from live_lines(store, row.session)
+        return
     place = 0
     for pack in store.raw.packs(row.id):
         if pack.start != place:

@@ -15,6 +15,7 @@ from session_memory.collect.masking import masked_copy, masked_row
 from session_memory.core.errors import SessionEvicted, StoreDamaged
 from session_memory.core.time import now_ms
 from session_memory.derive.live_sources import is_table
+from session_memory.retain.live_files import live_rows
 from session_memory.retain.native_files import (
     DamagedLog,
     damaged_log,
@@ -107,9 +108,11 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
     evictions = [evicted[row.id] for row in rows if row.id in evicted]
     if evictions and uids is not None:
         raise SessionEvicted(uids[0], evictions[0].file)
-    # Live sessions are rows of this store. `store copy` copies them, an export does not.
     here = [row for row in rows if row.id not in evicted]
-    return [row for row in here if row.ingested_at is not None and not is_table(row)]
+    live = None if uids is None else sorted({row.session for row in here if is_table(row)})
+    logs = [row for row in here if row.ingested_at is not None and not is_table(row)]
+    # A live session is rows of this store, so its lines are made now.
+    return [*logs, *live_rows(store, live)]
 
 
 def _add_raw(archive: tarfile.TarFile, store: Store, row: SourceRow, redacted: bool) -> None:

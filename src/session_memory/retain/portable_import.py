@@ -18,6 +18,7 @@ import msgspec
 from session_memory.collect.batch_writing import BatchWriting
 from session_memory.collect.batches import Batches, Chunk, ReadTask
 from session_memory.collect.evicted_sources import EvictedSources
+from session_memory.collect.live_sessions import LiveSync
 from session_memory.collect.native import Stat
 from session_memory.collect.reading import SourceReading
 from session_memory.collect.run_context import RunContext
@@ -29,8 +30,10 @@ from session_memory.core.time import now_ms
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, bring_back, family
 from session_memory.derive.forgotten import blanked
+from session_memory.derive.live_sources import NOWHERE
 from session_memory.derive.raw_source import RawSource
 from session_memory.derive.readers import note_substitute, reader_of
+from session_memory.retain.live_files import LiveImport
 from session_memory.retain.portable_reading import PIECE, ImportedSource, PortableFile
 from session_memory.store.sources import NO_INODE, SourceRow
 from session_memory.store.store import Store
@@ -90,6 +93,9 @@ class _ImportRun:
         sessions_before = store.sessions.count()
         self._progress.begin(file.count, file.bytes)
         for host, sources in groupby(file.sources(), key=lambda source: source.row.host):
+            if host == NOWHERE:
+                self._import_live(sources, now)
+                continue
             run = RunContext(store, self._config, host, self._progress, {})
             with Batches(BatchWriting(run).write, first_load=False, store=store) as batches:
                 for chunk in self._chunks(run, sources):
@@ -99,6 +105,24 @@ class _ImportRun:
         self._progress.end()
         done.sessions = store.sessions.count() - sessions_before
         return done
+
+    def _import_live(self, sources: Iterator[ImportedSource], now: int) -> None:
+        """Store live sessions, then collect them as a sync does."""
+        with LiveImport(self._store) as live:
+            for source in sources:
+                self._done.sources += 1
+                if source.refusal:
+                    self._refuse(source.row, source.refusal)
+                else:
+                    live.add(source.row, source.body)
+            stored = live.finish()
+        self._done.known += live.known
+        for row, reason in live.refused:
+            self._refuse(row, reason)
+        if stored:
+            collected = LiveSync(self._store, now, self._config.domain_of)
+            collected.read(collected.changed())
+            self._done.bytes += collected.bytes
 
     def _chunks(self, run: RunContext, sources: Iterator[ImportedSource]) -> Iterator[Chunk]:
         # The bytes are stored as they are. Whether they are masked was decided on their machine.

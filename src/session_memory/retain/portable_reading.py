@@ -19,6 +19,7 @@ from session_memory.core.installation import upgrade_hint
 from session_memory.core.roles import FILE_ROLES
 from session_memory.core.text import short_repr
 from session_memory.derive.live_sources import LIVE
+from session_memory.retain.live_files import is_live_rows
 from session_memory.retain.portable_file import FORMAT, FORMAT_VERSION, ExportManifest
 from session_memory.store.sources import SourceRow, source_uid
 from session_memory.store.zstandard import zstd
@@ -186,12 +187,12 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 def refusal_of(row: SourceRow) -> str:
     """Why a source must not be imported; empty if nothing is wrong with it."""
+    if is_live_rows(row):
+        return ""
     if wrong := _wrong_text(row):
         return wrong
     if row.flavor == LIVE:
-        return (
-            "live sessions are copied with a whole store (session-memory store copy), not imported"
-        )
+        return "live sessions have no log, and this is not the rows of one"
     if len(row.flavor) > LONGEST_FLAVOR or not FLAVOR.fullmatch(row.flavor):
         return f"its flavor {short_repr(row.flavor)} is not a name of an agent"
     if row.role not in FILE_ROLES:

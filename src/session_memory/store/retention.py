@@ -15,6 +15,8 @@ from session_memory.store.raw import Pack
 from session_memory.store.steps import step5_learn
 
 SESSION, SOURCE = "session", "source"
+FORGOTTEN_LIVE = "live"
+"""A forgotten live session. An import leaves it out; its id can be used again."""
 UNSWEPT = "unswept"
 """The tombstone that remembers free pages with deleted data."""
 DISTILLED = tuple(re.findall(r"^create table (\w+)", step5_learn.SQL, re.MULTILINE))

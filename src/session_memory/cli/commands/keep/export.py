@@ -3,10 +3,10 @@
 A portable FILE is for another store: import reads it, with any version of the program. It has the
 logs of the sessions as their agents wrote them; without UID, of all sessions. With --redact
 secrets are masked, and the logs can no longer be written back as they were. Live sessions have no
-log and are left out; store copy copies them, too.
+log; their rows are written, and an import stores them as live sessions that can go on.
 
-A transcript is for reading: Markdown and HTML have one session, JSONL any number. Live sessions
-can be exported as transcripts. Secrets are masked. The HTML page loads nothing and runs nothing.
+A transcript is for reading: Markdown and HTML have one session, JSONL any number. Secrets are
+masked. The HTML page loads nothing and runs nothing.
 
 Only you can read the file. A file that exists is not overwritten. As FILE, - is standard output.
 Logs that are damaged in the store are named and left out of a portable file; the exit status is 3.
@@ -21,9 +21,9 @@ import click
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.failures import PROBLEMS
-from session_memory.cli.kit.output import print_json, remark
+from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
-from session_memory.core.errors import StoreDamaged, StoreError
+from session_memory.core.errors import StoreDamaged
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural, size
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from session_memory.retain.rescue import Damage
 
 STDOUT = "-"
-LIVE = "live:"
 FORMATS = ("portable", "markdown", "html", "jsonl")
 LEVELS = ("user", "assistant", "tool", "full")
 
@@ -204,25 +203,7 @@ def _exported(
 ) -> "ExportResult":
     from session_memory.cli.lines.retention import remark_evicted
 
-    live = _live_sessions(memory, sessions)
-    if sessions and live:
-        hint = "Write it as a transcript, or copy the whole store with: session-memory store copy"
-        raise StoreError(f"{live[0]} is a live session and has no log to export", hint)
     if not sessions:
         # Before the export: in a damaged store this may fail, and then the export is rescued.
         remark_evicted(settings, memory.store)
-        if live:
-            left_out = f"Left out: {plural(len(live), 'live session')}, which have no log."
-            remark(settings, f"{left_out} To copy everything: session-memory store copy")
     return memory.export(file, sessions or None, redact=redacted)
-
-
-def _live_sessions(memory: "Memory", sessions: tuple[str, ...]) -> list[str]:
-    """The live sessions among ``sessions``; without any, all live sessions of the store."""
-    from session_memory.views.live import list_live, live_store
-
-    if sessions:
-        named = (memory.session(session).uid for session in sessions)
-        return [uid for uid in named if uid.startswith(LIVE)]
-    listing = list_live(live_store(memory.store), with_subagents=True, limit=0)
-    return [row.session_id for row in listing.sessions]

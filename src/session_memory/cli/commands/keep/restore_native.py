@@ -2,8 +2,9 @@
 
 Afterwards the agent can resume the session. Logs of subagents, and outputs that the agent keeps in
 separate files, are written too. No file is overwritten, no link followed. Without --to, --all
-writes only logs of this machine. Logs that are damaged in the store are named and left out, and
-all others are written; the exit status is 3 then.
+writes only logs of this machine. Live sessions have no log; with --to their rows are written to
+live/ID.jsonl. Logs that are damaged in the store are named and left out, and all others are
+written; the exit status is 3 then.
 """
 
 from pathlib import Path
