@@ -178,10 +178,25 @@ def test_work_that_fails_is_reported_and_tried_again_and_the_watch_goes_on(
     upkeep = Upkeep(broken, analyze=True)
     (trouble,) = upkeep.after(Idle(at=1))
     assert isinstance(trouble, WatchError)
-    assert said in trouble.message and trouble.retry_in == 60
+    assert said in trouble.message and trouble.retry_in == 120
     assert list(upkeep.after(synced())) == []
     assert list(upkeep.after(Idle(at=3))) == []  # Not again at once,
-    assert len(list(upkeep.after(Stopped(at=4)))) == 1  # but before the end.
+    (trouble,) = upkeep.after(Stopped(at=4))  # but before the end.
+    assert isinstance(trouble, WatchError) and trouble.retry_in == 240
+
+
+@pytest.mark.only("sqlite")
+def test_a_directory_that_cannot_be_written_to_costs_the_retrospective_alone(
+    memory: Memory, watch: Watch, tmp_path: Path
+) -> None:
+    day = (last_week(datetime.now().astimezone()).since + timedelta(days=3)).isoformat()
+    records = [{**record, "timestamp": day} for record in rounds(uuid("one"), 1)]
+    log(memory.root, uuid("one"), records)
+    (tmp_path / "file").touch()
+    following = watch("--retro", str(tmp_path / "file" / "retros"))
+    trouble = following.until(lambda said: said["event"] == "error")
+    assert "file" in trouble["message"]
+    assert [said["sessions"] for said in following.stop() if said["event"] == "analyzed"] == [1]
 
 
 @pytest.mark.only("sqlite")

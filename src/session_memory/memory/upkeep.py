@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 EVERY_S = 60.0
 # Another program may have collected something, and retention may be due. Looked up this often.
 CHECK_S = 600.0
+# After each failure in a row the pause is twice as long, up to this.
+LONGEST_PAUSE_S = 3600.0
 # For so long the watch analyzes before it looks at the logs again.
 SLICE_S = 0.5
 
@@ -63,6 +65,7 @@ class Upkeep:
         self._has_work = True
         self._has_backlog = False
         self._store_is_lost = False
+        self._failures = self._earlier_failures = 0
         self._next_s = self._check_s = 0.0
 
     def after(self, event: WatchEvent) -> Iterator[WatchEvent]:
@@ -87,19 +90,32 @@ class Upkeep:
 
     def _work(self, *, is_last: bool = False) -> Iterator[WatchEvent]:
         self._has_work = self._has_backlog = False
+        self._earlier_failures, self._failures = self._failures, 0
+        yield from self._guarded(self._steps(is_last))
+        now, pause = time.monotonic(), self._pause_s
+        self._next_s, self._check_s = now + pause, now + max(CHECK_S, pause)
+
+    def _steps(self, is_last: bool) -> Iterator[WatchEvent]:
+        with self._opened() as memory:
+            if self._analyzes:
+                yield from self._guarded(self._analyze(memory, is_last=is_last))
+            if not (self._has_backlog or is_last):
+                yield from self._guarded(self._retain(memory))
+                yield from self._guarded(self._write_retro(memory))
+
+    def _guarded(self, work: Iterator[WatchEvent]) -> Iterator[WatchEvent]:
+        """Report a failure of one step. The other steps and the watch go on."""
         try:
-            with self._opened() as memory:
-                if self._analyzes:
-                    yield from self._analyze(memory, is_last=is_last)
-                if not (self._has_backlog or is_last):
-                    yield from self._retain(memory)
-                    yield from self._write_retro(memory)
+            yield from work
         except Exception as error:
-            # Collecting is worth more than this work, so no failure of it may end the watch.
-            self._has_work = True
+            self._has_work, self._failures = True, self._earlier_failures + 1
             yield self._failure(error)
-        now = time.monotonic()
-        self._next_s, self._check_s = now + self._every_s, now + max(CHECK_S, self._every_s)
+
+    @property
+    def _pause_s(self) -> float:
+        """The time until the next work; longer after failures, so that no log fills with them."""
+        longest = max(LONGEST_PAUSE_S, self._every_s)
+        return min(self._every_s * 2.0 ** min(self._failures, 20), longest)
 
     def _analyze(self, memory: "Memory", *, is_last: bool) -> Iterator[WatchEvent]:
         from session_memory.learn.analyze import analyze
@@ -126,8 +142,8 @@ class Upkeep:
 
         due = run_due_retention(memory.store, memory.config)
         if due.error is not None:
-            yield self._failure(SessionMemoryError(f"retention did not run: {due.error}"))
-        elif due.outcome is not None:
+            raise SessionMemoryError(f"retention did not run: {due.error}")
+        if due.outcome is not None:
             report = msgspec.to_builtins(due.outcome.report)
             yield RetentionRan(at=now_ms(), report=report, archive=due.outcome.archive)
 
@@ -147,5 +163,5 @@ class Upkeep:
         if isinstance(error, SessionMemoryError):
             kind, message, hint = error.kind, str(error), error.hint
         return WatchError(
-            at=now_ms(), kind=kind, message=message, hint=hint, retry_in=self._every_s
+            at=now_ms(), kind=kind, message=message, hint=hint, retry_in=self._pause_s
         )
