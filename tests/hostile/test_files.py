@@ -309,8 +309,8 @@ def test_a_disk_that_fails_in_the_middle_of_a_file_keeps_what_was_read(
     path = log(memory.root, S, rounds(S, 20))
     log(memory.root, T, rounds(T, 1))
 
-    def failing(file: object, offset: int, size: int) -> Iterator[FilePiece]:
-        for number, piece in enumerate(pieces(file, offset, size)):  # type: ignore[arg-type]
+    def failing(file: object, offset: int, size: int, *, short: bool) -> Iterator[FilePiece]:
+        for number, piece in enumerate(pieces(file, offset, size, short=short)):  # type: ignore[arg-type]
             if number == 3:
                 raise OSError(5, "Input/output error", str(path))
             yield piece

@@ -93,7 +93,9 @@ class _Rebuilding:
         for batch in self._without_session():
             self._rebuild(set(), batch)
         with store.transaction():
-            store.sessions.drop_orphans()
+            for session_id in store.sessions.orphans():
+                store.events.drop(session_id)
+                store.sessions.drop(session_id)
             store.index.drop_orphans()
             self._repositories.rename_all()
 

@@ -190,9 +190,8 @@ _OUTERMOST_FIRST = "select id, flavor from sessions order by spawn_depth, id"
 _EXISTING = "select id from sessions where id in ({keys})"
 _TITLES = "select id, title from sessions where title is not null and title <> '' order by id"
 _TITLES_OF = "select id, title from sessions where id in ({keys})"
-_DROP_ORPHANS = """
-    delete from sessions where id not in (select session_id from session_sources)
-"""
+_ORPHANS = "select id from sessions where id not in (select session_id from session_sources)"
+_DROP = "delete from sessions where id = :session"
 # The settling state of a new session: an empty msgpack array.
 EMPTY_STATE = b"\x90"
 # A subagent without an id of its own has the uid of its parent, a colon and a name.
@@ -352,9 +351,14 @@ class Sessions:
         rows = self._db.matching(_TITLES_OF, sorted(set(session_ids)))
         return {row[0]: row[1] for row in rows if row[1]}
 
-    def drop_orphans(self) -> None:
-        """Delete the sessions that have no source any more."""
-        self._db.execute(_DROP_ORPHANS)
+    def orphans(self) -> list[int]:
+        """The sessions that have no source any more."""
+        return [row[0] for row in self._db.all(_ORPHANS)]
+
+    def drop(self, session_id: int) -> None:
+        """Delete a session whose events are deleted already."""
+        self.drop_derived(session_id)
+        self._db.execute(_DROP, {"session": session_id})
 
     # ------------------------------------------------------------ for readers
 
