@@ -32,6 +32,7 @@ class StatedFacts(msgspec.Struct):
     agent_name: str | None = None
     summary: str | None = None
     leaf: str | None = None
+    pull_request: str | None = None
 
 
 def checked_record(given: Any, end: int, *, is_log: bool) -> Record:

@@ -210,6 +210,7 @@ class Ingest:
         facts = facts_of(row)
         row.cwd = state.cwd or facts.get("cwd")
         row.git_branch = state.git_branch or facts.get("git_branch")
+        row.task_ref = state.task(row.git_branch)
         row.model = state.model or facts.get("model")
         row.agent_version = state.agent_version or facts.get("agent_version")
         self.repositories.set_repo(row, before)

@@ -35,9 +35,15 @@ class WorkFilters(TypedDict, total=False):
 
 
 class UsageFilters(WorkFilters, total=False):
-    """Filters of costs. A ``session`` includes its subagents."""
+    """Filters of usage. A ``session`` includes its subagents."""
 
     session: str | None
+
+
+class CostFilters(UsageFilters, total=False):
+    """Filters of costs. A ``task`` includes the subagents of its sessions."""
+
+    task: str | None
 
 
 class SessionFilters(WorkFilters, total=False):

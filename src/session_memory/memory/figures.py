@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from session_memory.core.choices import one_of
 from session_memory.memory.arguments import (
+    CostFilters,
     SessionFilters,
     UsageFilters,
     WorkFilters,
@@ -34,32 +35,37 @@ if TYPE_CHECKING:
 class FigureMethods(OpenMemory):
     """Methods of `Memory` that count and add up."""
 
-    def cost(self, by: str = "day", **filters: Unpack[UsageFilters]) -> "CostReport":
+    def cost(self, by: str = "day", **filters: Unpack[CostFilters]) -> "CostReport":
         """What was spent, by ``day``, ``week``, ``month``, ``block``, ``model``, ``repo``,
-        ``flavor`` or ``session``.
+        ``flavor``, ``session`` or ``task``.
 
-        Filters are ``since``, ``until``, ``tz``, ``flavor``, ``repo``, ``model`` and ``session``.
+        Filters are ``since``, ``until``, ``tz``, ``flavor``, ``repo``, ``model``, ``session`` and
+        ``task``.
         """
         from session_memory.views.cost import GROUPINGS, cost_report
 
+        refuse_unknown(filters, CostFilters)
         return cost_report(self.store, self._cost_filter(filters, one_of("by", by, GROUPINGS)))
 
     def prices(self, **filters: Unpack[UsageFilters]) -> "PriceRows":
         """The prices of the models in the store, own ones included: as ``cost --prices``.
 
-        Filters are those of `cost`.
+        Filters are those of `cost`, without ``task``.
         """
         from session_memory.views.cost_prices import price_rows
 
+        refuse_unknown(filters, UsageFilters)
         return price_rows(self.store, self._cost_filter(filters))
 
-    def _cost_filter(self, filters: UsageFilters, by: str = "day") -> "CostFilter":
+    def _cost_filter(self, filters: UsageFilters | CostFilters, by: str = "day") -> "CostFilter":
         from session_memory.views.cost import CostFilter
 
-        refuse_unknown(filters, UsageFilters)
-        session = filters.get("session")
+        session, task = filters.get("session"), filters.get("task")
         return CostFilter(
-            by=by, session=None if session is None else self._uid(session), **self._work(filters)
+            by=by,
+            session=None if session is None else self._uid(session),
+            task=maybe_text("task", task),
+            **self._work(filters),
         )
 
     def budget(self, *, tz: Zone | None = None) -> "Budget":

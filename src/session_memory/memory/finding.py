@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from session_memory.views.how import HowDone
     from session_memory.views.search import Results
     from session_memory.views.similar import Similar
+    from session_memory.views.tasks import TaskList
 
 
 class FindingMethods(OpenMemory):
@@ -46,6 +47,7 @@ class FindingMethods(OpenMemory):
         outcome: str | None = None,
         title: str | None = None,
         parent: str | None = None,
+        task: str | None = None,
         roots: bool = False,
         folded: bool = False,
         min_cost: Dollars | None = None,
@@ -55,7 +57,8 @@ class FindingMethods(OpenMemory):
         """Sessions that match every filter. They are read while you iterate.
 
         ``flavor``, ``host``, ``repo``, ``domain`` and ``branch`` are names or patterns
-        (``web*``); ``model`` and ``title`` match anywhere. ``roots`` leaves subagents out,
+        (``web*``); ``model`` and ``title`` match anywhere. ``task`` is ``shop#12``, ``#12`` or
+        ``SHOP-12``. ``roots`` leaves subagents out,
         ``folded`` only those whose parent is among the answers.
         ``min_cost`` is in dollars that the session used itself. ``limit`` 0 means all.
         """
@@ -76,6 +79,7 @@ class FindingMethods(OpenMemory):
             outcome=outcome,
             text=maybe_text("title", title),
             parent=None if parent is None else self._uid(parent),
+            task=maybe_text("task", task),
             roots=a_flag("roots", roots),
             folded=a_flag("folded", folded),
             since=period.since,
@@ -86,6 +90,16 @@ class FindingMethods(OpenMemory):
         return SessionQuery(
             self.store, wanted, sort=one_of("sort", sort, SORTS), limit=checked_limit(limit)
         )
+
+    def tasks(
+        self, *, task: str | None = None, repo: str | None = None, limit: int = 0
+    ) -> "TaskList":
+        """The issues, pull requests and tickets that sessions worked on, the newest first, with
+        their sessions and what they cost. ``limit`` 0 means all."""
+        from session_memory.views.tasks import list_tasks
+
+        name, of_repo = maybe_text("task", task), maybe_text("repo", repo)
+        return list_tasks(self.store, task=name, repo=of_repo, limit=checked_limit(limit))
 
     def session(self, uid: str) -> StoredSession:
         """The session with this uid or native id. A beginning is enough if only one session has

@@ -107,6 +107,19 @@ class StoredSession:
     def __repr__(self) -> str:
         return f"<session {self.uid} {self.record.title!r}>"
 
+    def set_task(self, task: str | None) -> None:
+        """Say what the session works on: an issue (``#12``), a ticket, any short text.
+
+        "" says that it works on none. None goes back to what its logs name.
+        """
+        from session_memory.core.time import now_ms
+        from session_memory.views.tasks import checked_task
+
+        checked = checked_task(maybe_text("task", task))
+        with self._store.transaction():
+            self._store.tasks.set(self.uid, checked, now_ms())
+        self._record = StoredSession.of(self._store, self.uid).record
+
     # ------------------------------------------------------------ what its record says
 
     @property

@@ -161,8 +161,13 @@ SOURCE_BYTES = """
     (select coalesce(sum(o.kept), 0) from session_sources x
      join sources o on o.id = x.source_id where x.session_id = s.id and o.role = 'log')
 """
+# What a person said wins over what the logs say.
+TASK = """
+    nullif(coalesce((select t.task_ref from tasks t where t.session_uid = s.uid), s.task_ref), '')
+"""
+_ASKED = {"host": HOST, "task_ref": TASK}
 SHOWN = f"""
-    select {", ".join(HOST if name == "host" else "s." + name for name in COLUMNS[1:-1])},
+    select {", ".join(_ASKED.get(name, "s." + name) for name in COLUMNS[1:-1])},
         (select min(o.path) from session_sources x join sources o on o.id = x.source_id
          where x.session_id = s.id and o.role = 'log'),
         {SOURCE_BYTES}

@@ -22,6 +22,7 @@ from session_memory.store.response_ids import ResponseIds
 from session_memory.store.retention import Retention
 from session_memory.store.sessions import Sessions
 from session_memory.store.sources import SourceRow, Sources
+from session_memory.store.tasks import Tasks
 from session_memory.store.turns import LoggedTurns
 from session_memory.store.usage import UsageTable
 
@@ -56,6 +57,7 @@ class Store:
         self.turns = LoggedTurns(db)
         self.problems = Problems(db)
         self.retention = Retention(db)
+        self.tasks = Tasks(db)
         # The user's own prices, read when something is priced. None: those of the user's
         # configuration file, see `session_memory.pricing.own_prices`.
         self.own_prices: Callable[[], Mapping[str, OwnPrice]] | None = None

@@ -1,4 +1,4 @@
-"""Cost reports by day, week, month, block, model, repo, flavor or session.
+"""Cost reports by day, week, month, block, model, repo, flavor, session or task.
 
 Every figure is a sum of the amounts of single usage records, so every grouping has the same total.
 """
@@ -32,6 +32,7 @@ from session_memory.views.cost_days import (
 )
 from session_memory.views.cost_tally import CostTally
 from session_memory.views.matching import is_like, names_model
+from session_memory.views.tasks import is_task, task_names
 from session_memory.views.used_prices import prices_used
 
 # The database keys of each grouping. Model and flavor are part of every charge.
@@ -44,6 +45,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "repo": ("repo",),
     "flavor": (),
     "session": ("session",),
+    "task": ("session",),
 }
 GROUPINGS = tuple(_KEYS)
 IN_TIME = ("day", "week", "month", "block")
@@ -52,7 +54,8 @@ IN_TIME = ("day", "week", "month", "block")
 class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Selects and groups usage. ``flavor`` and ``repo`` are names or patterns.
 
-    ``model`` matches any part of a model's name. ``session`` is a uid and includes its subagents.
+    ``task`` is a name of `views.tasks`. ``model`` matches any part of a model's name. ``session``
+    is a uid and includes its subagents.
     """
 
     by: str = "day"
@@ -63,6 +66,7 @@ class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
     repo: str | None = None
     model: str | None = None
     session: str | None = None
+    task: str | None = None
 
     def admits(self, kind: UsageKind) -> bool:
         return is_like(kind.flavor, self.flavor) and names_model(kind.model, self.model)
@@ -105,8 +109,13 @@ def cost_report(store: Store, filters: CostFilter, *, now: int | None = None) ->
     """The report: periods in the order of time, other rows with the highest cost first."""
     with store.db.snapshot():
         usage = usage_filter(store, filters)
-        found = charges(store, _KEYS[filters.by], usage, clock=offsets(filters.tz))
-        rows = list(_rows(found, filters.by))
+        # The session decides about the task, so it is a key as well, the last one.
+        keys = _KEYS[filters.by] if filters.task is None else (*_KEYS[filters.by], "session")
+        found = charges(store, tuple(dict.fromkeys(keys)), usage, clock=offsets(filters.tz))
+        tasks = task_names(store) if filters.by == "task" or filters.task is not None else {}
+        if filters.task is not None:
+            found = [c for c in found if is_task(tasks.get(c.key[-1], ""), filters.task)]
+        rows = list(_rows(found, filters.by, tasks))
         if filters.by == "session":
             rows = _with_subagents(store, rows, filters.session)
     if filters.by == "block":
@@ -125,8 +134,8 @@ def usage_filter(store: Store, filters: CostFilter) -> UsageFilter:
     )
 
 
-def _rows(found: list[Charge], by: str) -> Iterator[CostRow]:
-    name = _naming(found, by)
+def _rows(found: list[Charge], by: str, tasks: dict[str, str]) -> Iterator[CostRow]:
+    name = _naming(found, by, tasks)
     parts: dict[str | None, list[Charge]] = {}
     for charge in found:
         parts.setdefault(name(charge), []).append(charge)
@@ -140,7 +149,7 @@ def _rows(found: list[Charge], by: str) -> Iterator[CostRow]:
         yield CostRow(key, tallies[key], sorted({charge.rate.kind.model for charge in parts[key]}))
 
 
-def _naming(found: list[Charge], by: str) -> Callable[[Charge], str | None]:
+def _naming(found: list[Charge], by: str, tasks: dict[str, str]) -> Callable[[Charge], str | None]:
     match by:
         case "model":
             return lambda charge: charge.rate.kind.model
@@ -148,6 +157,8 @@ def _naming(found: list[Charge], by: str) -> Callable[[Charge], str | None]:
             return lambda charge: charge.rate.kind.flavor
         case "repo" | "session":
             return lambda charge: _text(charge.key[0])
+        case "task":
+            return lambda charge: tasks.get(charge.key[0])
         case "block":
             blocks = _blocks(found)
             return lambda charge: blocks.get(charge.key[0])

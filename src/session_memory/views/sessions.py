@@ -14,6 +14,7 @@ from session_memory.views.known_names import check_flavors
 from session_memory.views.matching import is_like, names_model
 from session_memory.views.session_titles import best_titles, sessions_titled
 from session_memory.views.short_names import short_names
+from session_memory.views.tasks import sessions_with_task
 
 DEFAULT_LIMIT = 20
 SORTS = (*ORDERS, "cost")
@@ -34,8 +35,9 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     ``repo``, ``domain``, ``branch``, ``flavor`` and ``host`` are names or patterns (``web*``);
     ``model`` and ``text``, a part of the title that the list shows, match anywhere. A session lies
     in a period if any moment of it does. ``min_cost`` is in micro-dollars and counts what the
-    session used itself. ``roots`` leaves out all subagents, ``folded`` those whose parent is
-    listed. Of subagents whose common parent is not in the store, ``folded`` leaves the newest.
+    session used itself. ``task`` is a name of `views.tasks`. ``roots`` leaves out all subagents,
+    ``folded`` those whose parent is listed. Of subagents whose common parent is not in the store,
+    ``folded`` leaves the newest.
     """
 
     flavor: str | None = None
@@ -47,6 +49,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     text: str | None = None
     parent: str | None = None
+    task: str | None = None
     roots: bool = False
     folded: bool = False
     since: int | None = None
@@ -206,6 +209,9 @@ def conditions_of(store: Store, filters: Filter) -> SessionConditions:
         check_flavors(store, filters.flavor)
     # Titles are compared here, because the databases know only the capital letters of ASCII.
     ids = None if filters.text is None else tuple(sessions_titled(store, filters.text))
+    if filters.task is not None:
+        with_task = sessions_with_task(store, filters.task)
+        ids = tuple(with_task if ids is None else sorted({*ids}.intersection(with_task)))
     return SessionConditions(
         ids=ids,
         outcome=filters.outcome,

@@ -176,6 +176,8 @@ def worktree_line(native: ClaudeLine, record: Record) -> None:
 def unknown_line(native: ClaudeLine, record: Record) -> None:
     # New types of lines appear often. An unknown one is kept whole, so that a later release can
     # read it even after the file is deleted.
+    if native.prUrl:
+        record.facts = {**(record.facts or {}), "pull_request": native.prUrl}
     summary = one_line(native.summary or native.prUrl or "")
     kind = one_line(native.type) or "untyped"
     record.events.append(NativeEvent("lifecycle", "system", summary, kind))

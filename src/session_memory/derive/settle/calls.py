@@ -6,7 +6,8 @@ call, which may have been read in an earlier sync.
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import CallOutcome, NativeEvent, Record
-from session_memory.adapters.detectors import call_key, test_result
+from session_memory.adapters.detectors import call_key, shell_text, test_result
+from session_memory.adapters.detectors.tasks import task_in_commit
 from session_memory.derive.settle.earlier import EarlierEvents, StoredResult
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import OpenCall, SettleState, with_room
@@ -58,6 +59,8 @@ class CallSettling:
             is_edit="edit" in kinds,
             seq=state.next_seq,
         )
+        if event.is_shell and owned and state.task_commit is None:
+            state.task_commit = task_in_commit(shell_text(event.tool or "", event.arguments) or "")
         self._arguments[call_id] = event.arguments
         failed = state.failed.get(event.tool or "")
         if failed and self._key_of(call_id, call) in failed:

@@ -1,6 +1,7 @@
 """Facts about the session as a whole: working directory, titles, times."""
 
 from session_memory.adapters.base import Record
+from session_memory.adapters.detectors.tasks import task_at, task_in_branch
 from session_memory.core.text import one_line
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.state import SettleState
@@ -15,8 +16,9 @@ def note_session(state: SettleState, record: Record) -> None:
     """The first working directory, the last branch and version, and a summary that waited."""
     if state.cwd is None:
         state.cwd = record.cwd
-    if record.git_branch:
+    if record.git_branch and record.git_branch != state.git_branch:
         state.git_branch = record.git_branch
+        state.task_branch = task_in_branch(record.git_branch) or state.task_branch
     if record.agent_version:
         state.agent_version = record.agent_version
     if state.summaries and record.native_id:
@@ -34,6 +36,8 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
     facts = record.facts or {}
     state.repository = state.repository or facts.get("repository")
     state.repository_root = state.repository_root or facts.get("repository_root")
+    if facts.get("pull_request") and not state.task_pull:
+        state.task_pull = task_at(facts["pull_request"])
     for name in ("custom_title", "ai_title", "agent_name"):
         if facts.get(name) and (name == "custom_title" or not is_notice(facts[name])):
             setattr(state, name, one_line(facts[name]))

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from session_memory.adapters.base import CallOutcome
+from session_memory.adapters.detectors.tasks import task_in_branch
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -84,6 +85,8 @@ class SettleState(msgspec.Struct, array_like=True):
     - ``outcomes``: outcomes whose result was not read yet, by call id
     - ``queued``: prompts that may be logged a second time, when the agent gets them
     - ``prompts_forgotten``: how many earlier prompts on the path are no longer in ``prompts``
+    - ``task_branch``, ``task_prompt``, ``task_pull``, ``task_commit``: the issue or pull request
+      that branches, prompts, the agent and commits name
     - ``has_variants``: some records have the native id of another record, but other content
     """
 
@@ -126,6 +129,10 @@ class SettleState(msgspec.Struct, array_like=True):
     repository: str | None = None
     repository_root: str | None = None
     queued: list[QueuedPrompt] = []
+    task_branch: str | None = None
+    task_prompt: str | None = None
+    task_pull: str | None = None
+    task_commit: str | None = None
 
     def title(self, from_documents: str | None) -> str | None:
         """The title a person gave, else the agent's, else the first prompt."""
@@ -136,6 +143,17 @@ class SettleState(msgspec.Struct, array_like=True):
             or from_documents
             or self.summary
             or self.first_prompt
+        )
+
+    def task(self, branch: str | None) -> str | None:
+        """What the session works on: what its branch says, else the first prompt or commit that
+        names a task. ``branch`` is the last one."""
+        return (
+            self.task_branch
+            or task_in_branch(branch)
+            or self.task_prompt
+            or self.task_pull
+            or self.task_commit
         )
 
     @property

@@ -3,6 +3,7 @@
 from hashlib import blake2b
 
 from session_memory.adapters.base import NativeEvent, NativeUsage, Record
+from session_memory.adapters.detectors.tasks import task_in_plan, task_in_prompt
 from session_memory.core.text import SUMMARY, one_line
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import (
@@ -56,6 +57,9 @@ class TurnSettling:
         if self._is_subagent:
             event.kind, event.marks, event.is_prompt = "lifecycle", (), False
             return
+        if owned and state.task_prompt is None:
+            is_plan = event.kind == "lifecycle"
+            state.task_prompt = (task_in_plan if is_plan else task_in_prompt)(event.text)
         working = any(call.seq >= state.last_prompt for call in state.open_calls.values())
         if (state.after_interrupt or working) and event.kind == "user_msg":
             event.kind, event.marks = "human_intervention", ("user_msg", *event.marks)

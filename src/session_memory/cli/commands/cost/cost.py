@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from session_memory.views.cost_prices import PriceRows
     from session_memory.views.session_labels import SessionLabels
 
-GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session")
+GROUPINGS = ("day", "week", "month", "block", "model", "repo", "flavor", "session", "task")
 # How many rows are shown without --limit.
 SHOWN_DAYS, SHOWN = 31, 20
 
@@ -34,6 +34,7 @@ SHOWN_DAYS, SHOWN = 31, 20
     examples=(
         ("cost --by model --since 2026-07", "by model, since July"),
         ("cost --by session --repo webshop", "the most expensive sessions, with subagents"),
+        ("cost --by task", "what each issue or pull request cost"),
         ("cost --audit 5b0c6a1e", "how the cost of a session was calculated"),
         ("cost --by month --tz UTC --json", "for a script"),
     ),
@@ -76,6 +77,7 @@ SHOWN_DAYS, SHOWN = 31, 20
     shell_complete=complete_uid,
     help="Only this session and its subagents.",
 )
+@click.option("--task", metavar="REF", help="Only sessions with this task, such as #12.")
 @when_options
 @click.option(
     "--audit",
@@ -104,14 +106,15 @@ def command(
     from session_memory.views.session_labels import session_labels
 
     if audit is not None:
-        _refuse("--audit", "by flavor repo model session since until tz prices limit")
+        _refuse("--audit", "by flavor repo model session task since until tz prices limit")
     elif prices:
-        _refuse("--prices", "by limit")
+        _refuse("--prices", "by task limit")
     with settings.memory() as memory:
         if audit is not None:
             _print_audit(settings, memory.session(audit).audit())
             return
         if prices:
+            del filters["task"]
             _print_prices(settings, memory.prices(**filters))
             return
         report = memory.cost(by, **filters)

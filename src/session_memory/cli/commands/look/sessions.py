@@ -33,6 +33,7 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
             "sessions --roots --sort tokens --limit 5",
             "which used the most tokens, without subagents",
         ),
+        ("sessions --task 12", "who worked on issue or pull request 12"),
         ("sessions --all", "subagents too"),
         ("sessions --limit 0 --json", "all of them, for a script"),
     ),
@@ -62,6 +63,7 @@ SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost"
 )
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only sessions with this outcome.")
 @click.option("--title", metavar="TEXT", help="Only sessions with this in the title shown.")
+@click.option("--task", metavar="REF", help="Only this issue, pull request or ticket.")
 @click.option("--parent", metavar="UID", help="Only children of this session.")
 @click.option("--all", "every", is_flag=True, help="List subagents as well.")
 @click.option("--roots", is_flag=True, help="Leave out subagents.")

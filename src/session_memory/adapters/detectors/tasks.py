@@ -1,0 +1,171 @@
+"""Which issue or pull request a session works on, as branches, prompts and commits name it.
+
+The answer is ``#12``, ``owner/name#12`` where a text names the repository, ``!12`` for a merge
+request of GitLab, or the key of a ticket (``SHOP-12``). A number alone is never enough: texts are
+full of them ("fixes (5 issues)", "[Image #1]"). A text that names two of them names none.
+"""
+
+import re
+from collections.abc import Iterator
+
+EXAMINED = 2_000
+
+_NUMBER = r"[1-9]\d{0,5}(?![\w]|[.,]\d|%)"
+_KEY = r"[A-Z][A-Z0-9]{1,9}-[1-9]\d{0,5}(?!\w|[.-]\d)"
+# They look like the key of a ticket.
+_NO_PROJECTS = frozenset(
+    {
+        *("UTF", "SHA", "MD", "ISO", "RFC", "PEP", "CVE", "CWE", "GPT", "HTTP", "TLS", "ES", "RC"),
+        *(
+            "COVID",
+            "ASCII",
+            "AES",
+            "RSA",
+            "IEC",
+            "IEEE",
+            "ANSI",
+            "EN",
+            "DIN",
+            "OPUS",
+            "F",
+            "H",
+            "O",
+        ),
+    }
+)
+# Numbers that start the name of a branch for another reason: `404-page`, `32-bit-build`.
+_NO_ISSUES = frozenset(
+    {
+        *(
+            "200",
+            "201",
+            "204",
+            "301",
+            "302",
+            "304",
+            "400",
+            "401",
+            "403",
+            "404",
+            "405",
+            "409",
+            "413",
+        ),
+        *("422", "429", "500", "502", "503", "504", "16", "24", "32", "64", "128", "256", "512"),
+        *("1024", "2048", "4096"),
+    }
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+_BRANCH_WORD = re.compile(
+    r"(?:^|[/_-])(?:issues?|gh|prs?|pull|pull-request|mr|ticket|bug)[-_/]?#?([1-9]\d{0,5})"
+    r"(?=$|[/_-])",
+    re.IGNORECASE,
+)
+_BRANCH_HASH = re.compile(r"#([1-9]\d{0,5})(?=$|[/_-])")
+# The name that GitHub and GitLab suggest for a branch of an issue: `123-title-of-the-issue`.
+_BRANCH_NUMBER = re.compile(r"(?:^|/)([1-9]\d{1,5})-[A-Za-z]+-[A-Za-z][\w-]*$")
+_BRANCH_KEY = re.compile(r"(?:^|/)([A-Z][A-Z0-9]{1,9})-([1-9]\d{0,5})(?=$|[/_-])")
+
+_NAME = r"[\w.-]{1,100}"
+_ADDRESS = re.compile(
+    rf"https?://[\w.-]+/(?P<repo>{_NAME}(?:/{_NAME}){{1,4}}?)/(?:-/)?"
+    rf"(?P<what>issues|pull|pulls|work_items|merge_requests)/(?P<number>[1-9]\d{{0,5}})(?!\w)"
+    rf"|https?://[\w.-]+/(?:{_NAME}/){{0,3}}(?:browse|issue)/(?P<key>{_KEY})"
+)
+_WORD = re.compile(
+    # "issue 3" is often the third of a list, so a number without "#" needs two digits.
+    r"\b(?:issue|pull[ -]request|merge[ -]request|PR|MR|ticket|bug)s?(?: no\.?| number)? ?"
+    rf"#(?P<hash>{_NUMBER})"
+    rf"|(?:,|\band|\bor|&) ?#(?P<next>{_NUMBER})"
+    r"|\b(?:issue|pull[ -]request|merge[ -]request|PR|MR|ticket)(?: no\.?| number)? "
+    # The verb: "issue 20 tokens". A part of a list: "issue 12 of 30".
+    rf"(?P<plain>[1-9]\d{{1,5}}(?![\w]|[.,]\d|%))(?!\s+(?:of\b|\w+s\b))"
+    # "Even after fix #1": only at the beginning of a sentence it is what shall be done.
+    rf"|(?:^|[.:!?]\s+|\n|\bplease |\bto )(?:fix|close|resolve)(?:e?[sd])?:? #(?P<closed>{_NUMBER})"
+    rf"|\bGH-(?P<gh>{_NUMBER})"
+    rf"|(?<![\w/.-])(?P<named>{_NAME}/{_NAME}#{_NUMBER})",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#+ (.{1,300})", re.MULTILINE)
+_COMMIT = re.compile(
+    r"\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|part of|issue):? "
+    rf"(?:(?P<repo>{_NAME}/{_NAME})?#(?P<number>{_NUMBER})|(?P<closed>(?-i:{_KEY})))"
+    rf"|\(#(?P<suffix>{_NUMBER})\)[ \t]*(?=$|[\"'\n])"
+    rf"|(?:-m ['\"]?|^)\[?(?P<key>(?-i:{_KEY}))\]?(?=:? )",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def task_in_branch(name: str | None) -> str | None:
+    """The issue, pull request or ticket in the name of a branch."""
+    if not name or not any(map(str.isdigit, name)):
+        return None
+    found = _BRANCH_WORD.search(name) or _BRANCH_HASH.search(name)
+    if found:
+        return f"#{found[1]}"
+    if (found := _BRANCH_KEY.search(name)) and found[1] not in _NO_PROJECTS:
+        return f"{found[1]}-{found[2]}"
+    found = _BRANCH_NUMBER.search(name)
+    if found is None or found[1] in _NO_ISSUES or _YEAR.fullmatch(found[1]):
+        return None
+    return f"#{found[1]}"
+
+
+def task_in_prompt(text: str) -> str | None:
+    """The one issue, pull request or ticket that a prompt names."""
+    text = text[:EXAMINED]
+    refs = {*_in_addresses(text), *_in_words(_ADDRESS.sub(" ", text))}
+    numbers = {ref.rpartition("#")[2] for ref in refs}
+    # "Fix issue #12, https://github.com/mira/shop/issues/12" names one.
+    return max(refs, key=len) if len(numbers) == 1 else None
+
+
+def task_in_plan(text: str) -> str | None:
+    """The one that the heading of a plan names. Its text may mention others."""
+    heading = _HEADING.search(text[:EXAMINED])
+    return task_in_prompt(heading[1]) if heading else None
+
+
+def task_in_commit(command: str) -> str | None:
+    """The one issue, pull request or ticket that the message of ``git commit`` names."""
+    _, is_commit, message = command[:EXAMINED].partition("commit")
+    refs = set()
+    for found in _COMMIT.finditer(message) if is_commit else ():
+        if key := found["closed"] or found["key"]:
+            refs.add(_key(key))
+        else:
+            refs.add(f"{found['repo'] or ''}#{found['number'] or found['suffix']}")
+    refs.discard(None)
+    return refs.pop() if len(refs) == 1 else None
+
+
+def task_at(address: str) -> str | None:
+    """The issue, pull request or ticket at a web address."""
+    return next(_in_addresses(address), None)
+
+
+def _in_addresses(text: str) -> Iterator[str]:
+    if "://" not in text:
+        return
+    for found in _ADDRESS.finditer(text):
+        if found["key"]:
+            if key := _key(found["key"]):
+                yield key
+        else:
+            mark = "!" if found["what"] == "merge_requests" else "#"
+            yield f"{found['repo']}{mark}{found['number']}"
+
+
+def _in_words(text: str) -> set[str]:
+    refs, is_list = set[str](), False
+    for found in _WORD.finditer(text):
+        is_list |= found["next"] is not None
+        numbers = (found[name] for name in ("hash", "plain", "closed", "gh", "next"))
+        refs.add(found["named"] or f"#{next(filter(None, numbers))}")
+    # "#1, #2" alone may be anything.
+    return refs if len(refs) > is_list else set()
+
+
+def _key(key: str) -> str | None:
+    return None if key.partition("-")[0] in _NO_PROJECTS else key

@@ -1,0 +1,43 @@
+"""Tasks: the issue, pull request or ticket that each session works on.
+
+Logs name tasks, and derivation stores what they name with the session. What a person says is
+kept apart from it, so that it survives every derivation.
+"""
+
+from typing import NamedTuple
+
+from session_memory.core.text import escaped
+from session_memory.store.database import Database
+from session_memory.store.sessions import TASK
+
+_UNSET = "delete from tasks where session_uid = :uid"
+_SET = "insert into tasks (session_uid, task_ref, set_at) values (:uid, :task, :now)"
+_OF_SESSIONS = f"""
+    select s.id, s.uid, {TASK}, s.repo, s.parent_uid, s.relation, s.ended_at from sessions s
+"""
+
+
+class SessionTask(NamedTuple):
+    """A session and its task, with what decides to whom the task belongs."""
+
+    id: int
+    uid: str
+    task: str | None
+    repo: str | None
+    parent_uid: str | None
+    relation: str | None
+    ended_at: int | None
+
+
+class Tasks:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def set(self, uid: str, task: str | None, now: int) -> None:
+        """Set the task of a session. "" says that it has none, None goes back to its logs."""
+        self._db.execute(_UNSET, {"uid": uid})
+        if task is not None:
+            self._db.execute(_SET, {"uid": uid, "task": escaped(task), "now": now})
+
+    def of_sessions(self) -> dict[str, SessionTask]:
+        return {row[1]: SessionTask(*row) for row in self._db.all(_OF_SESSIONS)}
