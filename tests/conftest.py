@@ -20,6 +20,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from effort import EFFORT
 
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import stores_made_by
@@ -110,8 +111,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for path in sorted(SHARED.glob(f"samples/public/{agent}/*"))
             if path.is_dir()
         ]
-        # Each collection by itself, and all of an agent's in one store.
-        roots = dict.fromkeys([*published, *(path.parent for path in published)])
+        # All of an agent's in one store. With more effort, each collection by itself as well.
+        alone = published if EFFORT > 1 else []
+        roots = dict.fromkeys([*alone, *(path.parent for path in published)])
         cases = [pytest.param(path, id=path.name) for path in roots]
         missing = pytest.param(None, id="none", marks=pytest.mark.skip(reason=NO_PUBLIC_LOGS))
         metafunc.parametrize("public_logs", cases or [missing])
