@@ -147,7 +147,12 @@ def test_every_command_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [DOCS / "python-api.md", DOCS / "learning.md", CHECKOUT / "README.md"], ids=str
+    "page",
+    [
+        *(DOCS / "python-api.md", DOCS / "learning.md", CHECKOUT / "README.md"),
+        *sorted((DOCS / "coming-from").glob("*.md")),
+    ],
+    ids=str,
 )
 def test_the_python_on_a_page_runs_from_top_to_bottom(page: Path) -> None:
     names: dict[str, Any] = {}

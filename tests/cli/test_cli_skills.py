@@ -141,9 +141,10 @@ def test_a_wrong_call_is_a_usage_error(words, run) -> None:
 
 
 def test_rates_models_and_advice_are_shown(append, run) -> None:
-    for status in ("pass", "pass", "fail", "skip"):
+    for status in ("pass", "pass", "fail", "fail", "pass", "skip"):
         append(status, model_used="big")
-    append("ok", skill="lint", model_used="small")
+    for _ in range(5):
+        append("ok", skill="lint", model_used="small")
     run("sync")
     answer = json.loads(run("skills", "--json").stdout)
     assert list(answer) == ["skills"]
@@ -152,18 +153,20 @@ def test_rates_models_and_advice_are_shown(append, run) -> None:
         "skill": "review",
         "window": "all",
         "model": None,
-        "pass": 2,
-        "fail": 1,
+        "pass": 3,
+        "fail": 2,
         "skip": 1,
         "other": 0,
-        "total": 4,
-        "pass_rate": 2 / 3,
+        "total": 6,
+        "pass_rate": 3 / 5,
         "attempts": 0,
         "verified": 0,
+        "try_rate": None,
+        "evidence": 5,
         "advice": "thinking",
         "models": review["models"],
     }
-    assert [(model["model"], model["total"]) for model in review["models"]] == [("big", 4)]
+    assert [(model["model"], model["total"]) for model in review["models"]] == [("big", 6)]
     assert (lint["pass_rate"], lint["advice"]) == (1.0, "fast")
 
 
@@ -173,9 +176,18 @@ def test_the_table_says_the_same(append, run) -> None:
     run("sync")
     title, skill, big, small = run("skills").stdout.splitlines()
     assert title.split()[:3] == ["skill", "window", "model"]
-    assert skill.split() == ["review", "all", "1", "1", "0", "2", "50%", "1/2", "thinking"]
-    assert big.split() == ["big", "1", "0", "0", "1", "100%", "1/1"]
-    assert small.split() == ["small", "0", "1", "0", "1", "0%", "0/1"]
+    assert skill.split() == ["review", "all", "1", "1", "0", "2", "50%", "1/2", "50%", "sample"]
+    assert big.split() == ["big", "1", "0", "0", "1", "100%", "1/1", "100%"]
+    assert small.split() == ["small", "0", "1", "0", "1", "0%", "0/1", "0%"]
+
+
+def test_a_call_counts_once_before_and_after_a_sync(append, run) -> None:
+    run("sync")
+    for number in range(1, 4):
+        append("pass")
+        (row,) = json.loads(run("skills", "--json").stdout)["skills"]
+        assert row["pass"] == number
+        run("sync")
 
 
 @BOTH

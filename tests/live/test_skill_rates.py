@@ -105,8 +105,10 @@ def test_a_window_that_is_none_is_refused_with_a_hint(store: Store, window: str)
         (899, 101, "sample"),
         (7, 3, "sample"),
         (699, 301, "thinking"),
-        (0, 1, "thinking"),
-        (1, 0, "fast"),
+        (0, 5, "thinking"),
+        (5, 0, "fast"),
+        (0, 4, "sample"),
+        (4, 0, "sample"),
         (0, 0, "sample"),
     ],
 )
@@ -266,7 +268,8 @@ def test_the_view_shows_each_skill_in_each_window_with_its_models(
         ("review", "7d", 1, 1),
     ]
     (only,) = list_skills(store, skill="REV*", model="SMA").to_dict()["skills"]
-    assert (only["skill"], only["total"], only["advice"]) == ("review", 1, "thinking")
+    assert (only["skill"], only["total"], only["advice"]) == ("review", 1, "sample")
+    assert (only["model"], only["evidence"]) == ("small", 1)
     assert [model["model"] for model in only["models"]] == ["small"]
 
 

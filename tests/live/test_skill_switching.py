@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from session_memory.config import Config
 from session_memory.core.errors import InvalidRecord, InvalidTime, UnsafePath
 from session_memory.core.schema import Attempt, Entry
 from session_memory.live.skill_log import SkillLog
-from session_memory.live.skill_rates import pass_rate
+from session_memory.live.skill_rates import pass_rate, pass_rates, route
+from session_memory.retain.forget import forget
 from session_memory.store import Store
 from session_memory.testing.collecting import check_sound, collect, new_store, rebuilt
+from session_memory.views.skills import list_skills
 
 pytestmark = [pytest.mark.usefixtures("on_the_database"), pytest.mark.only("sqlite")]
 
@@ -207,3 +210,118 @@ def test_append_takes_the_session_apart_from_the_entry(log: SkillLog) -> None:  
     with pytest.raises(InvalidRecord, match="session_id is missing"):
         log.append({"skill": "a"})
     assert log.sessions() == ["s1"]
+
+
+# ---------------------------------------------------------------- rates of one model
+
+
+@pytest.mark.only("sqlite", "postgresql")
+def test_a_model_is_judged_by_its_own_tries(store: Store, log: SkillLog) -> None:  # SWITCHING 1.54
+    small, big = Attempt(1, "small"), Attempt(2, "big", verified=True)
+    for number in range(36):
+        tries = (Attempt(1, "small", verified=True),) if number < 10 else (small, big)
+        log.append(Entry("s1", TIME, skill="sum", attempts=tries, final_status="pass"))
+    collect(store, log.directory)
+    rate = pass_rate(store, "sum", model="small")
+    assert (rate.passed, rate.failed, rate.pass_rate) == (10, 0, 1.0), "the calls that it ended"
+    assert (rate.verified, rate.attempts, rate.try_rate) == (10, 36, 10 / 36), "its tries"
+    assert (rate.evidence, rate.advice) == (36, "thinking")
+    other = pass_rate(store, "sum", model="big")
+    assert (other.passed, other.verified, other.attempts, other.advice) == (26, 26, 26, "fast")
+    assert pass_rate(store, "sum").evidence == 36
+    (row,) = list_skills(store, model="small").to_dict()["skills"]
+    assert (row["model"], row["try_rate"], row["advice"]) == ("small", 10 / 36, "thinking")
+    assert [model["advice"] for model in row["models"]] == ["thinking"]
+
+
+def test_tries_that_nothing_was_run_for_count_by_their_calls(store: Store, log: SkillLog) -> None:
+    for status in ("pass",) * 9 + ("fail",):
+        log.append(Entry("s1", TIME, skill="sum", attempts=(Attempt(1, "m"),), final_status=status))
+    rate = pass_rate(store, "sum", model="m", logs=[log])
+    assert (rate.try_rate, rate.evidence, rate.advice) == (0.0, 10, "fast")
+
+
+# ---------------------------------------------------------------- before a sync
+
+
+@pytest.fixture
+def usual(log: SkillLog, monkeypatch: pytest.MonkeyPatch) -> SkillLog:
+    """The log of this home, where a sync looks."""
+    monkeypatch.setenv("HOME", str(log.directory.parent.parent))
+    monkeypatch.delenv("SESSION_MEMORY_CONFIG", raising=False)
+    return log
+
+
+def passed(log: SkillLog, times: int = 1, session: str = "s1", **more: Any) -> None:
+    for _ in range(times):
+        log.append(Entry(session, **{"skill": "sum", "final_status": "pass", **more}))
+
+
+@pytest.mark.only("sqlite", "postgresql")
+def test_route_knows_an_entry_the_moment_it_is_appended(store: Store, usual: SkillLog) -> None:
+    assert route(store, "sum") == "sample"
+    passed(usual, 4)
+    assert (route(store, "sum"), pass_rate(store, "sum").passed) == ("sample", 4)
+    passed(usual)
+    assert route(store, "sum") == "fast"
+    for number in range(1, 6):
+        collect(store, usual.directory)
+        passed(usual, final_status="fail")
+        rate = pass_rate(store, "sum", "1h")
+        assert (rate.passed, rate.failed) == (5, number), "each entry once"
+    assert route(store, "sum") == "thinking"
+    assert pass_rate(store, "sum", logs=[]).failed == 4, "the store alone"
+
+
+def test_an_entry_counts_before_a_sync_as_it_counts_after(store: Store, usual: SkillLog) -> None:
+    tries = (Attempt(1, "small"), Attempt(2, "big", verified=True), Attempt(3))
+    for number, status in enumerate(("pass", " OK ", "Fail", "skip", "later", "")):
+        for session in ("s1", "feat/x"):
+            passed(usual, session=session, final_status=status, attempts=tries[:number])
+    passed(usual, skill="", model_used="used", attempts=tries)
+    passed(usual, skill="x" * 500, timestamp="2020-01-01T00:00:00Z")
+    passed(usual, skill="", final_status="", message="no call")
+    windows = ("all", "7d")
+    before = [pass_rates(store, window) for window in windows]
+    collect(store, usual.directory)
+    assert [pass_rates(store, window) for window in windows] == before
+    assert [pass_rates(store, window, logs=[]) for window in windows] == before
+
+
+def test_a_torn_or_foreign_line_and_a_link_cost_themselves_alone(
+    store: Store, usual: SkillLog
+) -> None:
+    passed(usual)
+    with usual.path_of("s1").open("a") as file:
+        file.write('{"session_id":"other","timestamp":"2026-07-01T10:00:00Z","skill":"sum"}\n{"to')
+    (usual.directory / "link.jsonl").symlink_to(usual.path_of("s1"))
+    usual.path_of("closed").write_text("{}\n")
+    usual.path_of("closed").chmod(0)
+    assert pass_rate(store, "sum").total == 1
+
+
+def test_a_copy_a_second_name_and_a_forgotten_session_count_nothing(
+    store: Store, usual: SkillLog, tmp_path: Path
+) -> None:
+    passed(usual, 3)
+    collect(store, usual.directory)
+    second = tmp_path / "second"
+    second.symlink_to(usual.directory)
+    same = SkillLog(usual.directory / ".." / "skills")
+    assert pass_rate(store, "sum", logs=[usual, SkillLog(second), same]).passed == 3
+    assert pass_rate(store, "sum", logs=[same]).passed == 3
+    forget(store, Config(), ["skill:s1"], now=1)
+    assert pass_rate(store, "sum").passed == 0
+
+
+def test_the_configuration_says_where_logs_are(
+    store: Store, usual: SkillLog, tmp_path: Path
+) -> None:
+    team = SkillLog(tmp_path / "team")
+    passed(team, 2)
+    passed(usual)
+    config = usual.directory.parent / "config.toml"
+    config.write_text(f'[sources.skill]\nroots = ["{team.directory}"]\n')
+    assert pass_rate(store, "sum").passed == 2
+    config.write_text("[sources.skill]\nenabled = false\n")
+    assert pass_rate(store, "sum").passed == 0

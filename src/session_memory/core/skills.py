@@ -10,6 +10,8 @@ from session_memory.core.schema import Entry
 from session_memory.core.text import escaped, one_line
 
 FLAVOR = "skill"
+OURS, FOLDER = ".session-memory", "skills"
+"""The logs are below ``~/.session-memory/skills`` unless the configuration says otherwise."""
 ATTEMPT = "attempt"
 """The native kind of the event for one attempt."""
 RESULT = "result/"

@@ -110,8 +110,10 @@ class LearnedMethods(OpenMemory):
     ) -> "SkillList":
         """How often skills pass, and which model to use for each."""
         from session_memory.live.skill_rates import ALWAYS
+        from session_memory.live.skill_uncollected import usual_logs
         from session_memory.views.skills import list_skills
 
         spans = names("windows", windows) or (ALWAYS,)
         only, by = maybe_text("skill", skill), maybe_text("model", model)
-        return list_skills(self.store, windows=spans, skill=only, model=by)
+        logs = usual_logs(self.config)
+        return list_skills(self.store, windows=spans, skill=only, model=by, logs=logs)

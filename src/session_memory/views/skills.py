@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.live.skill_log import SkillLog
 from session_memory.live.skill_rates import ALWAYS, PassRate, pass_rates, sum_rates
 from session_memory.store import Store
 from session_memory.views.matching import holds, is_like
@@ -35,16 +36,17 @@ def list_skills(
     skill: str | None = None,
     model: str | None = None,
     now: int | None = None,
+    logs: Sequence[SkillLog] | None = None,
 ) -> SkillList:
     """Skills sorted by name, each in every window.
 
     ``skill`` may contain ``*`` and ``?``. With ``model``, only calls with a model whose name
-    contains it are counted.
+    contains it are counted. ``logs``: see `session_memory.live.skill_rates.pass_rates`.
     """
     rows = [
         row
         for window in dict.fromkeys(windows)
-        for row in _in_window(pass_rates(store, window, now=now), skill, model)
+        for row in _in_window(pass_rates(store, window, now=now, logs=logs), skill, model)
     ]
     order = list(windows)
     rows.sort(key=lambda row: (row.rate.skill, order.index(row.rate.window)))
@@ -57,9 +59,14 @@ def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> l
         if _matches(rate, skill, model):
             by_skill.setdefault(rate.skill, []).append(rate)
     return [
-        SkillRow(sum_rates(models, PassRate(skill=name, window=models[0].window)), models)
-        for name, models in by_skill.items()
+        SkillRow(sum_rates(models, _named(models, model)), models) for models in by_skill.values()
     ]
+
+
+def _named(rates: list[PassRate], model: str | None) -> PassRate:
+    """A rate for the sum of ``rates``. With a filter it is of the models that match."""
+    names = None if model is None else ", ".join(rate.model or "-" for rate in rates)
+    return PassRate(skill=rates[0].skill, window=rates[0].window, model=names)
 
 
 def _matches(rate: PassRate, skill: str | None, model: str | None) -> bool:
@@ -69,4 +76,4 @@ def _matches(rate: PassRate, skill: str | None, model: str | None) -> bool:
 def _without_skill(rate: PassRate) -> dict[str, Any]:
     """The rate of one model, without the fields that the skill's own row has."""
     values = rate.to_dict()
-    return {name: values[name] for name in values if name not in ("skill", "window", "advice")}
+    return {name: values[name] for name in values if name not in ("skill", "window")}

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from session_memory.adapters.base import SourceRef, Unlisted
 from session_memory.adapters.gathered import is_an_agents
+from session_memory.core.skills import FOLDER, OURS
 
 ENDING = ".jsonl"
-OURS = ".session-memory"
-FOLDER = "skills"
 _SNIFFED = 65536
 _ALWAYS = (b'"session_id"', b'"timestamp"', b'"skill"')
 _MOSTLY = (b'"phase"', b'"attempts"', b'"final_status"')

@@ -1,7 +1,9 @@
 """Show how often skills pass, and which model to use.
 
-Counts the calls in the collected skill logs. With a pass rate of 90 % or more the advice is the
-fast model, below 70 % the thinking model, otherwise to try both.
+Counts the calls in the skill logs, also those that no sync has collected yet. With a pass rate of
+90 % or more the advice is the fast model, below 70 % the thinking model, otherwise, and with fewer
+than 5 calls, to try both. A call counts for the model that ended it, an attempt for the model that
+made it.
 """
 
 from collections.abc import Iterator
@@ -48,9 +50,10 @@ _COLUMNS = (
         ("skill stats --skill 'review*' --json", "some of them, for a script"),
     ),
     json_shape='{"skills": [{"skill", "window", "model", "pass", "fail", "skip", "other", "total",'
-    ' "pass_rate", "attempts", "verified", "advice", "models": [{"model", "pass", …}, …]}, …]};'
-    ' "pass_rate" is pass / (pass + fail), null where there is neither; "advice" is fast, sample'
-    " or thinking.",
+    ' "pass_rate", "attempts", "verified", "try_rate", "evidence", "advice", "models": [{"model",'
+    ' "pass", …}, …]}, …]}; "pass_rate" is pass / (pass + fail), null where there is neither;'
+    ' "try_rate" is verified / attempts, null without attempts; "advice" is fast, sample or'
+    ' thinking, and "evidence" the number of calls, for a model of attempts, that it rests on.',
 )
 @click.option("--skill", metavar="NAME", help="Only this skill; * and ? match.")
 @click.option(
@@ -79,8 +82,7 @@ def command(
         return
     print_lines(_lines(listing))
     if not listing.skills:
-        hint = "Log them with: session-memory skill append, then: session-memory sync"
-        remark(settings, f"No skill calls. {hint}")
+        remark(settings, "No skill calls. Log them with: session-memory skill append")
 
 
 def _lines(listing: "SkillList") -> Iterator[str]:
@@ -101,6 +103,6 @@ def _cells(rate: "PassRate", skill: str, model: str, advice: str) -> list[str | 
         model,
         *(str(number) for number in (rate.passed, rate.failed, rate.skipped, rate.total)),
         share,
-        f"{rate.verified}/{rate.attempts}" if rate.attempts else "-",
+        "-" if rate.try_rate is None else f"{rate.verified}/{rate.attempts} {rate.try_rate:.0%}",
         Cell(advice, _COLORS.get(advice, {})),
     ]
