@@ -31,12 +31,14 @@ class RetainResult(msgspec.Struct, frozen=True, kw_only=True):
             {**msgspec.to_builtins(one), "last_at": format_time(one.last_at)}
             for one in self.outcome.gone
         ]
+        why = self.outcome.not_shrunk
         return {
             **msgspec.to_builtins(self.outcome.report),
             "dry_run": self.dry_run,
             "archive": self.outcome.archive,
             "evicted": evicted,
             "expiry": msgspec.to_builtins(self.expiry),
+            **({} if why is None else {"not_shrunk": why}),
         }
 
 
@@ -48,9 +50,17 @@ class DueRetention(msgspec.Struct, frozen=True):
 
 
 def run_retention(
-    store: "Store", config: "Config", *, dry_run: bool = False, archive: bool | None = None
+    store: "Store",
+    config: "Config",
+    *,
+    dry_run: bool = False,
+    archive: bool | None = None,
+    patient: bool = False,
 ) -> "RetentionOutcome":
-    """Bring the store within its bounds. Sessions over the hard cap are analyzed first."""
+    """Bring the store within its bounds. Sessions over the hard cap are analyzed first.
+
+    With ``patient``, old sessions wait until an archive file is worth its size.
+    """
     from session_memory.learn.analyze import analyze
     from session_memory.retain import lake
     from session_memory.retain.retention_run import retain
@@ -65,6 +75,7 @@ def run_retention(
             lambda uids: analyze(store, uids),
             dry_run=dry_run,
             archived=archive,
+            patient=patient,
         )
 
 
@@ -73,7 +84,7 @@ def run_due_retention(store: "Store", config: "Config") -> DueRetention:
     if not config.retention.after_sync or not store.retention.is_due(now_ms()):
         return DueRetention()
     try:
-        return DueRetention(run_retention(store, config))
+        return DueRetention(run_retention(store, config, patient=True))
     except (SessionMemoryError, OSError) as error:
         # The sync itself succeeded, so this must not make it fail.
         return DueRetention(error=str(error))

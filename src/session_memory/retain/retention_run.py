@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import msgspec
 
 from session_memory.config import Config
+from session_memory.core.errors import StoreError
 from session_memory.derive.evicted import archive_of
 from session_memory.retain.evict import evict, require_archive
 from session_memory.retain.passes import (
@@ -53,11 +54,16 @@ class Eviction(msgspec.Struct, frozen=True):
 
 
 class RetentionOutcome(msgspec.Struct, kw_only=True):
+    """``not_shrunk`` says why the space of evicted sessions was not given back to the disk."""
+
     report: RetentionReport
     gone: list[Eviction] = []
     archive: str | None = None
+    not_shrunk: str | None = None
 
 
+# Events and their index take at least this part of the size of their packs.
+WORTH = 0.25
 _COUNTED = {
     AGE: "backstop_evicted",
     SOFT_CAP: "budget_evicted",
@@ -74,14 +80,16 @@ def retain(
     *,
     dry_run: bool = False,
     archived: bool | None = None,
+    patient: bool = False,
     on_evicted: Callable[[int], None] = lambda size: None,
 ) -> RetentionOutcome:
     """Evict sessions until the store is within its limits.
 
-    ``archived=False`` deletes their stored logs instead of archiving them.
+    ``archived=False`` deletes their stored logs instead of archiving them. With ``patient``, old
+    sessions wait until an archive file is worth its size.
     """
     with nullcontext() if dry_run else store.db.operation_lock(shared=False):
-        return _retain(store, config, now, analyze, dry_run, archived, on_evicted)
+        return _retain(store, config, now, analyze, dry_run, archived, patient, on_evicted)
 
 
 def _retain(
@@ -91,6 +99,7 @@ def _retain(
     analyze: Analyzer,
     dry_run: bool,
     archived: bool | None,
+    patient: bool,
     on_evicted: Callable[[int], None],
 ) -> RetentionOutcome:
     limits = config.retention
@@ -100,6 +109,8 @@ def _retain(
     analysis = _assume_analyzed if dry_run else _Analysis(store, analyze, now)
     every = units(store, now)
     steps = plan(every, used, limits, now, analysis)
+    if patient and archive is not None and not _is_worth_a_file(store, steps):
+        steps = []
     done: Iterable[tuple[PlannedEviction, int]]
     if dry_run:
         done = [(step, step.unit.bytes) for step in steps]
@@ -111,6 +122,8 @@ def _retain(
     for step, freed in done:
         _count(outcome, step, freed)
         on_evicted(freed)
+    if outcome.gone and not dry_run:
+        outcome.not_shrunk = _shrink(store)
     report = outcome.report
     final = used - report.bytes_freed if dry_run else store.retention.used_bytes()
     report.final_usage_bytes = final
@@ -125,6 +138,30 @@ def _retain(
         with store.transaction():
             store.retention.record_run(now, msgspec.json.encode(report).decode())
     return outcome
+
+
+def _is_worth_a_file(store: Store, steps: list[PlannedEviction]) -> bool:
+    """Whether an archive file is smaller than what the evictions free in the store.
+
+    A file has a copy of each dictionary that its packs need. For a few small sessions that copy
+    would be larger than their events, so they wait for more. Limits of size never wait.
+    """
+    if any(step.why != AGE for step in steps):
+        return True
+    used = store.retention.dictionaries_of([one for step in steps for one in step.unit.sources])
+    return sum(used.values()) <= WORTH * sum(step.unit.bytes for step in steps)
+
+
+def _shrink(store: Store) -> str | None:
+    """Give the freed space back. Otherwise store and archive together would be larger than before.
+
+    Returns why that failed. The sessions are evicted all the same.
+    """
+    try:
+        store.db.shrink()
+    except StoreError as error:
+        return str(error)
+    return None
 
 
 def _count(outcome: RetentionOutcome, step: PlannedEviction, freed: int) -> None:

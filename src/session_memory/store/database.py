@@ -180,6 +180,9 @@ class Database(Protocol):
         ``without_live``, everything but the tables of live sessions has to be, and what was left.
         """
 
+    def shrink(self) -> None:
+        """Give the space of deleted rows back: to the disk, or on a server to later rows."""
+
     def withhold_statistics(self) -> None:
         """Keep texts out of the planner's statistics, after tables were created."""
 

@@ -24,6 +24,7 @@ from session_memory.store.operation_lock import OperationLock, wait_for
 from session_memory.store.postgres_sql import to_psycopg
 from session_memory.store.postgres_sweep import (
     dead_rows,
+    make_space_reusable,
     statistics,
     still_marked,
     sweep_tables,
@@ -400,6 +401,9 @@ alter table dictionaries alter column body set storage external;
             logs = [table for table in self._all_tables() if not table.startswith("live_")]
             tables = list(dict.fromkeys([*logs, *tables]))
         return sweep_tables(self, tables)
+
+    def shrink(self) -> None:
+        make_space_reusable(self, self._all_tables())
 
     def vacuum_table(self, table: str, wait_s: float) -> int:
         """Rewrite a table, and return the number of deleted rows that had to be kept.

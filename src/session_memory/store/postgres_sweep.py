@@ -88,6 +88,13 @@ def sweep_tables(db: "Postgres", tables: Sequence[str]) -> list[Unswept]:
     return unswept.all()
 
 
+def make_space_reusable(db: "Postgres", tables: Sequence[str]) -> None:
+    """Let later rows use the space of deleted ones. Nobody waits; the files rarely get smaller."""
+    for table in tables:
+        if not table.startswith("live_"):
+            db.execute(f"vacuum {table}")
+
+
 def _vacuum(db: "Postgres", table: str, start: float) -> tuple[str, str]:
     """Rewrite one table. Returns why that was not possible and what to do, or empty texts.
 

@@ -5,7 +5,7 @@ packs are not in the store until the session is restored. Its cost still counts.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -111,6 +111,10 @@ _FIRST_SEEN = "select min(discovered_at) from sources"
 _EVICTED_SESSIONS = "select id from sessions where evicted_at is not null"
 _EVICTED_UIDS = "select uid from sessions where evicted_at is not null"
 _COUNT_EVICTED = "select count(*) from sessions where evicted_at is not null"
+_DICTIONARIES_OF = """
+    select distinct d.id, length(d.body) from packs p join dictionaries d on d.id = p.dictionary_id
+    where p.source_id in ({keys})
+"""
 _DICTIONARIES = "select id, flavor, body from dictionaries order by id"
 
 
@@ -233,6 +237,10 @@ class Retention:
         return [
             (number, flavor, bytes(body)) for number, flavor, body in self._db.all(_DICTIONARIES)
         ]
+
+    def dictionaries_of(self, source_ids: Sequence[int]) -> dict[int, int]:
+        """The dictionaries that the packs of these sources need, with their sizes."""
+        return dict(self._db.matching(_DICTIONARIES_OF, sorted(set(source_ids))))
 
     def dictionary(self, flavor: str, body: bytes) -> int:
         """The id of a dictionary from an archive, inserted if it is not in the store yet."""

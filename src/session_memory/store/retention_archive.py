@@ -255,6 +255,9 @@ def _write(file: IO[bytes], contents: ArchiveContents, now: int) -> None:
         )
         for name, body in zip(names, contents.bodies(), strict=True):
             add_member(archive, name, body)
+        end = archive.offset
+    # An archive ends with two empty blocks. tarfile adds up to 18 more, for tape drives.
+    file.truncate(end + 2 * tarfile.BLOCKSIZE)
 
 
 def add_member(archive: tarfile.TarFile, name: str, body: bytes) -> None:

@@ -17,6 +17,7 @@ from session_memory.store.lock_holds import HeldLock
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.sqlite_errors import FAULTS, translated
+from session_memory.store.sqlite_shrink import give_free_pages_back
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
@@ -364,6 +365,9 @@ class Sqlite:
         reason = "another program reads the store"
         remedy = "When it has ended, run: session-memory store compact"
         return [Unswept((str(self.file), f"{self.file}-wal"), reason, remedy)]
+
+    def shrink(self) -> None:
+        give_free_pages_back(self)
 
     def checkpoint(self) -> bool:
         """Move the content of the WAL file into the database. False if a reader prevented it."""

@@ -71,6 +71,9 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
     else:
         lines.append(f"Their logs {'would be' if dry_run else 'were'} deleted for good.")
     lines += waiting_lines(report.waiting_for_analysis, report.waiting_bytes)
+    if outcome.not_shrunk:
+        compact = "session-memory store compact"
+        lines.append(f"Their space is not free yet: {outcome.not_shrunk}. Run: {compact}")
     if report.over_hard_cap:
         lines.append("The store is still over its hard cap: what is left is pinned.")
     if report.tier2_over_cap:
