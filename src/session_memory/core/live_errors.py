@@ -39,8 +39,12 @@ class SessionExists(LiveError, ValueError):
 
     hint = "Leave the id out to get a new one, or append to the existing session."
 
-    def __init__(self, session: str) -> None:
-        super().__init__(f"session {short_repr(session)} exists already")
+    def __init__(self, session: str, *, is_evicted: bool = False) -> None:
+        if is_evicted:
+            hint = f"Restore or forget it: session-memory forget live:{session}"
+            super().__init__(f"session {short_repr(session)} was closed and is archived", hint)
+        else:
+            super().__init__(f"session {short_repr(session)} exists already")
 
 
 class SpawnTooDeep(LiveError, ValueError):

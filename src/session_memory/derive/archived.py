@@ -7,6 +7,8 @@ there. Nothing is written to the user's store.
 from session_memory.core.errors import ArchiveError, SessionEvicted, StoreDamaged
 from session_memory.core.time import now_ms
 from session_memory.derive.evicted import LoadedPacks, archive_at, family, load_archived
+from session_memory.derive.live_archived import load_rows
+from session_memory.derive.live_sources import is_table
 from session_memory.derive.rebuilding import rebuild
 from session_memory.store.memory_store import temporary_store
 from session_memory.store.raw import Pack
@@ -102,6 +104,9 @@ def _adopt(store: Store, source_id: int, copy: Store, loaded: LoadedPacks) -> No
         packs.append((pack, body))
     with copy.transaction():
         copy.sources.save(row)
+        if is_table(row):
+            load_rows(copy, packs)
+            return
         for pack, dictionary in packs:
             number = copy.retention.dictionary(row.flavor, dictionary) if dictionary else None
             back = Pack(pack.start, pack.length, pack.hash, number, bytes(pack.body))

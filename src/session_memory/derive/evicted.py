@@ -4,13 +4,15 @@ A session that grows while it is evicted is brought back first. If its archive i
 part of the log is stored without deriving events. Nothing is derived from half of a session.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 from session_memory.config import Config, home
 from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.derive.facts import base_of
+from session_memory.derive.live_archived import load_rows
+from session_memory.derive.live_sources import is_table
 from session_memory.store.address import is_postgres
 from session_memory.store.raw import Pack
 from session_memory.store.retention import EvictedSource
@@ -96,19 +98,30 @@ def bring_back(
         if loaded is None
         else ((source, *pack) for source in evicted for pack in loaded[source])
     )
-    size = 0
+    size, live = 0, _live_tables(store, evicted)
     for source_id, pack, dictionary in packs:
+        if source_id in live:
+            live[source_id].append((pack, dictionary))
+            size += len(pack.body)
+            continue
         flavor = store.sources.get(source_id).flavor
         number = store.retention.dictionary(flavor, dictionary) if dictionary else None
         back = Pack(pack.start, pack.length, pack.hash, number, pack.body)
         store.retention.put_back(source_id, [back])
         size += len(pack.body)
+    for bundle in live.values():
+        load_rows(store, bundle)
     for source_id in evicted:
         # A source without a byte has no packs, so it is marked here.
         store.retention.put_back(source_id, ())
     for session_id in session_ids:
         store.retention.unfreeze(session_id)
     return size
+
+
+def _live_tables(store: Store, evicted: Iterable[int]) -> LoadedPacks:
+    """The evicted sources that are rows of live sessions, each with an empty list."""
+    return {source: [] for source in evicted if is_table(store.sources.get(source))}
 
 
 def load_archived(
@@ -166,9 +179,9 @@ def _in_file(
     first = {uid: store.retention.evicted_up_to(row.id, row.kept) for uid, row in rows.items()}
     seen = dict.fromkeys(rows, 0)
     for uid, pack, dictionary in archive.read(archive.path(name), set(rows)):
-        if pack.start < first[uid]:
+        if pack.start < first[uid] or is_table(rows[uid]):
             seen[uid] += pack.length
             yield rows[uid].id, pack, dictionary
     for uid, end in first.items():
-        if seen[uid] != end:
+        if seen[uid] != end and not is_table(rows[uid]):
             raise ArchiveError(f"the archive file {name} does not hold all of source {uid}")

@@ -9,11 +9,16 @@ from hashlib import sha256
 import msgspec
 
 from session_memory.core.errors import ArchiveError
+from session_memory.core.ids import split_uid
 from session_memory.derive.connected import connected_to, grouped
 from session_memory.derive.derivation import derive_stale
+from session_memory.derive.live_archived import stored_packs
+from session_memory.derive.live_sources import is_table
 from session_memory.derive.repository_names import DomainOf
 from session_memory.retain.passes import DATA_LOSS, PlannedEviction
 from session_memory.retain.units import Unit, is_analyzed
+from session_memory.store.live_closed import lock_closed
+from session_memory.store.raw import Pack
 from session_memory.store.retention import EvictedSource
 from session_memory.store.retention_archive import (
     Archive,
@@ -21,7 +26,10 @@ from session_memory.store.retention_archive import (
     ArchivedPack,
     ArchivedSource,
 )
+from session_memory.store.retention_forget import delete_live
+from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
+from session_memory.store.zstandard import zstd
 
 FILE_BYTES = 256 * 1024 * 1024
 
@@ -111,8 +119,9 @@ def _in_earlier_files(archive: Archive, held: dict[int, ArchivedSource]) -> dict
 def _described(store: Store, source_id: int) -> ArchivedSource:
     """A source with its packs. Every pack is unpacked once, so a damaged one raises."""
     digest, packs = sha256(), []
-    for pack in store.raw.packs(source_id):
-        digest.update(store.raw.unpacked(source_id, pack))
+    row = store.sources.get(source_id)
+    for pack in stored_packs(store, row):
+        digest.update(_unpacked(store, row, pack))
         name = None
         if pack.dictionary_id is not None:
             name = sha256(_dictionary(store, pack.dictionary_id)[1]).hexdigest()
@@ -120,7 +129,11 @@ def _described(store: Store, source_id: int) -> ArchivedSource:
         packs.append(ArchivedPack(pack.start, pack.length, pack.hash.hex(), size, name))
     rows = [store.sessions.row_by_id(one) for one in store.sessions.of_source(source_id)]
     uids = sorted(row.uid for row in rows)
-    return ArchivedSource(store.sources.get(source_id), digest.hexdigest(), packs, uids)
+    return ArchivedSource(row, digest.hexdigest(), packs, uids)
+
+
+def _unpacked(store: Store, row: SourceRow, pack: Pack) -> bytes:
+    return zstd.decompress(pack.body) if is_table(row) else store.raw.unpacked(row.id, pack)
 
 
 def _dictionary(store: Store, number: int) -> tuple[str, bytes]:
@@ -137,7 +150,9 @@ def _contents(store: Store, held: dict[int, ArchivedSource]) -> ArchiveContents:
     }
 
     def bodies() -> Iterator[bytes]:
-        return (bytes(pack.body) for source in held for pack in store.raw.packs(source))
+        return (
+            bytes(pack.body) for one in held.values() for pack in stored_packs(store, one.source)
+        )
 
     return ArchiveContents(list(held.values()), dictionaries, bodies)
 
@@ -162,7 +177,11 @@ def _drop(
             store.retention.drop_raw(EvictedSource(source, kept.file, kept.digest, size, now))
         for session in step.unit.sessions:
             store.events.drop(session)
-        gone.append((step, sum(sizes.values())))
+        if step.unit.live_revision is None:
+            gone.append((step, sum(sizes.values())))
+        else:
+            delete_live(store.db, [split_uid(uid)[1] for uid in step.unit.uids])
+            gone.append((step, step.unit.bytes))
     store.retention.freeze(sorted(sessions), now)
     for other in others:
         # It becomes the owner of the events that it shared. They are in its own log too.
@@ -175,7 +194,11 @@ def _is_as_planned(
     store: Store, step: PlannedEviction, safe: dict[int, SafeCopy], pinned: set[str]
 ) -> bool:
     unit = step.unit
-    if any(safe[one].places != store.retention.places(one) for one in unit.sources):
+    if unit.live_revision is not None and not all(
+        lock_closed(store.db, split_uid(uid)[1], unit.live_revision) for uid in unit.uids
+    ):
+        return False
+    if any(safe[one].places != _places(store, one) for one in unit.sources):
         return False
     for session, revision in zip(unit.sessions, unit.revisions, strict=True):
         row = store.sessions.row_by_id(session)
@@ -190,7 +213,14 @@ def _is_as_planned(
 
 
 def _size(store: Store, source_id: int) -> int:
-    return sum(len(pack.body) for pack in store.raw.packs(source_id))
+    return sum(len(pack.body) for pack in stored_packs(store, store.sources.get(source_id)))
+
+
+def _places(store: Store, source_id: int) -> list[tuple[int, bytes]]:
+    row = store.sources.get(source_id)
+    if not is_table(row):
+        return store.retention.places(source_id)
+    return [(pack.start, pack.hash) for pack in stored_packs(store, row)]
 
 
 def require_archive(archive: Archive | None) -> Archive:

@@ -16,7 +16,7 @@ from session_memory.core.ids import make_uid, split_uid
 from session_memory.derive.derivation import derive_stale
 from session_memory.derive.evicted import archive_of, beside, bring_back, family
 from session_memory.derive.forgotten import mask_stored
-from session_memory.derive.live_sources import LIVE, refs_of
+from session_memory.derive.live_sources import LIVE, is_table, refs_of
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids
@@ -231,8 +231,11 @@ def _children(store: Store, selection: Selection) -> set[int]:
 
 
 def _add_tombstones(store: Store, selection: Selection, now: int) -> None:
-    live = {f"{LIVE}:{native}" for native in selection.live}
-    own_rows = {str(ref.path) for native in selection.live for ref in refs_of(native)}
+    own_rows = {row.path for row in selection.whole if is_table(row)}
+    own_rows |= {str(ref.path) for native in selection.live for ref in refs_of(native)}
+    # The rows of an evicted live session are in the archive.
+    evicted = {row.session for row in selection.whole if is_table(row) and not row.agent}
+    live = {f"{LIVE}:{native}" for native in (*selection.live, *evicted)}
     keys = [session_key(uid) for uid in selection.sessions.values() if uid not in live]
     # A session that was only live may be collected again under its id. Its key groups its
     # sources' tombstones.

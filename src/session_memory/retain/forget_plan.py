@@ -10,13 +10,15 @@ import msgspec
 from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
 from session_memory.core.ids import split_uid
+from session_memory.core.roles import TABLE
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.evicted import archive_of
-from session_memory.derive.live_sources import LIVE
+from session_memory.derive.live_sources import LIVE, is_table
 from session_memory.retain import archive_edit
 from session_memory.store.address import is_postgres
 from session_memory.store.retention_archive import Archive
 from session_memory.store.retention_forget import children_by_name, is_live, live_holders
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -119,9 +121,18 @@ def select(store: Store, uids: list[str]) -> Selection:
             sessions[row.id] = uid
         if has_rows:
             live.append(native)
+        live += _imported(store, row)
     _refuse_live_holders(store, live)
     whole, shared = split_sources(store, sessions)
     return Selection(sessions, live, whole, shared, _related(store, sessions))
+
+
+def _imported(store: Store, row: CollectedSession | None) -> Iterator[str]:
+    """The live sessions that were imported from a collected one. Both are one session."""
+    for source in () if row is None else store.sources.read_by(row.id):
+        is_import = is_table(source) and source.agent and source.role == TABLE
+        if is_import and is_live(store.db, source.session):
+            yield source.session
 
 
 def _related(store: Store, sessions: Collection[int]) -> set[int]:

@@ -66,7 +66,7 @@ def is_live_rows(row: SourceRow) -> bool:
     )
 
 
-class LiveImport:
+class PortableSessions:
     """The live sessions of a portable file. They are stored when the block ends without an error.
 
     ``refused`` has the path of each session that was not taken, with the reason.
@@ -143,7 +143,7 @@ class LiveImport:
         )
         self.refused.append((row, reason))
 
-    def __enter__(self) -> "LiveImport":
+    def __enter__(self) -> "PortableSessions":
         return self
 
     def __exit__(

@@ -1,9 +1,10 @@
 """Decide what to evict, in three passes. Pure: it depends only on its arguments.
 
 1. Evict what is older than the age limit and was analyzed at its current revision.
-2. While the soft cap is exceeded, evict the oldest analyzed units.
-3. While the hard cap is exceeded, evict the oldest other units. They are analyzed first. If that
-   fails, the eviction is reported as data loss.
+2. While the soft cap is exceeded, evict analyzed units: finished ephemeral subagents of live
+   sessions, then the oldest.
+3. While the hard cap is exceeded, evict other units in the same order. They are analyzed first.
+   If that fails, the eviction is reported as data loss.
 
 A pinned unit is never evicted.
 """
@@ -44,7 +45,8 @@ def plan(
     for unit in rest:
         if unit.is_evictable and unit.last_at < oldest:
             take(unit, AGE)
-    rest = _without(rest, steps)
+    # Nobody asks for a finished ephemeral subagent again, so the caps take those first.
+    rest = sorted(_without(rest, steps), key=lambda unit: not unit.is_child)
     for unit in rest:
         if used > limits.raw_soft_cap_bytes and unit.is_evictable:
             take(unit, SOFT_CAP)

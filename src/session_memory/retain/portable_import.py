@@ -33,7 +33,7 @@ from session_memory.derive.forgotten import blanked
 from session_memory.derive.live_sources import NOWHERE
 from session_memory.derive.raw_source import RawSource
 from session_memory.derive.readers import note_substitute, reader_of
-from session_memory.retain.live_files import LiveImport
+from session_memory.retain.live_files import PortableSessions
 from session_memory.retain.portable_reading import PIECE, ImportedSource, PortableFile
 from session_memory.store.sources import NO_INODE, SourceRow
 from session_memory.store.store import Store
@@ -108,7 +108,7 @@ class _ImportRun:
 
     def _import_live(self, sources: Iterator[ImportedSource], now: int) -> None:
         """Store live sessions, then collect them as a sync does."""
-        with LiveImport(self._store) as live:
+        with PortableSessions(self._store) as live:
             for source in sources:
                 self._done.sources += 1
                 if source.refusal:

@@ -9,6 +9,7 @@ from session_memory.config import Config
 from session_memory.core.errors import StoreError
 from session_memory.derive.evicted import archive_of
 from session_memory.retain.evict import evict, require_archive
+from session_memory.retain.live_units import all_units
 from session_memory.retain.passes import (
     AGE,
     DATA_LOSS,
@@ -18,7 +19,7 @@ from session_memory.retain.passes import (
     plan,
     waiting_for_analysis,
 )
-from session_memory.retain.units import Unit, units
+from session_memory.retain.units import Unit
 from session_memory.store.store import Store
 
 Analyzer = Callable[[list[str]], object]
@@ -107,7 +108,7 @@ def _retain(
     archive = require_archive(archive_of(store, config)) if keeps else None
     used = store.retention.used_bytes()
     analysis = _assume_analyzed if dry_run else _Analysis(store, analyze, now)
-    every = units(store, now)
+    every = all_units(store, now)
     steps = plan(every, used, limits, now, analysis)
     if patient and archive is not None and not _is_worth_a_file(store, steps):
         steps = []
@@ -188,5 +189,5 @@ class _Analysis:
         if unit.is_analyzed:
             return unit
         self._analyze(list(unit.uids))
-        again = {one.uids: one for one in units(self._store, self._now)}
+        again = {one.uids: one for one in all_units(self._store, self._now)}
         return again.get(unit.uids, unit)

@@ -21,6 +21,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     ``bytes`` is the size of their packs, ``last_at`` the time of their last event.
 
     ``revisions`` are those of its sessions. If one changes later, the unit is not evicted.
+    ``live_revision`` is that of the rows of a live session. ``is_child``: it is a finished
+    ephemeral subagent, which caps evict first.
     """
 
     uids: tuple[str, ...]
@@ -31,6 +33,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     last_at: int
     is_analyzed: bool
     is_pinned: bool = False
+    is_child: bool = False
+    live_revision: int | None = None
 
     @property
     def is_evictable(self) -> bool:
@@ -38,7 +42,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def units(store: Store, now: int) -> list[Unit]:
-    """All units with packs, oldest first."""
+    """All units with packs, oldest first. See `live_units` for the others."""
     retention = store.retention
     sessions = {one.id: one for one in retention.candidates() if one.evicted_at is None}
     sizes, ours = retention.pack_bytes(), retention.row_sources()

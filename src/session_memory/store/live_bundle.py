@@ -29,6 +29,7 @@ _PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "live_folds": ("session_key = :key order by compact_seq", ("note_lane",)),
     "live_moves": ("session_key = :key order by id", ("from_lane", "to_lane")),
     "live_usage": ("session_key = :key order by id", ()),
+    "live_imports": ("session_key = :key", ()),
     "live_keys": ("session_key = :key order by append_key", ()),
 }
 _BODIES = """

@@ -36,21 +36,22 @@ def is_pinned(db: Database, native: str, now: int) -> bool:
 
 
 def _drop_collected(store: Store, native: str) -> None:
-    uid = make_uid(LIVE, native)
-    own = [row.id for row in store.sources.named_for(LIVE, native) if row.host == _NOWHERE]
-    session = store.sessions.row(uid)
-    if session is None:
-        if own:
-            delete_sessions(store, {}, own)
-        return
-    children = [store.sessions.row(child) for child in store.sessions.children(uid)]
-    others = {*store.sessions.sharing_with(session.id), *(one.id for one in children if one)}
-    for other in others:
-        if store.sessions.row_by_id(other).evicted_at is None:
-            store.sessions.mark_stale(other)
-    if set(store.sessions.source_ids(session.id)) <= set(own):
-        delete_sessions(store, {session.id: uid}, own)
-    else:
-        # A log of another machine has the same session. It is derived from that log alone.
-        delete_sessions(store, {}, own)
-        store.sessions.mark_stale(session.id)
+    rows = [row for row in store.sources.named_for(LIVE, native) if row.host == _NOWHERE]
+    own = [row.id for row in rows]
+    # A session that was imported from another runtime has the uid of its origin.
+    sessions = {one for source in own for one in store.sessions.of_source(source)}
+    gone: dict[int, str] = {}
+    for session in sessions:
+        row = store.sessions.row_by_id(session)
+        if set(store.sessions.source_ids(session)) <= set(own):
+            gone[session] = row.uid
+        else:
+            # It has a log too, and is derived from that alone.
+            store.sessions.mark_stale(session)
+        children = [store.sessions.row(child) for child in store.sessions.children(row.uid)]
+        others = {*store.sessions.sharing_with(session), *(one.id for one in children if one)}
+        for other in others:
+            if store.sessions.row_by_id(other).evicted_at is None:
+                store.sessions.mark_stale(other)
+    if own:
+        delete_sessions(store, gone, own)

@@ -11,6 +11,7 @@ from hashlib import sha256
 import msgspec
 
 from session_memory.store.database import Database
+from session_memory.store.live_closed import closed_bytes
 from session_memory.store.raw import Pack
 from session_memory.store.steps import step5_learn
 
@@ -140,8 +141,8 @@ class Retention:
     # ------------------------------------------------------------ sizes and candidates
 
     def used_bytes(self) -> int:
-        """The compressed size of all packs, which the caps limit."""
-        return int(self._db.value(_USED))
+        """The compressed size of all packs and of closed live sessions, which the caps limit."""
+        return int(self._db.value(_USED)) + closed_bytes(self._db)
 
     def candidates(self) -> list[Candidate]:
         return [Candidate(*row) for row in self._db.all(_CANDIDATES)]

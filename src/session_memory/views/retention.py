@@ -8,8 +8,8 @@ import msgspec
 from session_memory.collect.discover import roots
 from session_memory.config import Config, RetentionConfig, this_host
 from session_memory.core.text import escaped
+from session_memory.retain.live_units import all_units
 from session_memory.retain.passes import waiting_for_analysis
-from session_memory.retain.units import units
 from session_memory.store import Store
 from session_memory.views.expiry import WARNING_DAYS, RootState, root_state
 from session_memory.views.figures import plural, size
@@ -54,7 +54,7 @@ def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
 def over_limits(store: Store, config: Config, now: int) -> int:
     """The number of sessions that are over the limits and must be analyzed before they can go."""
     used = store.retention.used_bytes()
-    waiting = waiting_for_analysis(units(store, now), used, config.retention, now)
+    waiting = waiting_for_analysis(all_units(store, now), used, config.retention, now)
     return sum(len(unit.uids) for unit in waiting)
 
 
