@@ -142,6 +142,12 @@ def test_the_default_is_the_shared_store_with_the_sessions_of_this_home(
         one.close()
     with LiveStore.open(shared) as live:
         assert {row.session_id for row in live.list_sessions()} == {"one", "two"}
+        # A session of another runtime is not mycode's; one that was imported from mycode is.
+        live.create_session(session_id="other", metadata={"imported_from": "power_loop:other"})
+        live.create_session(session_id="imported", metadata={"imported_from": "mycode:imported"})
+    again = SessionStore()
+    assert sorted(ids(again)) == ["imported", "one", "two"]
+    again.close()
     monkeypatch.setenv("MYCODE_HOME", "")
     assert mycode.resolve_mycode_home() == Path.home() / ".mycode"
 
@@ -151,10 +157,23 @@ def test_a_place_and_a_directory_can_both_be_given(tmp_path: Path) -> None:
     for store in (SessionStore(place), SessionStore(place=place)):
         append(store, "s", user_text_message("hello"))
         assert store.data_dir == tmp_path / "memory.sessions"
+        assert not store.data_dir.exists()
         store.close()
     both = SessionStore(tmp_path / "files", place=place)
     assert (len(messages_of(both)), both.data_dir) == (2, tmp_path / "files")
     both.close()
+
+
+def test_nothing_is_stored_if_the_directory_cannot_be_made(tmp_path: Path) -> None:
+    # SWITCHING 2.4
+    store = SessionStore(data_dir=tmp_path)
+    (tmp_path / "s").write_text("in the way")
+    with pytest.raises(OSError, match="exists"):
+        append(store, "s", user_text_message("hello"))
+    with pytest.raises(OSError, match="exists"):
+        asyncio.run(store.create_session(None, session_id="s", **TOLD))
+    assert ids(store) == []
+    store.close()
 
 
 # ---------------------------------------------------------------- names
@@ -321,6 +340,7 @@ def test_append_messages_drops_no_field(place: str) -> None:
 USED = {"input_tokens": 1000, "output_tokens": 50}
 APART = {"input_tokens": 10, "cache_read_input_tokens": 900, "output_tokens": 7}
 WITHIN = {"input_tokens": 1000, "cache_read_tokens": 900, "output_tokens": 7}
+ODD: list[Any] = [{}, "rubbish", [1], None, {"input_tokens": 1e300}, {"output_tokens": 1 << 62}]
 NAMED = {"model": "claude-sonnet-4-5", "usage": APART}
 
 
@@ -336,7 +356,7 @@ def test_usage_of_answers_and_summaries_is_counted(place: str, store: SessionSto
         # Release 0.21: the input contains the cached tokens.
         assistant_message([text_block("three")], usage=WITHIN),
         build_compact_event("sum", provider="p", model="m", compacted_count=4, usage=USED),
-        *(assistant_message([text_block("x")], usage=odd) for odd in ({}, "rubbish", [1], None)),
+        *(assistant_message([text_block("x")], usage=odd) for odd in ODD),
     )
     with LiveStore.open(place) as live:
         rows = live.list_usage("s")

@@ -16,6 +16,7 @@ from session_memory.live.blocks import text_of
 from session_memory.live.compaction import CONTINUATION, THRESHOLD, should_compact
 from session_memory.live.connection import check_id
 from session_memory.live.mycode_home import (
+    FORMAT,
     MycodeHome,
     in_thread,
     resolve_mycode_home,
@@ -156,8 +157,8 @@ class MycodeSessionStore(MycodeHome):
         draft = self._draft(session_id, title, **settings)
 
         def create() -> SessionData:
-            self._live.create_session(session_id=draft.session_id, **draft.fields)
             self._make_tool_output(draft.session_id)
+            self._live.create_session(session_id=draft.session_id, **draft.fields)
             return self._loaded(draft.session_id)
 
         return await in_thread(create)
@@ -231,6 +232,7 @@ class MycodeSessionStore(MycodeHome):
         await in_thread(lambda: self._append(draft, message))
 
     def _append(self, draft: Draft, message: Message) -> None:
+        self._make_tool_output(draft.session_id)
         try:
             self._append_to(draft, message)
         except SessionClosed:
@@ -238,7 +240,6 @@ class MycodeSessionStore(MycodeHome):
             with self._live._writing():
                 self._live._set_aside(draft.session_id)
                 self._append_to(draft, message)
-        self._make_tool_output(draft.session_id)
 
     def _append_to(self, draft: Draft, message: Message) -> None:
         fields, used = fields_of(message), usage_in(message)
@@ -293,7 +294,7 @@ class MycodeSessionStore(MycodeHome):
     # ------------------------------------------------------------ shapes
 
     def _draft(self, session_id: str | None, title: str | None, **settings: Any) -> Draft:
-        metadata = {"message_format_version": MESSAGE_FORMAT_VERSION, **self._labelled()}
+        metadata = {FORMAT: MESSAGE_FORMAT_VERSION, **self._labelled()}
         settings["cwd"] = _directory(settings["cwd"])
         # The default title is none: the first prompt replaces it.
         given = None if title in (None, "", DEFAULT_SESSION_TITLE) else title
@@ -319,7 +320,7 @@ class MycodeSessionStore(MycodeHome):
 
 
 def _version(row: SessionRow) -> Any:
-    return row.metadata.get("message_format_version", MESSAGE_FORMAT_VERSION)
+    return row.metadata.get(FORMAT, MESSAGE_FORMAT_VERSION)
 
 
 def _is_known(version: Any) -> bool:

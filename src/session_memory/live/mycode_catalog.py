@@ -179,9 +179,9 @@ class CatalogSessionStore(MycodeHome):
 
     def _begin(self, session_id: str) -> None:
         """Create a session without a directory of work, if the id is new or was deleted."""
+        self._make_directory(session_id)
         self._live._set_aside(session_id)
         self._live._create_if_new(session_id, {"metadata": self._labelled()})
-        self._make_directory(session_id)
 
     def _rewind(self, session_id: str, rewind_to: Any) -> None:
         # The lock comes first, so that nobody appends between counting and moving.

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 DATABASE = "memory.db"
 TOOL_OUTPUT = "tool-output"
+FORMAT = "message_format_version"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
@@ -80,7 +81,9 @@ class MycodeHome:
         durability: str = "full",
     ) -> None:
         self.data_dir, database, self._home = places_of(data_dir, place)
-        if place is None and data_dir is not database:
+        # With a database alone nothing else is written, until a caller asks for a directory.
+        self._has_files = data_dir is not database and (place is None or data_dir is not None)
+        if self._has_files:
             self.data_dir.mkdir(parents=True, exist_ok=True)
         self._live = LiveStore.open(database, durability=durability)
 
@@ -89,10 +92,13 @@ class MycodeHome:
 
     def _is_here(self, row: SessionRow) -> bool:
         """Whether a session belongs to this home. After a home was moved, its sessions do."""
-        other = row.metadata.get("data_dir")
-        if self._home is None or not isinstance(other, str) or other == self._home:
+        if self._home is None:
             return True
-        return not Path(other).is_dir()
+        home, origin = (row.metadata.get(name) for name in ("data_dir", "imported_from"))
+        if isinstance(home, str):
+            return home == self._home or not Path(home).is_dir()
+        # Other runtimes have sessions in the same store.
+        return FORMAT in row.metadata or str(origin).startswith("mycode:")
 
     def _labelled(self) -> dict[str, str]:
         """The metadata by which a session is found again in a store with several homes."""
@@ -113,12 +119,14 @@ class MycodeHome:
 
     def _make_tool_output(self, session_id: str) -> None:
         directory = self.tool_output_dir(session_id)
-        if not directory.is_dir():
+        if self._has_files and not directory.is_dir():
             self._make_directory(session_id)
             # Outputs may hold secrets: only the user can read them.
             directory.mkdir(mode=0o700, exist_ok=True)
 
     def _make_directory(self, session_id: str) -> None:
+        if not self._has_files:
+            return
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self.session_dir(session_id).mkdir(mode=0o700, exist_ok=True)
 

@@ -20,6 +20,8 @@ ContentBlock = dict[str, Any]
 ConversationMessage = dict[str, Any]
 Message = ConversationMessage
 
+# No response uses more tokens. A message that says so is stored, and its usage does not count.
+MOST_TOKENS = 1 << 40
 _MESSAGE_KEYS = frozenset({"role", "content", "meta"})
 
 
@@ -188,7 +190,7 @@ def as_mycode(row: MessageRow) -> Iterator[Message]:
     others = row.meta.get(OTHER_KEYS)
     if row.name == "compact_note":
         yield from as_summary(text_of(row.content))
-    elif isinstance(others, dict):
+    elif isinstance(others, dict) and not (row.tool_calls or row.tool_call_id):
         meta = {name: value for name, value in row.meta.items() if name != OTHER_KEYS}
         content = {} if row.content is None else {"content": row.content}
         yield {"role": row.role, **content, **_meta(meta), **others}
@@ -203,7 +205,9 @@ def usage_in(message: Message) -> Message | None:
     used = meta.get("usage") if isinstance(meta, Mapping) else None
     if message.get("role") not in ("assistant", "compact") or not isinstance(used, Mapping):
         return None
-    if (input_tokens(used), output_tokens(used), *cache_tokens(used)) == (None,) * 4:
+    figures = [input_tokens(used), output_tokens(used), *cache_tokens(used)]
+    known = [figure for figure in figures if figure is not None]
+    if not known or max(known) > MOST_TOKENS:
         return None
     model = meta.get("model") if isinstance(meta, Mapping) else None
     named = model if isinstance(model, str) and model else None
