@@ -137,6 +137,25 @@ def test_a_timer_writes_the_retrospective_of_last_week_once(run, home: Path) -> 
     assert "retro" not in shown(run("sync", "--json"))
 
 
+@pytest.mark.only("sqlite")
+def test_a_session_that_cannot_be_analyzed_does_not_keep_retention_from_running(
+    run, claude: ClaudeHome, limited: Path
+) -> None:
+    run("sync", "--quiet")
+    a_day_passes()
+    with open_store(default_store()) as store, store.transaction():
+        # A name that the store does not have.
+        store.db.execute(
+            "update events set tool = 99999 where session_id = (select min(id) from sessions)"
+        )
+    done = run("sync", "--quiet", "--analyze", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stderr)["error"]["kind"] == "analysis_failed"
+    assert json.loads(done.stdout)["discovered"] == 2
+    report = shown(run("retain", "--json"))
+    assert (report["waiting_for_analysis"], report["budget_evicted"]) == (1, 0)
+
+
 def test_the_hook_of_the_page_runs_as_it_is_written(start, run, claude: ClaudeHome) -> None:
     # SWITCHING 0.63
     page = (Path(__file__).parents[2] / "docs" / "watch.md").read_text()

@@ -31,6 +31,7 @@
     │   ├── AdapterUnusable
     │   └── AdapterFailed
     ├── ConfigError
+    ├── AnalysisFailed         some sessions could not be analyzed; all others were
     ├── CannotResume           no agent can continue this session
     ├── MissingExtra           an optional library is not installed (also an ImportError)
     └── UnsafePath
@@ -43,7 +44,7 @@ nothing: it becomes a `Problem` value that is stored with the data.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from session_memory.core.installation import install_hint, upgrade_hint
@@ -326,6 +327,21 @@ class ConfigError(SessionMemoryError):
     """The configuration has a value that is not valid."""
 
     hint = "Correct the configuration file and run the command again."
+
+
+class AnalysisFailed(SessionMemoryError):
+    """Some sessions could not be analyzed. All others were, and their digests are stored."""
+
+    kind = "analysis_failed"
+
+    def __init__(self, failed: Mapping[str, str]) -> None:
+        (uid, reason), *more = failed.items()
+        others = f" and {len(more):,} more" if more else ""
+        super().__init__(
+            f"cannot analyze {uid}{others}: {reason}",
+            "All other sessions are analyzed. Check the store: session-memory verify",
+        )
+        self.failed = dict(failed)
 
 
 class CannotResume(SessionMemoryError):

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from session_memory.core.errors import AnalysisFailed, SessionMemoryError, StoreDamaged
 from session_memory.core.schema import Session
-from session_memory.core.text import one_line
+from session_memory.core.text import exception_text, one_line
 from session_memory.core.time import now_ms, parse_time
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.detect import signals_in
@@ -62,7 +63,8 @@ def analyze(
     A digest is out of date if the session, the prices or the analysis code changed. ``on_begin``
     is called with the number of sessions and events to read, ``on_session`` with the number of
     events of each session that was read. ``keep_going`` is asked after each session: if it returns
-    False, what was read is stored, and the other sessions wait for the next analysis.
+    False, what was read is stored, and the other sessions wait for the next analysis. If some
+    sessions cannot be read, `AnalysisFailed` is raised after all others were analyzed.
     """
     with store.db.operation_lock(shared=True):
         return _analyze(store, uids, now, on_session, on_begin, keep_going)
@@ -80,11 +82,11 @@ def _analyze(
     waiting = digests.unanalyzed(version, prices) if uids is None else digests.readable(uids)
     on_begin(len(waiting), sum(unread.events for unread in waiting))
     report = Analyzed(unchanged=store.sessions.count() - len(waiting) if uids is None else 0)
-    is_cut = False
+    is_cut, failed = False, dict[str, str]()
     for batch in _batches(waiting):
         rows = []
-        for one in _read(store, batch, on_session):
-            rows.append(_rows(*one, prices))
+        for row in _read(store, batch, prices, failed, on_session):
+            rows.append(row)
             if is_cut := not keep_going():
                 break
         write_in_pieces(
@@ -96,6 +98,8 @@ def _analyze(
             _count(report, row)
         if is_cut:
             break
+    if failed:
+        raise AnalysisFailed(failed)
     return report
 
 
@@ -112,8 +116,13 @@ def _batches(waiting: list[UnanalyzedSession]) -> Iterator[list[UnanalyzedSessio
 
 
 def _read(
-    store: Store, batch: list[UnanalyzedSession], on_session: Callable[[int], None]
-) -> Iterator[tuple[UnanalyzedSession, Digest]]:
+    store: Store,
+    batch: list[UnanalyzedSession],
+    prices: str,
+    failed: dict[str, str],
+    on_session: Callable[[int], None],
+) -> Iterator["_Rows"]:
+    """What is to be stored of each session. One that cannot be read is added to ``failed``."""
     amounts = session_amounts(store, [unread.uid for unread in batch])
     for unread in batch:
         with store.db.snapshot():
@@ -121,9 +130,19 @@ def _read(
             if session is None or session.evicted_at is not None:
                 # An evicted session cannot be read, so its digest stays as it is.
                 continue
-            digest = read_session(store, unread.id, session, amounts[unread.uid])
+            try:
+                digest = read_session(store, unread.id, session, amounts[unread.uid])
+                unread = msgspec.structs.replace(unread, revision=session.revision)
+                rows = _rows(unread, digest, prices)
+            except Exception as error:
+                if isinstance(error, SessionMemoryError) and not isinstance(error, StoreDamaged):
+                    # The store was lost, so no other session can be read either.
+                    raise
+                # A session that we cannot read must not keep all others waiting.
+                failed[unread.uid] = exception_text(error)
+                continue
         on_session(unread.events)
-        yield msgspec.structs.replace(unread, revision=session.revision), digest
+        yield rows
 
 
 def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> Digest:

@@ -3,13 +3,13 @@
 Both happen before anything is evicted.
 """
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from session_memory.core.errors import SessionMemoryError
+from session_memory.core.errors import AnalysisFailed, SessionMemoryError
 from session_memory.core.time import format_time, now_ms
 
 if TYPE_CHECKING:
@@ -65,6 +65,11 @@ def run_retention(
     from session_memory.retain import lake
     from session_memory.retain.retention_run import retain
 
+    def analyzed(uids: list[str]) -> None:
+        # What cannot be analyzed is reported as data loss.
+        with suppress(AnalysisFailed):
+            analyze(store, uids)
+
     with nullcontext() if dry_run else store.db.operation_lock(shared=False):
         if not dry_run:
             _renew_lake(store, lake.place(store, config))
@@ -72,7 +77,7 @@ def run_retention(
             store,
             config,
             now_ms(),
-            lambda uids: analyze(store, uids),
+            analyzed,
             dry_run=dry_run,
             archived=archive,
             patient=patient,

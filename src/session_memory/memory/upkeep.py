@@ -24,7 +24,7 @@ from session_memory.collect.watch_events import (
     WatchError,
     WatchEvent,
 )
-from session_memory.core.errors import SessionMemoryError
+from session_memory.core.errors import AnalysisFailed, SessionMemoryError
 from session_memory.core.text import exception_text
 from session_memory.core.time import format_time, now_ms
 
@@ -65,6 +65,7 @@ class Upkeep:
         self._has_work = True
         self._has_backlog = False
         self._store_is_lost = False
+        self._unreadable: set[str] = set()
         self._failures = self._earlier_failures = 0
         self._next_s = self._check_s = 0.0
 
@@ -130,7 +131,19 @@ class Upkeep:
             is_asked_to_stop = self._is_stopping() and not is_last
             return time.monotonic() - begun < SLICE_S and not is_asked_to_stop
 
-        done = analyze(memory.store, on_begin=begin, keep_going=has_time).analyzed
+        done = 0
+
+        def count(events: int) -> None:
+            nonlocal done
+            done += 1
+
+        try:
+            analyze(memory.store, on_begin=begin, on_session=count, keep_going=has_time)
+        except AnalysisFailed as error:
+            # Reported once. The other sessions are analyzed as usual.
+            if error.failed.keys() - self._unreadable:
+                yield self._failure(error)
+            self._unreadable |= error.failed.keys()
         # A session that was evicted meanwhile cannot be analyzed. Without progress the rest waits.
         self._has_backlog = 0 < done < due
         if done:

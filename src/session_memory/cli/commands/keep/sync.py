@@ -19,6 +19,7 @@ from session_memory.render.paths import short_path
 from session_memory.render.text import safe
 
 if TYPE_CHECKING:
+    from session_memory.core.errors import AnalysisFailed
     from session_memory.memory import Memory
     from session_memory.memory.results import AnalysisResult, SyncResult
     from session_memory.memory.retention import DueRetention
@@ -116,6 +117,8 @@ def command(
                 lines += at_risk_lines(memory.store, memory.config)
             for line in lines:
                 remark(settings, line)
+    if more.failure is not None:
+        raise more.failure
     if result.failed or result.new_problems:
         ctx.exit(PROBLEMS)
 
@@ -127,6 +130,7 @@ class _Extras(NamedTuple):
     retention: "DueRetention | None" = None
     retro: "WeeklyRetro | None" = None
     wants_retro: bool = False
+    failure: "AnalysisFailed | None" = None
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -140,13 +144,18 @@ class _Extras(NamedTuple):
 def _analyze(settings: Settings, memory: "Memory", retros: Path | None) -> _Extras:
     """Analyze what waits, then run retention if it is due, and write the retrospective."""
     from session_memory.cli.kit.analysis import run_analysis
+    from session_memory.core.errors import AnalysisFailed
     from session_memory.memory.retention import run_due_retention
     from session_memory.memory.weekly_retro import write_weekly_retro
 
-    analysis = run_analysis(settings, memory)
+    analysis, failure = None, None
+    try:
+        analysis = run_analysis(settings, memory)
+    except AnalysisFailed as error:
+        failure = error
     retention = run_due_retention(memory.store, memory.config)
     retro = None if retros is None else write_weekly_retro(memory, retros)
-    return _Extras(analysis, retention, retro, retros is not None)
+    return _Extras(analysis, retention, retro, retros is not None, failure)
 
 
 def _memory(settings: Settings, dry_run: bool) -> "Memory":
