@@ -1,19 +1,16 @@
 """Usage of subagents that the parent's progress lines report: it counts once, wherever it is."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
+from clusters import derived_clusters
 
 from session_memory.cli.lines.session_header import header
 from session_memory.config import Config, RetentionConfig
 from session_memory.core.schema import Usage
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import Derivation
 from session_memory.retain.forget import forget
 from session_memory.retain.restore import restore
 from session_memory.retain.retention_run import retain
@@ -67,20 +64,6 @@ def counted(store: Store) -> dict[str, tuple[str, int, bool]]:
         used.usage_id: (used.session_uid.rpartition(":")[2], used.output_tokens, used.reported)
         for used in every_usage(store)
     }
-
-
-@contextmanager
-def derivations() -> Iterator[list[int]]:
-    """The sizes of the clusters that are derived again."""
-    sizes: list[int] = []
-    run = Derivation._run
-
-    def counting(self: Derivation) -> None:
-        sizes.append(len(self._rows))
-        run(self)
-
-    with patch.object(Derivation, "_run", counting):
-        yield sizes
 
 
 def test_a_response_that_only_progress_lines_report_counts_for_the_session_that_reports_it(
@@ -150,7 +133,7 @@ def test_the_usage_moves_to_the_subagents_own_log(claude: ClaudeHome, subagent_f
     bodies = {path: path.read_bytes() for path in paths}
     for path in paths:
         path.unlink()
-    with new_store() as store, derivations() as derived:
+    with new_store() as store, derived_clusters() as derived:
         for path in reversed(paths) if subagent_first else paths:
             path.write_bytes(bodies[path])
             collect(store, root)
@@ -232,7 +215,7 @@ def test_a_parent_and_its_subagent_can_be_followed_without_deriving_anything_aga
     collect_into = claude.write()
     with new_store() as store:
         collect(store, collect_into)
-        with derivations() as derived:
+        with derived_clusters() as derived:
             for number in range(12):
                 id = f"msg_{number}"
                 first, second = (log, agent) if number % 2 else (agent, log)

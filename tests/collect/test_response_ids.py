@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
+from clusters import derived_clusters
 
 from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
-from session_memory.derive.derivation import Derivation
 from session_memory.derive.response_ids import SHARED_ID
 from session_memory.retain.forget import forget
 from session_memory.retain.restore import restore
@@ -131,20 +130,6 @@ def noted(store: Store) -> list[str]:
     return sorted(one.detail.partition(": ")[0] for one in found)
 
 
-@contextmanager
-def largest_derivation() -> Iterator[list[int]]:
-    """The number of sessions in each cluster that is derived."""
-    sizes: list[int] = []
-    run = Derivation._run
-
-    def counting(self: Derivation) -> None:
-        sizes.append(len(self._rows))
-        run(self)
-
-    with patch.object(Derivation, "_run", counting):
-        yield sizes
-
-
 # ---------------------------------------------------------------- unrelated sessions
 
 
@@ -159,7 +144,7 @@ def test_unrelated_sessions_with_the_same_response_ids_are_all_counted(
     sessions: list[Files] = AGENTS[agent](home, count)
     for files in sessions:
         write(home, files)
-    with collected(home) as store, largest_derivation() as derived:
+    with collected(home) as store, derived_clusters() as derived:
         expected = contents(store)
         assert set(responses(store).values()) == {count}
         assert noted(store) == store.sessions.uids()

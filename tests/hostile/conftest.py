@@ -20,9 +20,10 @@ from session_memory.core.time import now_ms
 from session_memory.derive.rebuilding import rebuild
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.verification import verify
+from session_memory.store.memory_store import temporary_store
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
-from session_memory.testing.stores import Stores, store_in_memory
+from session_memory.testing.stores import Stores
 
 HOST = "here"
 CHILD = Path(__file__).with_name("child.py")
@@ -142,7 +143,7 @@ def collect(store: Store, root: Path) -> SyncOutcome:
 
 def fresh_fingerprint(root: Path) -> str:
     """The fingerprint after one undisturbed sync of ``root`` into a new store."""
-    with store_in_memory() as store:
+    with temporary_store() as store:
         collect(store, root)
         return store.fingerprint()
 

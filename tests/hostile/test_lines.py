@@ -18,7 +18,7 @@ from session_memory.collect.sync import sync
 from session_memory.config import Config
 from session_memory.core.time import now_ms
 from session_memory.derive.rebuilding import rebuild
-from session_memory.testing.stores import store_in_memory
+from session_memory.store.memory_store import temporary_store
 
 from .conftest import HOST, Memory, assert_sound, collect, run_child
 from .logs import assistant, call, corpus, encoded, log, put, result, rounds, user, uuid
@@ -424,7 +424,7 @@ def test_any_lines_at_all_are_accounted_for_and_read_back(
     body += b"".join(map(encoded, after))
     config = Config()
     where = [Root("claude", root, True, False)]
-    with store_in_memory() as store:
+    with temporary_store() as store:
         for end in (min(cut, len(body)), len(body)):
             path.write_bytes(body[:end])
             sync(store, config, where, host=HOST)
@@ -438,7 +438,7 @@ def test_any_lines_at_all_are_accounted_for_and_read_back(
         print_before = store.fingerprint()
         rebuild(store, now_ms(), config.domain_of, lambda source: None)
         assert store.fingerprint() == print_before
-    with store_in_memory() as fresh:
+    with temporary_store() as fresh:
         sync(fresh, config, where, host=HOST)
         assert fresh.fingerprint() == print_before
 

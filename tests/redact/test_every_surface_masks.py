@@ -20,12 +20,12 @@ from session_memory.redact import mask_cut, mask_values
 from session_memory.retain.portable_file import export_store
 from session_memory.retain.portable_import import import_store
 from session_memory.store import Store
+from session_memory.store.memory_store import temporary_store
 from session_memory.store.migrations import TABLES
 from session_memory.testing.claude import ClaudeHome, Clock, call
 from session_memory.testing.collecting import check_sound, collect, events_of, new_store
 from session_memory.testing.hidden_secrets import FORMS, SPELLINGS, seen, wrapped
 from session_memory.testing.secrets import Planted, planted_secrets
-from session_memory.testing.stores import store_in_memory
 from session_memory.views.secrets import list_secrets
 from session_memory.views.transcript_items import TranscriptOptions
 
@@ -93,7 +93,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store of that session as it is, for whoever only asks it."""
     home = tmp_path_factory.mktemp("told")
     talkative(home)
-    with store_in_memory() as store:
+    with temporary_store() as store:
         collect(store, home)
         yield store
 

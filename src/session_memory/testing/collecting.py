@@ -21,10 +21,10 @@ from session_memory.derive.response_ids import SHARED_ID
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.verification import verify
 from session_memory.store.fingerprint import _parts as parts
+from session_memory.store.memory_store import temporary_store
 from session_memory.store.sources import total
 from session_memory.store.store import Store, open_store
 from session_memory.store.usage import BUCKETS
-from session_memory.testing.stores import store_in_memory
 
 HOST = "here"
 _make: Callable[[], Store] | None = None
@@ -32,7 +32,7 @@ _make: Callable[[], Store] | None = None
 
 def new_store() -> Store:
     """An empty store that is removed when it is closed: in memory, or as `stores_made_by` says."""
-    return store_in_memory() if _make is None else _make()
+    return temporary_store() if _make is None else _make()
 
 
 @contextmanager

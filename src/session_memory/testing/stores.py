@@ -9,16 +9,13 @@ A contract suite asks a `Stores` object for stores and does not know which datab
 
 import secrets
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from session_memory.core.errors import StoreBusy
-from session_memory.core.time import now_ms
-from session_memory.store.database import Database, forks
-from session_memory.store.migrations import migrate
+from session_memory.store.database import Database
+from session_memory.store.memory_store import temporary_store
 from session_memory.store.postgres import Postgres
-from session_memory.store.sqlite import Sqlite
 from session_memory.store.store import Store, open_store
 
 # What a test can change about a schema: tables, indexes, columns, recorded migration steps.
@@ -56,22 +53,6 @@ class Stores(Protocol):
         """Remove every store that was made."""
 
 
-def store_in_memory() -> Store:
-    """An empty store in memory: a copy, which takes a tenth of the time of creating its tables."""
-    db = Sqlite(Path(":memory:"), durability="normal")
-    with db.connection.backup("main", _tables(forks()).connection, "main") as copying:
-        copying.step()
-    return Store(db)
-
-
-@cache
-def _tables(forks: int) -> Sqlite:
-    """A database in memory with the empty tables of a store, for this process alone."""
-    db = Sqlite(Path(":memory:"))
-    migrate(db, now_ms())
-    return db
-
-
 class SqliteStores:
     """Stores in memory, or as files of one directory."""
 
@@ -79,7 +60,7 @@ class SqliteStores:
         self._directory = directory
 
     def new(self) -> Store:
-        return store_in_memory()
+        return temporary_store()
 
     def place(self, name: str) -> str:
         return str(self._directory / f"{name}.db")
