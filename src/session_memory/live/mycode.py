@@ -243,6 +243,9 @@ class MycodeSessionStore(MycodeHome):
 
     def _append_to(self, draft: Draft, message: Message) -> None:
         fields, used = fields_of(message), usage_in(message)
+        if used is None and fields["role"] not in ("compact", "rewind"):
+            self._live.append_message(draft, **fields)
+            return
         with self._live._writing():
             match fields["role"]:
                 case "rewind":

@@ -118,8 +118,10 @@ class MycodeHome:
         return self.session_dir(session_id) / TOOL_OUTPUT
 
     def _make_tool_output(self, session_id: str) -> None:
+        if not self._has_files:
+            return
         directory = self.tool_output_dir(session_id)
-        if self._has_files and not directory.is_dir():
+        if not directory.is_dir():
             self._make_directory(session_id)
             # Outputs may hold secrets: only the user can read them.
             directory.mkdir(mode=0o700, exist_ok=True)
