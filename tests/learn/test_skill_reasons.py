@@ -127,7 +127,7 @@ def test_an_attempt_counts_once_and_the_model_that_helped_is_named(calls: Calls)
     found = {error.sample: (error.count, error.resolution) for error in digest.error_snippets}
     (times, how), (once, again) = found[REASON], found["TypeError: no"]
     assert (times, once) == (2, 1)
-    assert how is not None and (how.kind, how.text) == ("instead", "big")
+    assert how is not None and (how.kind, how.text) == ("instead", "model big")
     assert again is not None and again.kind == "again"
     tries = {model: (one.verified, one.tries) for model, one in skill.tries.items()}
     assert tries == {"big": (2, 3), "small": (0, 2)}

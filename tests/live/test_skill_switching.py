@@ -15,6 +15,7 @@ from session_memory.live.skill_rates import pass_rate, pass_rates, route
 from session_memory.retain.forget import forget
 from session_memory.store import Store
 from session_memory.testing.collecting import check_sound, collect, new_store, rebuilt
+from session_memory.views.lookup import find_session
 from session_memory.views.skills import list_skills
 
 pytestmark = [pytest.mark.usefixtures("on_the_database"), pytest.mark.only("sqlite")]
@@ -139,6 +140,8 @@ def test_odd_ids_of_older_logs_go_on(store: Store, log: SkillLog, session: str) 
     assert (rate.passed, rate.failed) == (1, 1)
     (problem,) = store.problems.every()
     assert problem.reason == "unusable session id" and session in problem.detail
+    (uid,) = store.sessions.uids()
+    assert find_session(store, session) == find_session(store, f"skill:{session}") == uid
     check_sound(store)
 
 

@@ -12,8 +12,9 @@ from session_memory.core.ids import fit_native_id, make_uid
 from session_memory.core.schema import Entry
 from session_memory.core.skills import FLAVOR, FOLDER, OURS
 from session_memory.core.text import escaped
-from session_memory.live.skill_log import SkillLog
+from session_memory.live.skill_log import LogFile, SkillLog
 from session_memory.store.retention import SESSION, session_key
+from session_memory.store.sources import SourcePlace
 from session_memory.store.store import Store
 
 
@@ -33,38 +34,49 @@ def _logs_below(root: Path) -> Path:
 
 def uncollected(store: Store, logs: Sequence[SkillLog]) -> Iterator[Entry]:
     """The entries in ``logs`` that are not in the store yet. Forgotten sessions stay out."""
-    seen: set[Path] = set()
-    for log in logs:
-        place = log.directory.resolve()
-        if place not in seen and place.is_dir():
-            seen.add(place)
-            yield from _uncollected(store, log, escaped(this_host(load_config())))
+    distinct = {log.directory.resolve(): log for log in reversed(logs)}
+    present = [log for place, log in distinct.items() if place.is_dir()]
+    if not present:
+        return
+    collected = _Collected(store)
+    for log in present:
+        for file in log.files():
+            offset = collected.read_to(file)
+            if file.size <= offset or collected.is_forgotten(file.session_id):
+                continue
+            try:
+                yield from log.read(file.session_id, offset=offset)
+            except (StoreError, UnsafePath):
+                # A log that cannot be read costs itself alone. Sync reports it.
+                continue
 
 
-def _uncollected(store: Store, log: SkillLog, host: str) -> Iterator[Entry]:
-    sessions = {
-        escaped(str(log.path_of(session).absolute())): session for session in log.sessions()
-    }
-    known = store.sources.known_at(host, sessions.keys())
-    forgotten = store.retention.tombstones().get(SESSION, set())
-    for path, session in sessions.items():
-        native = fit_native_id(escaped(session))[0]
-        if session_key(make_uid(FLAVOR, native)) in forgotten:
-            continue
-        try:
-            status = log.path_of(session).stat()
-            row = known.get(path)
-            offset = (
-                _read_elsewhere(store, session, host, status.st_ino) if row is None else row.read_to
-            )
-            if status.st_size > offset:
-                yield from log.read(session, offset=offset)
-        except (StoreError, UnsafePath, OSError):
-            # A log that cannot be read, or was just deleted, costs itself alone. Sync reports it.
-            continue
+class _Collected:
+    """How far the skill logs of this machine were read, and which sessions were forgotten."""
 
+    def __init__(self, store: Store) -> None:
+        self._host = escaped(this_host(load_config()))
+        self._places: dict[str, int] = {}
+        self._named: dict[str, list[SourcePlace]] = {}
+        for place in store.sources.places(FLAVOR):
+            if place.host == self._host:
+                self._places[place.path] = place.read_to
+            self._named.setdefault(place.session, []).append(place)
+        self._forgotten = store.retention.tombstones().get(SESSION, set())
 
-def _read_elsewhere(store: Store, session: str, host: str, inode: int) -> int:
-    """How much was read of this log under another path, or of a copy of it on this machine."""
-    rows = store.sources.named_for(FLAVOR, escaped(session))
-    return max((row.read_to for row in rows if row.host == host or row.inode == inode), default=0)
+    def read_to(self, file: LogFile) -> int:
+        known = self._places.get(escaped(file.path))
+        if known is not None:
+            return known
+        # The log may have been read under another path, or a copy of it on this machine.
+        same = self._named.get(escaped(file.session_id), ())
+        return max((p.read_to for p in same if self._is_here(p, file)), default=0)
+
+    def _is_here(self, place: SourcePlace, file: LogFile) -> bool:
+        return place.host == self._host or place.inode == file.inode
+
+    def is_forgotten(self, session: str) -> bool:
+        if not self._forgotten:
+            return False
+        uid = make_uid(FLAVOR, fit_native_id(escaped(session))[0])
+        return session_key(uid) in self._forgotten

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -50,6 +50,16 @@ class SourceRow(msgspec.Struct, kw_only=True):
         return self.inode == NO_INODE
 
 
+class SourcePlace(NamedTuple):
+    """Where a source is, and how far it was read."""
+
+    host: str
+    path: str
+    session: str
+    inode: int
+    read_to: int
+
+
 # The inode of a source that came from a portable file. No file has it, so the next sync of its
 # machine compares the file with all that is stored.
 NO_INODE = -1
@@ -64,6 +74,10 @@ _BY_UIDS = f"{_SELECT} where uid in ({{keys}})"
 _EXISTS = "select 1 from sources where uid = :uid"
 _EVERY = f"{_SELECT} order by host, path, generation"
 _OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by path, generation"
+_PLACES = """
+    select host, path, session, inode, read_to from sources
+    where flavor = :flavor and superseded = 0 order by generation
+"""
 _READ_BY_SESSION = f"""
     {_SELECT} where id in (select source_id from session_sources where session_id = :session)
 """
@@ -170,6 +184,10 @@ class Sources:
     def named_for(self, flavor: str, native: str) -> list[SourceRow]:
         """Sources whose path names the session, including spilled bodies."""
         return self._rows(_OF_SESSION, {"flavor": flavor, "native": native})
+
+    def places(self, flavor: str) -> list[SourcePlace]:
+        """How far every source of an agent was read, the newest generation last."""
+        return [SourcePlace(*row) for row in self._db.all(_PLACES, {"flavor": flavor})]
 
     def read_by(self, session_id: int) -> list[SourceRow]:
         """Sources with records of the session, in reading order."""

@@ -8,6 +8,7 @@ except for titles with letters beyond ASCII, which have no index.
 from difflib import get_close_matches
 
 from session_memory.core.errors import AmbiguousSession, UnknownSession
+from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, short_repr
 from session_memory.store import Store
 from session_memory.store.session_ids import AFTER_COLON, FIRST, LAST, SessionIds
@@ -67,7 +68,7 @@ class _Lookup:
 
     def by_id(self) -> str | None:
         head, ellipsis, tail = self._text.partition(ELLIPSIS)
-        exact = self._around_ellipsis(head, tail) if ellipsis else self.ids.known(self._starts)
+        exact = self._around_ellipsis(head, tail) if ellipsis else self.ids.known(self._exact())
         if len(exact) == 1:
             return exact[0]
         if len(self._text) < SHORTEST:
@@ -80,6 +81,15 @@ class _Lookup:
             number = len(exact) or max(self._count(), len(found))
             raise self._ambiguous(f"{number:,} sessions begin with", found)
         return found[0] if found else None
+
+    def _exact(self) -> list[str]:
+        """The uids that the text is. A name that is no valid id has a substitute in the store."""
+        flavor, _, native = self._text.partition(":")
+        whole, is_unfit = fit_native_id(self._text)
+        substitutes = [f"{one}:{whole}" for one in self._flavors] if is_unfit else []
+        if flavor in self._flavors:
+            substitutes.append(f"{flavor}:{fit_native_id(native)[0]}")
+        return list(dict.fromkeys((*self._starts, *substitutes)))
 
     def _around_ellipsis(self, head: str, tail: str) -> list[str]:
         """Ids as a narrow table shows them: the beginning, and what follows the left-out middle."""

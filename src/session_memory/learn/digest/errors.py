@@ -205,7 +205,7 @@ class ErrorGroups:
         last = self._tries.last or finished.result
         uids = (last.event_uid,)
         if last.model and last.model != model:
-            return Resolution("instead", last.model, uids, finished.result.event_uid)
+            return Resolution("instead", f"model {last.model}", uids, finished.result.event_uid)
         return Resolution("again", "", uids, finished.result.event_uid)
 
     def _resolve(self, streak: _Streak, finished: FinishedCall, how: Resolution) -> None:
