@@ -77,8 +77,10 @@ def test_closed_sessions_are_archived_by_age_and_restored(
     assert names(live) == {"top", "forked", "fork", "running", "three"}
     assert verify(keeper.store).findings == []
     assert check_archive(keeper.store, keeper.config).findings == []
-    with pytest.raises(UnknownLiveSession):
-        live.load_all_messages("one")
+    for ask in (live.load_all_messages, live.reopen_session, live.head, live.usage_totals):
+        with pytest.raises(UnknownLiveSession, match="is archived") as error:
+            ask("one")
+        assert "session-memory restore live:one" in str(error.value.hint)
     with pytest.raises(SessionExists, match="is archived"):
         live.create_session(session_id="one")
     keeper.restore()

@@ -30,8 +30,10 @@ class UnknownLiveSession(LiveError, ValueError):
 
     hint = "List them with: session-memory live list"
 
-    def __init__(self, session: str, reason: str = "unknown session") -> None:
-        super().__init__(f"{reason}: {short_repr(session)}")
+    def __init__(
+        self, session: str, reason: str = "unknown session", hint: str | None = None
+    ) -> None:
+        super().__init__(f"{reason}: {short_repr(session)}", *([hint] if hint else []))
 
 
 class SessionExists(LiveError, ValueError):

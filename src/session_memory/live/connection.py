@@ -53,6 +53,7 @@ _LOCK = """
     update live_sessions set fence = fence where session_id = :session
     returning id, lane_id, head, next_seq
 """
+IS_EVICTED = "select 1 from sessions where uid = :uid and evicted_at is not null"
 _WHY = """
     select status, head, fence, lease_owner, lease_until from live_sessions
     where session_id = :session
@@ -135,13 +136,21 @@ class LiveConnection:
         key, branch, head, next_seq = self._change(_LOCK, session_id)
         return key, branch, head, next_seq
 
+    def _unknown(self, session_id: str) -> UnknownLiveSession:
+        """The error for a session that is not there. It says so if retention archived it."""
+        uid = {"uid": f"live:{session_id}"}
+        if is_usable(session_id) and self._db.one(IS_EVICTED, uid) is not None:
+            hint = f"Bring it back with: session-memory restore live:{session_id}"
+            return UnknownLiveSession(session_id, "the session was closed and is archived", hint)
+        return UnknownLiveSession(session_id)
+
     def _refusal(
         self, session_id: str, fence: int | None = None, expect: int | None = None
     ) -> Exception:
         """The error that says why a write was refused."""
         found = self._db.one(_WHY, {"session": session_id}) if is_usable(session_id) else None
         if found is None:
-            return UnknownLiveSession(session_id)
+            return self._unknown(session_id)
         status, head, held, owner, until = found
         if status != "active":
             return SessionClosed(session_id, status)

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from session_memory.core.errors import StoreDamaged
-from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.core.text import short_repr
 from session_memory.live.arguments import whole
 from session_memory.live.branches import COLUMNS, BranchReader, Segment
@@ -111,7 +110,7 @@ class MessageReader(BranchReader):
         """``(session key, branch, head)`` of a session."""
         found = self._db.one(_HEAD, {"session": session_id}) if is_usable(session_id) else None
         if found is None:
-            raise UnknownLiveSession(session_id)
+            raise self._unknown(session_id)
         return found[0], found[1], found[2]
 
     def _path(self, session_id: str, segments: Sequence[Segment]) -> list[MessageRow]:

@@ -1,6 +1,5 @@
 """Archive, close, reopen and rename sessions."""
 
-from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.live.connection import now
 from session_memory.live.rows import SessionKind, SessionStatus, SubagentLifecycle
 from session_memory.live.sessions import SessionOperations, stored_text
@@ -93,7 +92,7 @@ class StatusOperations(SessionOperations):
         """Reopen one closed session. Subagents that lost it as a parent get it back."""
         with self._writing():
             if self._session(session_id) is None:
-                raise UnknownLiveSession(session_id)
+                raise self._unknown(session_id)
             self._db.execute(_REOPEN, {"session": session_id, "now": now()})
             self._db.execute(_ADOPT, {"session": session_id})
 
@@ -104,7 +103,7 @@ class StatusOperations(SessionOperations):
         with self._writing():
             row = self._session(session_id)
             if row is None or row.status == SessionStatus.CLOSED:
-                raise UnknownLiveSession(session_id)
+                raise self._unknown(session_id)
             if not completed or row.kind != SessionKind.SUBAGENT:
                 return False
             if row.lifecycle != SubagentLifecycle.EPHEMERAL:

@@ -10,6 +10,7 @@ from session_memory.core.live_errors import SessionExists, SpawnTooDeep, Unknown
 from session_memory.core.text import short_repr
 from session_memory.live.arguments import choice, text, whole
 from session_memory.live.connection import (
+    IS_EVICTED,
     LiveConnection,
     check_id,
     from_json,
@@ -83,7 +84,6 @@ _FOLLOW = tuple(
     f"update live_sessions set {name} = :aside, revision = revision + 1 where {name} = :session"
     for name in ("parent_session_id", "detached_from", "forked_from")
 )
-_IS_EVICTED = "select 1 from sessions where uid = :uid and evicted_at is not null"
 _SET_LANE = "update live_sessions set lane_id = :lane where id = :key"
 BRANCH_COLUMNS = ("session_key", "base_lane", "base_seq", "base_at", "base_limit")
 NO_BASE = (None, 0, 0, 0)
@@ -245,7 +245,7 @@ class SessionOperations(LiveConnection):
             "next_seq": next_seq,
             "revision": 1,
         }
-        if self._db.one(_IS_EVICTED, {"uid": f"live:{session_id}"}) is not None:
+        if self._db.one(IS_EVICTED, {"uid": f"live:{session_id}"}) is not None:
             raise SessionExists(session_id, is_evicted=True)
         key = self._db.value(_CREATE, values)
         if key is None:

@@ -7,7 +7,6 @@ regardless of the session's length.
 import time
 from collections.abc import Iterator
 
-from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.live.arguments import whole
 from session_memory.live.connection import is_usable
 from session_memory.live.message_reading import OF_SESSION
@@ -81,7 +80,7 @@ class FollowOperations(MessageOperations):
             params = {"session": session_id}
             found = self._db.one(_REVISION, params) if is_usable(session_id) else None
         if found is None:
-            raise UnknownLiveSession(session_id)
+            raise self._unknown(session_id)
         return found[0], found[1]
 
 

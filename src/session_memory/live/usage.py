@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.live.arguments import mapping, text, whole
 from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
 from session_memory.live.connection import LiveConnection, is_usable, now
@@ -121,5 +120,5 @@ class UsageOperations(LiveConnection):
     def _used(self, session_id: str) -> tuple[int, int]:
         found = self._db.one(_SESSION, {"session": session_id}) if is_usable(session_id) else None
         if found is None:
-            raise UnknownLiveSession(session_id)
+            raise self._unknown(session_id)
         return found[0], found[1]
