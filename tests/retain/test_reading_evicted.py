@@ -25,6 +25,7 @@ ONE = {
     "tree": ("tree", UID),
     "digest": ("digest", UID),
     "cost": ("cost", "--session", UID),
+    "secrets": ("secrets", UID),
 }
 TEXTS = {
     "text": ("show", UID, "--no-pager"),
@@ -36,6 +37,7 @@ TEXTS = {
 MANY = {
     "commands": ("commands",),
     "files": ("files",),
+    "secrets": ("secrets",),
     "search": ("search", "pear"),
     "similar": ("similar", "--text", "pear"),
     "stats": ("stats",),
@@ -144,6 +146,17 @@ def test_answers_about_many_sessions_say_how_many_are_left_out(machine: Machine,
         assert "evicted" not in machine.json(*elsewhere)
     machine.run("restore", "--all", status=0)
     assert "evicted" not in machine.json(*words)
+
+
+def test_exports_of_everything_say_how_many_are_left_out(machine: Machine, tmp_path: Path) -> None:
+    machine.evict(UID, "claude:fork")
+    assert machine.json("export", str(tmp_path / "all.smx"), status=3)["evicted"] == 2
+    back = ("restore-native", "--all", "--to", str(tmp_path / "back"), "--host", "here")
+    assert machine.json(*back, status=3)["evicted"] == 2
+    assert "restore --all" in machine.run("export", str(tmp_path / "2.smx"), status=3).stderr
+    for words in (("export", str(tmp_path / "one.smx"), UID), ("restore-native", UID)):
+        failed = machine.run(*words, "--json", status=1)
+        assert json.loads(failed.stderr)["error"]["kind"] == "session_evicted"
 
 
 def test_figures_that_come_from_usage_are_whole(machine: Machine) -> None:

@@ -27,6 +27,7 @@ def export_portable(
     from session_memory.retain.portable_file import export_store
 
     damaged: list[DamagedLog] = []
+    evicted = store.retention.count_evicted() if uids is None else 0
     with _writing(target):
         done = export_store(store, target, uids, redacted=redacted, damaged=damaged)
     return ExportResult(
@@ -35,6 +36,7 @@ def export_portable(
         bytes=done.bytes,
         sources=done.sources,
         damaged=tuple(damaged),
+        evicted=evicted,
     )
 
 

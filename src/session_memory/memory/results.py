@@ -147,7 +147,8 @@ class BackupResult(msgspec.Struct, frozen=True):
 
 class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
     """The file that was written. ``sources`` is the number of logs in a portable file;
-    ``sessions`` is the number of sessions in a transcript. ``damaged`` logs were left out."""
+    ``sessions`` is the number of sessions in a transcript. ``damaged`` logs were left out, and
+    ``evicted`` sessions too if all were to be written."""
 
     path: Path
     format: str
@@ -155,9 +156,11 @@ class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
     sources: int | None = None
     sessions: int | None = None
     damaged: "tuple[DamagedLog, ...]" = ()
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         if self.sources is not None:
-            return {"path": str(self.path), "sources": self.sources, "bytes": self.bytes}
+            more = {"evicted": self.evicted} if self.evicted else {}
+            return {"path": str(self.path), "sources": self.sources, "bytes": self.bytes, **more}
         figures = {"sessions": self.sessions, "bytes": self.bytes}
         return {"path": str(self.path), "format": self.format, **figures}

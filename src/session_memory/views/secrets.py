@@ -17,6 +17,7 @@ from session_memory.core.ids import make_uid
 from session_memory.core.roles import SPILL
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text import one_line
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.live_sources import is_table
 from session_memory.derive.raw_records import place_of
@@ -63,14 +64,18 @@ class SecretList(msgspec.Struct, frozen=True):
     distinct: int
     kinds: dict[str, int]
     bytes: int
+    evicted: int = 0
+    """The number of evicted sessions, whose logs were not searched."""
 
     def to_dict(self) -> dict[str, Any]:
+        more = {"evicted": self.evicted} if self.evicted else {}
         return {
             "secrets": msgspec.to_builtins(self.findings),
             "total": self.total,
             "distinct": self.distinct,
             "kinds": self.kinds,
             "bytes": self.bytes,
+            **more,
         }
 
 
@@ -90,7 +95,12 @@ def list_secrets(
     limit: int = 0,
     progress: ReadProgress | None = None,
 ) -> SecretList:
-    """The secrets of all sessions, of those that ``filters`` match, or of the one ``uid`` names."""
+    """The secrets of all sessions, of those that ``filters`` match, or of the one ``uid`` names.
+
+    One evicted session is read from the archive. Of many, the evicted ones are only counted.
+    """
+    evicted = 0 if uid is not None else _count_evicted(store, filters)
+    store = store if uid is None else readable_store(store, uid)
     search = _SecretSearch(store, kind)
     sources = _sources(store, filters, uid)
     progress = progress or ReadProgress()
@@ -102,7 +112,14 @@ def list_secrets(
                 findings.append(finding)
     progress.end()
     kinds = dict(sorted(search.kinds.items(), key=lambda item: (-item[1], item[0])))
-    return SecretList(findings, sum(kinds.values()), search.distinct, kinds, search.bytes)
+    total = sum(kinds.values())
+    return SecretList(findings, total, search.distinct, kinds, search.bytes, evicted)
+
+
+def _count_evicted(store: Store, filters: Filter | None) -> int:
+    if filters is None:
+        return store.retention.count_evicted()
+    return sum(one.evicted_at is not None for one in each_session(store, filters))
 
 
 def _sources(store: Store, filters: Filter | None, uid: str | None) -> list[SourceRow]:

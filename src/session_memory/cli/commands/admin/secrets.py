@@ -55,7 +55,8 @@ def complete_kind(
     json_shape='{"secrets": [{"session_uid", "event_uid", "seq", "kind", "number", "count",'
     ' "genuine", "preview", "path", "offset"}, …], "total", "distinct", "kinds": {KIND: COUNT},'
     ' "bytes"}; equal numbers are the same secret; "genuine": whether its checksum is right,'
-    " if it has one. The totals count everything, not only the listed ones.",
+    " if it has one. The totals count everything, not only the listed ones."
+    ' "evicted" is there if evicted sessions were not searched.',
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
 @click.option(
@@ -86,6 +87,7 @@ def command(
     settings: Settings, /, session: str | None, kind: str | None, limit: int, **filters: Any
 ) -> None:
     from session_memory.cli.kit.progress import progress
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.views.lookup import find_session
     from session_memory.views.secrets import list_secrets
     from session_memory.views.sessions import Filter
@@ -98,9 +100,11 @@ def command(
         listing = list_secrets(store, sessions, uid=uid, kind=kind, limit=limit, progress=bar)
     if settings.as_json:
         print_json(listing.to_dict())
+        end_incomplete(settings, listing.evicted)
         return
     print_lines(_lines(listing.findings))
     remark(settings, _sums(listing))
+    end_incomplete(settings, listing.evicted)
 
 
 def _refuse_unknown(kind: str | None) -> None:

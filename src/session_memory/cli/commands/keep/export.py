@@ -48,8 +48,8 @@ LEVELS = ("user", "assistant", "tool", "full")
         ("export --format jsonl 5b0c6a1e 91d4f0a7", "for a script, one JSON object per line"),
         ("export -o - > everything.smx", "to standard output"),
     ),
-    json_shape='{"path", "sources", "bytes"} and, if something is damaged, "damaged"; of a'
-    ' transcript {"path", "format", "sessions", "bytes"}',
+    json_shape='{"path", "sources", "bytes"}, "damaged" if something is damaged, "evicted" if'
+    ' evicted sessions were left out; of a transcript {"path", "format", "sessions", "bytes"}',
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [UID]...", shell_complete=complete_uid)
 @click.option(
@@ -126,6 +126,7 @@ def _portable(
     settings: Settings, file: str, sessions: tuple[str, ...], *, is_named: bool, redacted: bool
 ) -> None:
     from session_memory.cli.lines.damage import as_json, print_damage
+    from session_memory.cli.lines.retention import end_incomplete
 
     try:
         done, damage = _exported_from(settings, file, sessions, is_named, redacted)
@@ -142,6 +143,7 @@ def _portable(
         if not settings.as_json:
             print_damage(settings, damage)
         click.get_current_context().exit(PROBLEMS)
+    end_incomplete(settings, done.evicted)
 
 
 def _exported_from(
@@ -155,7 +157,7 @@ def _exported_from(
             # If FILE was forgotten, all sessions would be written to a file named like this one.
             correct = f"session-memory export NAME.smx {file}"
             raise click.UsageError(f"{file} is a session: give the FILE to write first: {correct}")
-        done = _exported(settings, memory, Path(file), sessions, redacted=redacted)
+        done = _exported(memory, Path(file), sessions, redacted=redacted)
     return done, Damage(logs=list(done.damaged))
 
 
@@ -180,6 +182,8 @@ def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redact
     import sys
     from tempfile import TemporaryDirectory
 
+    from session_memory.cli.lines.retention import end_incomplete
+
     if settings.as_json:
         raise click.UsageError("with --json, name the file to write")
     if sys.stdout.isatty():
@@ -187,7 +191,7 @@ def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redact
     with TemporaryDirectory(prefix="session-memory-export-") as directory:
         file = Path(directory) / "export.smx"
         with settings.memory() as memory:
-            done = _exported(settings, memory, file, sessions, redacted=redacted)
+            done = _exported(memory, file, sessions, redacted=redacted)
         with file.open("rb") as written:
             shutil.copyfileobj(written, sys.stdout.buffer)
     if done.damaged:
@@ -196,14 +200,10 @@ def _portable_to_stdout(settings: Settings, sessions: tuple[str, ...], *, redact
 
         print_damage(settings, Damage(logs=list(done.damaged)))
         click.get_current_context().exit(PROBLEMS)
+    end_incomplete(settings, done.evicted)
 
 
 def _exported(
-    settings: Settings, memory: "Memory", file: Path, sessions: tuple[str, ...], *, redacted: bool
+    memory: "Memory", file: Path, sessions: tuple[str, ...], *, redacted: bool
 ) -> "ExportResult":
-    from session_memory.cli.lines.retention import remark_evicted
-
-    if not sessions:
-        # Before the export: in a damaged store this may fail, and then the export is rescued.
-        remark_evicted(settings, memory.store)
     return memory.export(file, sessions or None, redact=redacted)

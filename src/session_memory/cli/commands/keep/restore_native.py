@@ -34,7 +34,8 @@ if TYPE_CHECKING:
         ("restore-native --all --only-missing", "all logs that the agent deleted"),
     ),
     json_shape='{"files": [{"path", "bytes", "masked"}, …], "bytes"}; and, if something is damaged,'
-    ' "damaged": {"logs": [{"path", "sessions", "reason"}, …], "rows": [TEXT, …]}.',
+    ' "damaged": {"logs": [{"path", "sessions", "reason"}, …], "rows": [TEXT, …]};'
+    ' "evicted" if evicted sessions were left out.',
 )
 @click.argument("sessions", nargs=-1, metavar="[UID]...", shell_complete=complete_uid)
 @click.option("--all", "everything", is_flag=True, help="The logs of all sessions.")
@@ -55,7 +56,7 @@ def command(
     import msgspec
 
     from session_memory.cli.lines.damage import as_json
-    from session_memory.cli.lines.retention import remark_evicted
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.collect.discover import present_paths, roots
     from session_memory.config import this_host
     from session_memory.retain.native_files import DamagedLog, restore_native
@@ -74,10 +75,12 @@ def command(
         host = this_host(config)
     present = present_paths(config, where) if target is None else ()
 
+    evicted = 0
+
     def restore(store: Store, damaged: list[DamagedLog], again: bool) -> "list[RestoredFile]":
         uids = None if everything else [find_session(store, one) for one in sessions]
-        if everything:
-            remark_evicted(settings, store)
+        nonlocal evicted
+        evicted = store.retention.count_evicted() if everything else 0
         return restore_native(
             store,
             uids,
@@ -92,9 +95,12 @@ def command(
     restored, damage = rescue_native(settings.opened, settings.where(config), restore)
     if settings.as_json:
         files = [{**msgspec.structs.asdict(file), "path": str(file.path)} for file in restored]
-        print_json({"files": files, "bytes": sum(f.bytes for f in restored)} | as_json(damage))
+        more = {"evicted": evicted} if evicted else {}
+        total = sum(f.bytes for f in restored)
+        print_json({"files": files, "bytes": total} | more | as_json(damage))
     else:
         _print(settings, restored, damage, host)
+    end_incomplete(settings, evicted)
     if damage:
         ctx.exit(PROBLEMS)
 

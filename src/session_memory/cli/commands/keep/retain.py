@@ -38,7 +38,8 @@ SHOWN = 20
     ' "bytes_freed", "final_usage_bytes", "over_hard_cap", "tier2_over_cap",'
     ' "waiting_for_analysis", "waiting_bytes", "dry_run", "archive", "evicted": [{"sessions": [UID,'
     ' …], "why", "bytes", "last_at"}, …], "expiry": [{"flavor", "files", "at_risk",'
-    ' "bytes_at_risk", "days_left"}, …]}; the first four and "waiting_for_analysis" are sessions.',
+    ' "bytes_at_risk", "days_left"}, …]}; the first four and "waiting_for_analysis" are sessions.'
+    ' "not_shrunk" says why freed space was not given back to the disk.',
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be evicted.")
 @click.option(
