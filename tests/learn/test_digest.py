@@ -243,7 +243,7 @@ def test_what_is_forgotten_while_it_is_read_stays_forgotten(claude: ClaudeHome) 
             assert row is not None
             for table in ("session_sources", "events", "copies", "usage", "shares"):
                 store.db.execute(f"delete from {table} where session_id = {row.id}")
-            store.sessions.drop_orphans()
+            store.sessions.drop(row.id)
 
         analyze(store, now=NOW, on_session=forget)
         assert Digests(store.db).count() == 0
