@@ -7,6 +7,7 @@ itself did; its own tests run with tools/peer_suites/run_mycode.
 import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from session_memory.live.mycode import (
 )
 from session_memory.live.store import SessionStore as LiveStore
 from session_memory.memory import Memory
+from session_memory.store.store import open_store
 from session_memory.testing.stores import Stores
 
 pytestmark = pytest.mark.only("sqlite")
@@ -274,6 +276,22 @@ def test_a_deleted_id_begins_again(place: str, store: SessionStore) -> None:
         live.archive_session("s")
     with pytest.raises(SessionClosed):
         append(store, "s", user_text_message("no"))
+
+
+def test_deletes_beside_appends_lose_no_message(tmp_path: Path) -> None:
+    # SWITCHING 2.4, 2.51
+    def work(number: int) -> None:
+        store = SessionStore(data_dir=tmp_path, durability="normal")
+        for turn in range(8):
+            append(store, "s", user_text_message(f"{number}-{turn}"))
+            if turn % 3 == number % 3:
+                asyncio.run(store.delete_session("s"))
+        store.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
+    with open_store(tmp_path / "memory.db") as store:
+        assert store.db.value("select count(*) from live_messages", {}) == 4 * 8
 
 
 def test_attached_files_give_no_title(store: SessionStore) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -121,10 +122,12 @@ class MycodeHome:
         if not self._has_files:
             return
         directory = self.tool_output_dir(session_id)
-        if not directory.is_dir():
-            self._make_directory(session_id)
-            # Outputs may hold secrets: only the user can read them.
-            directory.mkdir(mode=0o700, exist_ok=True)
+        while not directory.is_dir():
+            # FileNotFoundError: another process deleted the session in between.
+            with suppress(FileNotFoundError):
+                self._make_directory(session_id)
+                # Outputs may hold secrets: only the user can read them.
+                directory.mkdir(mode=0o700, exist_ok=True)
 
     def _make_directory(self, session_id: str) -> None:
         if not self._has_files:
@@ -138,7 +141,8 @@ class MycodeHome:
             # mycode's own log refers to these files.
             return
         shutil.rmtree(self.tool_output_dir(session_id), ignore_errors=True)
-        if directory.is_dir() and not any(directory.iterdir()):
+        # The directory stays if it holds other files, or if the session has begun again.
+        with suppress(OSError):
             directory.rmdir()
 
 
