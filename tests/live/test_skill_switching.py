@@ -10,6 +10,7 @@ import pytest
 from session_memory.config import Config
 from session_memory.core.errors import InvalidRecord, InvalidTime, UnsafePath
 from session_memory.core.schema import Attempt, Entry
+from session_memory.learn.train.examples import entries
 from session_memory.live.skill_log import SkillLog
 from session_memory.live.skill_rates import pass_rate, pass_rates, route
 from session_memory.retain.forget import forget
@@ -200,6 +201,17 @@ def test_an_entry_without_a_session_id_is_of_the_session_of_its_file(
     collect(store, log.directory)
     assert pass_rate(store, "review").passed == 3
     assert store.problems.count() == 0
+
+
+@pytest.mark.parametrize("session", ["s1", "feat/x"])
+def test_training_data_has_the_entries_of_a_session_and_no_others(
+    store: Store, log: SkillLog, session: str
+) -> None:  # SWITCHING 1.36, 1.37
+    older_log(log, session, session, "", "another")
+    collect(store, log.directory)
+    found = store.sessions.get(find_session(store, session))
+    assert found is not None
+    assert len(list(entries(store, found))) == 2
 
 
 def test_append_takes_the_session_apart_from_the_entry(log: SkillLog) -> None:  # SWITCHING 1.37

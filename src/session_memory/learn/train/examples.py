@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from session_memory.core.errors import InvalidRecord
+from session_memory.core.ids import fit_native_id
 from session_memory.core.schema import Attempt, Entry, Session, SessionEvent
 from session_memory.core.skills import FLAVOR, entry_of, verdict_of
+from session_memory.core.text import escaped
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.raw_source import RawSource
 from session_memory.learn.digest import Digest
@@ -71,15 +73,20 @@ def examples(
 
 
 def entries(store: Store, session: Session) -> Iterator[Entry]:
-    """The entries of a skill session, read from the stored logs. Invalid lines are skipped."""
+    """The entries of a skill session, read from the stored logs.
+
+    Invalid lines and lines of other sessions are skipped.
+    """
     row = store.sessions.row(session.session_uid)
     for source in store.sources.read_by(row.id) if row is not None else ():
         with RawSource(store, source).open(0) as file:
             for line in file:
                 try:
-                    yield entry_of(line, session.native_session_id)
+                    entry = entry_of(line, session.native_session_id)
                 except InvalidRecord:
                     continue
+                if fit_native_id(escaped(entry.session_id))[0] == session.native_session_id:
+                    yield entry
 
 
 def _of_entry(
