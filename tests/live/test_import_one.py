@@ -13,8 +13,11 @@ import pytest
 from session_memory.collect.live_histories import history_at
 from session_memory.collect.sync import sync
 from session_memory.config import Config
+from session_memory.core.time import now_ms
 from session_memory.live.import_history import import_again, import_history
 from session_memory.live.store import SessionStore
+from session_memory.retain.forget import forget
+from session_memory.retain.forget_plan import with_relatives
 from session_memory.store import Store, open_store
 from session_memory.testing.collecting import (
     check_sound,
@@ -25,6 +28,7 @@ from session_memory.testing.collecting import (
     usage_of,
 )
 from session_memory.testing.stores import Stores
+from session_memory.views.lookup import find_session
 
 pytestmark = pytest.mark.only("sqlite")
 
@@ -228,3 +232,36 @@ def test_subagents_and_forks_of_an_imported_session_belong_to_it(
         first = [e.summary for e in events_of(store, origin.uid)]
         short = [e.summary for _, e in inherited_by(store, "live:early")]
         assert short and short == first[: len(short)] and len(short) < len(first)
+
+
+def test_forgetting_one_forgets_both(origin: Origin, stores: Stores) -> None:
+    with open_store(stores.place("both"), durability="normal") as store:
+        origin.collect(store)
+        live = SessionStore(store.db)
+        import_history(live, origin.history())
+        live.append_message(origin.native, role="user", content="said here")
+        origin.collect(store)
+        # It answers to the name of the live session, too.
+        uid = find_session(store, f"live:{origin.native}")
+        assert uid == origin.uid
+        uids = with_relatives(store, [uid], subagents=True, forks=True)
+        forget(store, Config(), uids, now_ms())
+        assert live.get_session(origin.native, with_closed=True) is None
+        origin.collect(store)
+        assert store.sessions.uids() == []
+        check_sound(store)
+
+
+def test_erasing_the_live_session_leaves_its_origin(origin: Origin, stores: Stores) -> None:
+    expected = alone(origin, stores)
+    with open_store(stores.place("both"), durability="normal") as store:
+        origin.collect(store)
+        live = SessionStore(store.db)
+        import_history(live, origin.history())
+        live.append_message(origin.native, role="user", content="said here")
+        origin.collect(store)
+        live.erase_session(origin.native)
+        origin.collect(store)
+        assert facts(store, origin.uid) == expected
+        check_sound(store)
+        assert import_again(live, origin.history()).state == "new"

@@ -10,15 +10,14 @@ import msgspec
 from session_memory.config import Config
 from session_memory.core.errors import ArchiveError, CannotForget, UnknownSession
 from session_memory.core.ids import split_uid
-from session_memory.core.roles import TABLE
 from session_memory.derive.connected import connected_sessions
 from session_memory.derive.evicted import archive_of
-from session_memory.derive.live_sources import LIVE, is_table
+from session_memory.derive.live_sources import LIVE
 from session_memory.retain import archive_edit
 from session_memory.store.address import is_postgres
+from session_memory.store.live_imports import LiveImports
 from session_memory.store.retention_archive import Archive
 from session_memory.store.retention_forget import children_by_name, is_live, live_holders
-from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -110,29 +109,22 @@ def plan_of(store: Store, config: Config, uids: list[str]) -> ForgetPlan:
 def select(store: Store, uids: list[str]) -> Selection:
     """The sessions with these uids and their sources. Raises for an unknown session."""
     sessions: dict[int, str] = {}
-    live = []
+    live: list[str] = []
     for uid in uids:
         row = store.sessions.row(uid)
         flavor, native = split_uid(uid)
-        has_rows = flavor == LIVE and is_live(store.db, native)
-        if row is None and not has_rows:
+        # An imported live session has the uid of its origin.
+        names = LiveImports(store.db).names_of(uid)
+        if flavor == LIVE and is_live(store.db, native):
+            names.append(native)
+        if row is None and not names:
             raise UnknownSession(uid)
         if row is not None:
             sessions[row.id] = uid
-        if has_rows:
-            live.append(native)
-        live += _imported(store, row)
+        live += names
     _refuse_live_holders(store, live)
     whole, shared = split_sources(store, sessions)
     return Selection(sessions, live, whole, shared, _related(store, sessions))
-
-
-def _imported(store: Store, row: CollectedSession | None) -> Iterator[str]:
-    """The live sessions that were imported from a collected one. Both are one session."""
-    for source in () if row is None else store.sources.read_by(row.id):
-        is_import = is_table(source) and source.agent and source.role == TABLE
-        if is_import and is_live(store.db, source.session):
-            yield source.session
 
 
 def _related(store: Store, sessions: Collection[int]) -> set[int]:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from session_memory.core.ids import make_uid
 from session_memory.store.database import Database
+from session_memory.store.live_imports import LiveImports
 from session_memory.store.retention import UNSWEPT
 from session_memory.store.retention_forget import delete_live, delete_sessions
 from session_memory.store.store import Store
@@ -32,7 +33,13 @@ def erase_live(store: Store, natives: Collection[str], now: int) -> None:
 
 
 def is_pinned(db: Database, native: str, now: int) -> bool:
-    return make_uid(LIVE, native) in Store(db).retention.pins(now)
+    return _uid(db, native) in Store(db).retention.pins(now)
+
+
+def _uid(db: Database, native: str) -> str:
+    """The uid under which a live session is collected. An imported one has that of its origin."""
+    known = LiveImports(db).of_name(native)
+    return make_uid(LIVE, native) if known is None else known.origin
 
 
 def _drop_collected(store: Store, native: str) -> None:
@@ -46,7 +53,9 @@ def _drop_collected(store: Store, native: str) -> None:
         if set(store.sessions.source_ids(session)) <= set(own):
             gone[session] = row.uid
         else:
-            # It has a log too, and is derived from that alone.
+            # It has a log too, and is derived from that alone. Words of the erased rows go now.
+            docs = store.events.docs_by_place(session).items()
+            store.index.drop([doc for (source, _, _), doc in docs if source in own])
             store.sessions.mark_stale(session)
         children = [store.sessions.row(child) for child in store.sessions.children(row.uid)]
         others = {*store.sessions.sharing_with(session), *(one.id for one in children if one)}

@@ -32,6 +32,10 @@ _SET_COLLECTED = """
     update live_imports set is_collected = 1 where session_key = :key
 """
 _TOUCH = "update live_sessions set revision = revision + 1 where id = :key"
+_NAMES = """
+    select s.session_id from live_imports i join live_sessions s on s.id = i.session_key
+    where i.origin = :origin order by s.session_id
+"""
 _ANY = "select 1 from live_imports limit 1"
 
 
@@ -64,6 +68,10 @@ class LiveImports:
         if session_id is None:
             return None
         return _import_of(self._db.one(_OF_NAME, {"session": session_id}))
+
+    def names_of(self, origin: str) -> list[str]:
+        """The ids of the live sessions that were imported from a session."""
+        return [row[0] for row in self._db.all(_NAMES, {"origin": origin})]
 
     def not_collected(self, key: int, items: list[LiveItem]) -> list[LiveItem]:
         """The rows of a session that are not in the collected log of its origin."""

@@ -10,7 +10,9 @@ from difflib import get_close_matches
 from session_memory.core.errors import AmbiguousSession, UnknownSession
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped, short_repr
+from session_memory.derive.live_sources import LIVE
 from session_memory.store import Store
+from session_memory.store.live_imports import LiveImports
 from session_memory.store.session_ids import AFTER_COLON, FIRST, LAST, SessionIds
 from session_memory.store.session_pages import SessionPages
 from session_memory.views.short_names import short_names
@@ -60,6 +62,15 @@ class _Lookup:
         """Where the uids lie that begin with the text, with and without their flavor."""
         return [(start, start + LAST) for start in self._starts]
 
+    def _known(self) -> list[str]:
+        """The sessions with this uid or native id. A live session may be another's import."""
+        found = self.ids.known(self._exact())
+        flavor, _, name = self._text.partition(":")
+        imported = None
+        if not found and flavor == LIVE:
+            imported = LiveImports(self._store.db).of_name(name)
+        return found if imported is None else self.ids.known([imported.origin])
+
     def by_title(self) -> str | None:
         found = self.ids.titled(self._text, MOST_NAMED + 1)
         if len(found) > 1:
@@ -68,7 +79,7 @@ class _Lookup:
 
     def by_id(self) -> str | None:
         head, ellipsis, tail = self._text.partition(ELLIPSIS)
-        exact = self._around_ellipsis(head, tail) if ellipsis else self.ids.known(self._exact())
+        exact = self._around_ellipsis(head, tail) if ellipsis else self._known()
         if len(exact) == 1:
             return exact[0]
         if len(self._text) < SHORTEST:
