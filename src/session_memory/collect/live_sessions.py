@@ -97,7 +97,8 @@ class LiveSync:
             return
         before = msgspec.json.decode(row.cursor_state) if row.cursor_state else {}
         is_another = bool(before) and before["created_at"] != facts["created_at"]
-        if before.get("parent_session_id") and not facts["parent_session_id"] and not is_another:
+        is_detached = before.get("parent_session_id") and not facts["parent_session_id"]
+        if is_detached and not is_another and not row.agent:
             facts |= {name: before[name] for name in _ORIGIN}
         row.cursor_state = msgspec.json.encode(facts, order="sorted").decode()
         body = row.cursor_state.encode()

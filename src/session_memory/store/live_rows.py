@@ -95,6 +95,7 @@ class LiveRows:
             # What the import took over is what the origin's own log says.
             taken = own.about.items()
             found |= {name: None for name, value in taken if about[name] == value}
+            return found | dict.fromkeys(("parent_session_id", "forked_from"))
         parent = self._imports.of_name(about["forked_from"] or about["parent_session_id"])
         if parent is not None:
             found["parent_uid"] = parent.origin

@@ -104,9 +104,6 @@ def from_session(ref: SourceRef, body: bytes) -> Record:
     session = decode_anything(body)
     facts = {name: session.get(name) for name in ("title", "cwd", "model")}
     record = Record(0, len(body), session_of(ref), facts=facts)
-    if ref.agent:
-        # The origin's own log says where its session came from.
-        return record
     origin, parent = session.get("forked_from"), session.get("parent_session_id")
     if origin:
         facts |= {"relation": "fork", "parent": origin}
