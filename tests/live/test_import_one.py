@@ -167,6 +167,7 @@ def test_an_origin_that_grows_later_stays_the_same_session(origin: Origin, store
         assert import_again(live, origin.history()).state == "continued"
 
 
+@pytest.mark.only("sqlite", "postgresql")
 def test_importing_again_adds_what_is_new_and_nothing_else(origin: Origin, stores: Stores) -> None:
     expected = alone(origin, stores)
     with open_store(stores.place("both"), durability="normal") as store:
@@ -207,6 +208,7 @@ def test_the_id_of_an_imported_session_can_be_used_again(origin: Origin, stores:
         assert import_again(live, origin.history()).state == "unchanged"
 
 
+@pytest.mark.only("sqlite", "postgresql")
 def test_subagents_and_forks_of_an_imported_session_belong_to_it(
     origin: Origin, stores: Stores
 ) -> None:
@@ -234,6 +236,7 @@ def test_subagents_and_forks_of_an_imported_session_belong_to_it(
         assert short and short == first[: len(short)] and len(short) < len(first)
 
 
+@pytest.mark.only("sqlite", "postgresql")
 def test_forgetting_one_forgets_both(origin: Origin, stores: Stores) -> None:
     with open_store(stores.place("both"), durability="normal") as store:
         origin.collect(store)
@@ -252,6 +255,7 @@ def test_forgetting_one_forgets_both(origin: Origin, stores: Stores) -> None:
         check_sound(store)
 
 
+@pytest.mark.only("sqlite", "postgresql")
 def test_erasing_the_live_session_leaves_its_origin(origin: Origin, stores: Stores) -> None:
     expected = alone(origin, stores)
     with open_store(stores.place("both"), durability="normal") as store:
