@@ -18,6 +18,9 @@ from session_memory.live.import_history import import_again, import_history
 from session_memory.live.store import SessionStore
 from session_memory.retain.forget import forget
 from session_memory.retain.forget_plan import with_relatives
+from session_memory.retain.native_files import restore_native
+from session_memory.retain.portable_file import export_store
+from session_memory.retain.portable_import import import_store
 from session_memory.store import Store, open_store
 from session_memory.testing.collecting import (
     check_sound,
@@ -269,3 +272,28 @@ def test_erasing_the_live_session_leaves_its_origin(origin: Origin, stores: Stor
         assert facts(store, origin.uid) == expected
         check_sound(store)
         assert import_again(live, origin.history()).state == "new"
+
+
+def test_an_imported_session_is_exported_and_written_back(
+    origin: Origin, stores: Stores, tmp_path: Path
+) -> None:
+    with open_store(stores.place("both"), durability="normal") as store:
+        origin.collect(store)
+        live = SessionStore(store.db)
+        import_history(live, origin.history())
+        live.append_message(origin.native, role="user", content="said here")
+        origin.collect(store)
+        expected = facts(store, origin.uid)
+        export_store(store, tmp_path / "all.smx")
+        if origin.flavor == "mycode":
+            before = origin.log.read_bytes()
+            origin.log.unlink()
+            restore_native(store, [origin.uid], below=[origin.home], only_missing=True)
+            assert origin.log.read_bytes() == before
+    with open_store(stores.place("other"), durability="normal") as other:
+        import_store(other, tmp_path / "all.smx", Config())
+        sync(other, Config(), [])
+        assert facts(other, origin.uid) == expected
+        check_sound(other)
+        other_live = SessionStore(other.db)
+        assert import_again(other_live, origin.history()).state == "unchanged"

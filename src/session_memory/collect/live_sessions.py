@@ -166,6 +166,9 @@ class LiveSync:
             row.read_to, row.cursor_state = len(order), cursor.state
             row.tail_hash = digest_of(order)
             row.lines, row.bookkeeping = 0, "{}"
+            if row.agent:
+                # The first row may be another now: those that the import wrote are left out.
+                row.starts_at = None
             for session in self._store.sessions.of_source(row.id):
                 self._store.sessions.mark_stale(session)
             self._write(row, head, records)

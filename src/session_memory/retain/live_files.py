@@ -13,12 +13,14 @@ from typing import IO
 import msgspec
 
 from session_memory.core.errors import SessionMemoryError
+from session_memory.core.ids import is_uid
 from session_memory.core.roles import TABLE
 from session_memory.derive.live_sources import LIVE, NOWHERE, refs_of
 from session_memory.live.connection import is_usable
 from session_memory.live.store import SessionStore
 from session_memory.store.live_bundle import dump, load, with_origins
 from session_memory.store.live_check import live_findings, live_message_findings
+from session_memory.store.live_imports import LiveImports
 from session_memory.store.live_rows import LiveRows
 from session_memory.store.retention import FORGOTTEN_LIVE, session_key
 from session_memory.store.sources import SourceRow, source_uid
@@ -162,6 +164,9 @@ def _read_everything(live: SessionStore, native: str) -> None:
     row = live.get_session(native, with_closed=True)
     if row is None or not (isinstance(row.config, dict) and isinstance(row.metadata, dict)):
         raise ValueError("its config or metadata is not an object")
+    known = LiveImports(live._db).of_name(native)
+    if known is not None and not is_uid(known.origin):
+        raise ValueError("its origin is not a session")
     live.load_all_messages(native)
     live.load_active_messages(native)
     live.list_compactions(native)

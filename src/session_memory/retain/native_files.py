@@ -119,7 +119,8 @@ def _selected(
     rows = [row for row in rows if not is_table(row) or row.id in evicted]
     if uids is None and with_live:
         rows += live_rows(store)
-    elif live:
+    elif live and (with_live or not rows):
+        # An imported session has a log of its own, which can be written back without its rows.
         rows += live_rows(store, sorted(live))
     rows = [
         row

@@ -31,6 +31,7 @@ _PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "live_usage": ("session_key = :key order by id", ()),
     "live_imports": ("session_key = :key", ()),
     "live_keys": ("session_key = :key order by append_key", ()),
+    "live_imports": ("session_key = :key", ()),
 }
 _BODIES = """
     select hash, body from live_bodies where hash in (
@@ -177,6 +178,9 @@ class _Loading:
             raise InvalidRecord("a message in a lane of another session", field="lane_id")
         if table == "live_messages" and row.get("body") is not None:
             row["body"] = self._body(row["body"])
+        elif table == "live_imports":
+            # The next sync finds out whether this store has the log of the origin.
+            row["is_collected"] = 0
         elif table == "live_keys":
             row["append_key"] = bytes.fromhex(row["append_key"])
         number = self._insert(table, row)

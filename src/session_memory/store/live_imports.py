@@ -44,7 +44,7 @@ class _State(msgspec.Struct):
     about: dict[str, str | None] = {}
 
 
-class LiveImport(NamedTuple):
+class SessionImport(NamedTuple):
     """An import. The numbers say which rows of each kind it wrote."""
 
     key: int
@@ -61,10 +61,10 @@ class LiveImports:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def of_key(self, key: int) -> LiveImport | None:
+    def of_key(self, key: int) -> SessionImport | None:
         return _import_of(self._db.one(_OF_KEY, {"key": key}))
 
-    def of_name(self, session_id: str | None) -> LiveImport | None:
+    def of_name(self, session_id: str | None) -> SessionImport | None:
         if session_id is None:
             return None
         return _import_of(self._db.one(_OF_NAME, {"session": session_id}))
@@ -90,24 +90,24 @@ class LiveImports:
         return self._db.value(_ANY) is not None and bool(self._db.all(_NEWLY_COLLECTED))
 
 
-def place_in(known: LiveImport | None, seq: int) -> str | None:
+def place_in(known: SessionImport | None, seq: int) -> str | None:
     """The native id of the origin's record where the session was at message ``seq``."""
     if known is None or not known.is_collected or seq > known.written[MESSAGE]:
         return None
     return known.places[seq][0] if seq in known.places else None
 
 
-def ordinal_of(known: LiveImport, seq: int) -> int:
+def ordinal_of(known: SessionImport, seq: int) -> int:
     """The ordinal of a message in the collected session of the origin."""
     if known.is_collected and seq in known.places and seq <= known.written[MESSAGE]:
         return known.places[seq][1]
     return FIRST_ORDINAL + seq
 
 
-def _import_of(row: Row | None) -> LiveImport | None:
+def _import_of(row: Row | None) -> SessionImport | None:
     if row is None:
         return None
     key, origin, is_collected, *written, state = row
     kinds = dict(zip((MESSAGE, FOLD, MOVE, USAGE), written, strict=True))
     saved = msgspec.json.decode(state, type=_State)
-    return LiveImport(key, origin, bool(is_collected), kinds, saved.places, saved.about)
+    return SessionImport(key, origin, bool(is_collected), kinds, saved.places, saved.about)

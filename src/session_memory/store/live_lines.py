@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from session_memory.store.database import Database, Row
-from session_memory.store.live_imports import LiveImport, LiveImports, place_in
+from session_memory.store.live_imports import LiveImports, SessionImport, place_in
 from session_memory.store.live_order import FOLD, MESSAGE, MOVE, USAGE, LiveItem
 from session_memory.store.zstandard import zstd
 
@@ -60,7 +60,7 @@ class LineWriter:
         self._model = model
         self._lanes: dict[int, Row] = {}
         self._last_seq: dict[int, int] = {}
-        self._imports: dict[int, LiveImport | None] = {}
+        self._imports: dict[int, SessionImport | None] = {}
 
     def lines(self, items: Sequence[LiveItem]) -> Iterator[tuple[LiveItem, bytes]]:
         """Each item with its line, grouped by kind."""
