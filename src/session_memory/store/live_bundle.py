@@ -31,7 +31,6 @@ _PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "live_usage": ("session_key = :key order by id", ()),
     "live_imports": ("session_key = :key", ()),
     "live_keys": ("session_key = :key order by append_key", ()),
-    "live_imports": ("session_key = :key", ()),
 }
 _BODIES = """
     select hash, body from live_bodies where hash in (
