@@ -6,6 +6,8 @@ when it returns), 3.59 (its id can be used again).
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from session_memory.retain.forget import compact
 from session_memory.retain.verification import verify
 from session_memory.store import Store, open_store
 from session_memory.store.migrations import TABLES
+from session_memory.testing.stores import Stores
 
 WORD = "xylophone"
 
@@ -239,3 +242,35 @@ def _ended(store: Any) -> list[Any]:
     store.create_session(session_id="ephemeral")
     told.append(store.load_all_messages("ephemeral"))
     return told
+
+
+def test_ten_at_once_lose_nothing_of_the_others(stores: Stores) -> None:
+    """Some erase sessions while others append equal long messages, open children and fork."""
+    place, body = stores.place("busy"), "long " * 20_000
+    with SessionStore.open(place, durability="normal") as live:
+        tops = [live.create_session(session_id=f"top{number}") for number in range(5)]
+        for top in tops:
+            live.append_message(top, role="user", content=body)
+        kept = live.create_session(session_id="kept")
+
+        def writes(number: int) -> int:
+            for _ in range(4):
+                live.append_message(kept, role="user", content=body)
+                with suppress(UnknownLiveSession):
+                    child_of(live, tops[number], f"{number} ")
+                with suppress(UnknownLiveSession):
+                    live.fork_session(tops[number])
+            return 4
+
+        def erases(number: int) -> int:
+            with suppress(SessionInUse):
+                return live.erase_session(tops[number]) * 0
+            return 0
+
+        with ThreadPoolExecutor(10) as threads:
+            jobs = [threads.submit(job, n) for n in range(5) for job in (writes, erases)]
+            written = sum(job.result(timeout=60) for job in jobs)
+        contents = [row.content for row in live.load_all_messages(kept)]
+        assert contents == [body] * written
+    with open_store(place) as store:
+        assert verify(store).findings == []

@@ -125,7 +125,7 @@ def test_what_was_not_analyzed_or_not_collected_stays(keeper: Keeper, live: Sess
     assert gone == {"live:two", "live:three"}
 
 
-@pytest.mark.parametrize("change", ["reopen", "take the id", "pin"])
+@pytest.mark.parametrize("change", ["reopen", "take the id", "pin", "fork"])
 def test_a_session_that_changes_meanwhile_stays(
     keeper: Keeper, live: SessionStore, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
@@ -138,6 +138,8 @@ def test_a_session_that_changes_meanwhile_stays(
     def changed(*args: object) -> object:
         if change == "reopen":
             live.reopen_session("old")
+        elif change == "fork":
+            live.fork_session("old", new_id="fork")
         elif change == "pin":
             with keeper.store.transaction():
                 keeper.store.retention.pin("live:old", 1)

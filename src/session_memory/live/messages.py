@@ -5,7 +5,6 @@ own row, and its cost does not depend on the length of the session.
 """
 
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from typing import Any
 
 from session_memory.live.arguments import several
@@ -34,9 +33,11 @@ _SET_TITLE = "update live_sessions set title = :title where id = :key and title 
 _INSERTED = ("lane_id", *COLUMNS)
 _FIND_KEY = "select seq, count from live_keys where session_key = :key and append_key = :append"
 _KEYS = ("session_key", "append_key", "seq", "count")
+# An equal body is locked until the message that refers to it is stored, so that nobody who erases
+# another message with it deletes it.
 _KEEP_BODY = """
     insert into live_bodies (hash, length, body) values (:hash, :length, :body)
-    on conflict (hash) do nothing
+    on conflict (hash) do update set length = excluded.length
 """
 
 
@@ -115,18 +116,17 @@ class MessageOperations(MessageReader, SessionOperations):
         return key, branch, head, title
 
     def _insert(self, branch: int, first: int, rows: Sequence[EncodedMessage]) -> None:
-        for _, body in rows:
-            if body is not None:
-                self._keep_body(body)
+        bodies = {columns[-2]: body for columns, body in rows if body is not None}
+        for digest, body in sorted(bodies.items()):
+            self._keep_body(digest, body)
         if len(rows) == 1:
             self._db.insert_one("live_messages", _INSERTED, (branch, first, *rows[0][0]))
             return
         values = [(branch, seq, *columns) for seq, (columns, _) in enumerate(rows, start=first)]
         self._db.insert("live_messages", _INSERTED, values)
 
-    def _keep_body(self, body: bytes) -> None:
-        packed = zstd.compress(body, 3)
-        params = {"hash": sha256(body).digest(), "length": len(body), "body": packed}
+    def _keep_body(self, digest: bytes, body: bytes) -> None:
+        params = {"hash": digest, "length": len(body), "body": zstd.compress(body, 3)}
         self._db.execute(_KEEP_BODY, params)
 
     def _appended(self, session_id: str, key: str) -> Sequence[int]:

@@ -26,7 +26,7 @@ from session_memory.store.retention_archive import (
     ArchivedPack,
     ArchivedSource,
 )
-from session_memory.store.retention_forget import delete_live
+from session_memory.store.retention_forget import delete_live, live_holders
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
@@ -194,9 +194,7 @@ def _is_as_planned(
     store: Store, step: PlannedEviction, safe: dict[int, SafeCopy], pinned: set[str]
 ) -> bool:
     unit = step.unit
-    if unit.live_revision is not None and not all(
-        lock_closed(store.db, split_uid(uid)[1], unit.live_revision) for uid in unit.uids
-    ):
+    if unit.live_revision is not None and not _is_free(store, unit):
         return False
     if any(safe[one].places != _places(store, one) for one in unit.sources):
         return False
@@ -210,6 +208,13 @@ def _is_as_planned(
             return False
     shared = {one for source in unit.sources for one in store.sessions.of_source(source)}
     return shared <= set(unit.sessions)
+
+
+def _is_free(store: Store, unit: Unit) -> bool:
+    """Lock a live session. False if it was opened, written to or forked since it was planned."""
+    natives = [split_uid(uid)[1] for uid in unit.uids]
+    locked = all(lock_closed(store.db, one, unit.live_revision or 0) for one in natives)
+    return locked and not any(live_holders(store.db, one) for one in natives)
 
 
 def _size(store: Store, source_id: int) -> int:

@@ -57,6 +57,7 @@ _LIVE_HOLDERS = """
 _LIVE_BODIES = """
     select distinct body from live_messages where lane_id = :lane and body is not null
 """
+_LOCK_BODY = "update live_bodies set length = length where hash = :hash"
 _BODIES_IN_USE = "select distinct body from live_messages where body is not null"
 # Names of subagents: those that the session's log names, those whose ids continue its id, and
 # those whose files lie below its own.
@@ -178,8 +179,10 @@ def delete_live(db: Database, natives: Collection[str]) -> None:
     # A lane may continue an earlier one, so later lanes are deleted first.
     delete(db, "live_lanes", "id", sorted(lanes, reverse=True))
     delete(db, "live_sessions", "id", keys)
+    for body in sorted(bodies):
+        db.execute(_LOCK_BODY, {"hash": body})
     if bodies:
-        # Equal bodies are stored once, so another session may use them.
+        # Equal bodies are stored once, so another session may use them. Who appends one locks it.
         bodies -= {bytes(body) for (body,) in db.all(_BODIES_IN_USE)}
         delete(db, "live_bodies", "hash", sorted(bodies))
 
