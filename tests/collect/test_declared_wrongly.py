@@ -409,6 +409,18 @@ def test_a_live_session_cannot_come_from_functions_that_fail(fault: str, home: P
         history_at(log)
 
 
+@pytest.mark.only("sqlite")
+@pytest.mark.parametrize("fault", sorted(NONSENSE))
+def test_histories_and_settings_that_fail_are_failures_of_their_agent(fault: str) -> None:
+    with installed(claude, wrong(histories=NONSENSE[fault], settings=NONSENSE[fault])):
+        agent = registry.agent("toy")
+        assert agent.histories is not None and agent.settings is not None
+        with pytest.raises(AdapterFailed, match="failed in histories: "):
+            list(agent.histories(iter(()), []))
+        assert agent.settings(Path("sessions.db")) == {}
+        assert "failed in settings: " in noted_failures()["toy"]
+
+
 @pytest.mark.parametrize("fault", cases(sorted(NONSENSE), ("raise",)))
 def test_a_database_that_cannot_be_dumped_costs_its_file(
     fault: str, home: Path, stores: Stores

@@ -86,9 +86,9 @@ def guarded_items(
 def guarded(agent: Agent) -> Agent:
     """The same agent with functions that return a right value.
 
-    Three of them have no answer to give instead, so they raise ``AdapterFailed``: ``history``,
-    ``dump``, and ``directory_fits``, because a log that the user excluded must not be read only
-    because the adapter fails.
+    Some of them have no answer to give instead, so they raise ``AdapterFailed``: ``history``,
+    ``histories``, ``dump``, and ``directory_fits``, because a log that the user excluded must not
+    be read only because the adapter fails.
     """
     changes: dict[str, Any] = {}
     for name, accepted in _WITH_DEFAULT.items():
@@ -102,6 +102,10 @@ def guarded(agent: Agent) -> Agent:
     if agent.history is not None:
         file_errors = (SessionMemoryError, OSError)
         changes["history"] = _guard(agent, "history", _a_history, passing=file_errors)
+    if agent.histories is not None:
+        changes["histories"] = _guarded_histories(agent.flavor, agent.histories)
+    if agent.settings is not None:
+        changes["settings"] = _guard(agent, "settings", _settings, lambda database: {})
     if agent.dump is not None:
         changes["dump"] = _guarded_dump(agent.flavor, agent.dump)
     return msgspec.structs.replace(agent, **changes)
@@ -136,6 +140,14 @@ def _guarded_dump(flavor: str, dump: Dump) -> Dump:
         return guarded_items(call, _a_line, flavor, function="dump", passing=(OSError,))
 
     return lines
+
+
+def _guarded_histories(flavor: str, histories: Callable[..., Any]) -> Callable[..., Any]:
+    def each(*arguments: Any) -> Iterator[Any]:
+        call, passing = partial(histories, *arguments), (SessionMemoryError, OSError)
+        return guarded_items(call, _a_history, flavor, function="histories", passing=passing)
+
+    return each
 
 
 # ---------------------------------------------------------------- failures
@@ -225,6 +237,10 @@ def _a_history(answer: Any) -> Any:
             raise TypeError(f"its history has the step {short_repr(step)}")
         msgspec.convert(msgspec.to_builtins(step), type(step))
     return answer
+
+
+def _settings(answer: Any) -> dict[str, dict[str, Any]]:
+    return msgspec.convert(answer, dict[str, dict[str, Any]])
 
 
 _WITH_DEFAULT: dict[str, Callable[[Any], Any]] = {
