@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from session_memory.adapters import first_schema
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import Cursor, Readable, Record
 from session_memory.adapters.guarded import adapter_failing
@@ -37,7 +38,9 @@ def records_of(
     program, and for a wrong cursor.
     """
     with adapter_failures(agent.flavor, str(source.ref.path)):
-        if is_ours(agent):
+        if first_schema.is_first_schema(source.ref):
+            yield from first_schema.read(source, cursor)
+        elif is_ours(agent):
             yield from agent.read(source, cursor)
         else:
             yield from _checked(agent, source, cursor, end)

@@ -33,6 +33,7 @@ class StatedFacts(msgspec.Struct):
     summary: str | None = None
     leaf: str | None = None
     pull_request: str | None = None
+    task_ref: str | None = None
 
 
 def checked_record(given: Any, end: int, *, is_log: bool) -> Record:

@@ -39,6 +39,13 @@ def set_facts(row: CollectedSession, writer: str, facts: dict[str, Any]) -> None
         row.facts = json.dumps(stored, sort_keys=True)
 
 
+def drop_facts(row: CollectedSession, writer: str) -> None:
+    """Forget the facts of one writer."""
+    stored = json.loads(row.facts)
+    if stored.pop(writer, None) is not None:
+        row.facts = json.dumps(stored, sort_keys=True)
+
+
 def set_repository(row: CollectedSession, name: str | None, root: str | None) -> None:
     """Keep the repository's name and its main checkout, as the log names them."""
     facts = {REPOSITORY: name, REPOSITORY_ROOT: root}

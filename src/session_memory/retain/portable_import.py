@@ -33,6 +33,7 @@ from session_memory.derive.forgotten import blanked
 from session_memory.derive.live_sources import NOWHERE
 from session_memory.derive.raw_source import RawSource
 from session_memory.derive.readers import note_substitute, reader_of
+from session_memory.retain.first_store import FIRST_RECORDS, FirstStore
 from session_memory.retain.live_files import PortableSessions
 from session_memory.retain.portable_reading import PIECE, ImportedSource, PortableFile
 from session_memory.store.sources import NO_INODE, SourceRow
@@ -45,7 +46,8 @@ ELSEWHERE = "To see both, import it into a store of its own: session-memory impo
 
 
 class StoreImport(msgspec.Struct, kw_only=True):
-    """``problems`` says why sources were refused. ``refused`` counts all of them."""
+    """``problems`` says why sources were refused. ``refused`` counts all of them. ``left_out`` are
+    the files of a store of schema version 1 that hold no sessions."""
 
     sources: int = 0
     known: int = 0
@@ -53,6 +55,7 @@ class StoreImport(msgspec.Struct, kw_only=True):
     bytes: int = 0
     sessions: int = 0
     problems: list[str] = []
+    left_out: list[str] = []
 
 
 def import_store(
@@ -67,9 +70,24 @@ def import_store(
 
     With ``is_limited`` a file that unpacks to much more than a real export is refused.
     """
+    if source.is_dir() or source.suffix in FIRST_RECORDS:
+        return _import_first(store, source, config, progress or ReadProgress())
     file = PortableFile(source, is_limited=is_limited)
     with store.db.operation_lock(shared=True):
         return _ImportRun(store, config, progress or ReadProgress()).run(file)
+
+
+def _import_first(
+    store: Store, source: Path, config: Config, progress: ReadProgress
+) -> StoreImport:
+    """Import the sessions of a store of schema version 1."""
+    with store.db.operation_lock(shared=True):
+        first = FirstStore(source, store, escaped(this_host(config)))
+        done = _ImportRun(store, config, progress).run(first)
+    done.left_out = sorted(first.left_out)
+    done.refused += len(first.problems)
+    done.problems = [*done.problems, *map(visible, first.problems)][:PROBLEMS_LISTED]
+    return done
 
 
 class _ImportRun:
@@ -88,7 +106,7 @@ class _ImportRun:
             if not row.is_imported:
                 self._read_by_host.add((row.host, row.path))
 
-    def run(self, file: PortableFile) -> StoreImport:
+    def run(self, file: PortableFile | FirstStore) -> StoreImport:
         store, done, now = self._store, self._done, now_ms()
         sessions_before = store.sessions.count()
         self._progress.begin(file.count, file.bytes)
@@ -129,7 +147,9 @@ class _ImportRun:
         reading = SourceReading(run, EvictedSources(run), lambda row, redact, start: False)
         for source in sources:
             self._done.sources += 1
-            if source.refusal:
+            if source.is_known:
+                self._done.known += 1
+            elif source.refusal:
                 self._refuse(source.row, source.refusal)
             elif not self._is_known(run, source.row):
                 with tempfile.TemporaryFile() as file:

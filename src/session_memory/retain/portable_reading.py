@@ -54,11 +54,13 @@ class ImportLimits(msgspec.Struct, frozen=True):
 
 
 class ImportedSource(msgspec.Struct):
-    """A source of a portable file. ``refusal`` says why it must not be imported."""
+    """A source of a portable file. ``refusal`` says why it must not be imported. ``is_known``: the
+    store has its session from elsewhere."""
 
     row: SourceRow
     body: IO[bytes]
     refusal: str = ""
+    is_known: bool = False
 
 
 class PortableFile:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from session_memory.core.first_schema import FIRST_PLACE
 from session_memory.store.database import Database, Row
 from session_memory.store.row_values import storable
 
@@ -110,6 +111,24 @@ _NOT_DERIVED = """
     where s.evicted_at is not null and s.stale = 1
 """
 _NEWEST_ADAPTERS = "select flavor, max(adapter_version) from sources group by flavor"
+
+
+# Records of schema version 1. Of a session with a log of its agent they are a copy.
+_FIRST = {"first": FIRST_PLACE, "last": f"{FIRST_PLACE[:-1]}0"}
+_REPLACED = """
+    select o.id from sources o where o.path >= :first and o.path < :last
+        and not exists (select 1 from session_sources x where x.source_id = o.id)
+"""
+
+
+_BELOW = """
+    select 1 from session_sources x join sources o on o.id = x.source_id
+    where x.session_id = :session and o.path >= :first and o.path < :last
+"""
+_UNLINK_BELOW = """
+    delete from session_sources where session_id = :session
+        and source_id in (select id from sources where path >= :first and path < :last)
+"""
 
 
 class Account(msgspec.Struct, kw_only=True):
@@ -224,6 +243,14 @@ class Sources:
         cursor = self._db.one(_CURSOR, {"id": row.id})
         return cursor != (row.uid, row.read_to, row.kept, row.superseded)
 
+    def unlink_first(self, session_id: int) -> bool:
+        """Take the records of schema version 1 from a session. Whether it had some."""
+        below = {"session": session_id, **_FIRST}
+        if self._db.one(_BELOW, below) is None:
+            return False
+        self._db.execute(_UNLINK_BELOW, below)
+        return True
+
     def account(self) -> dict[int, Account]:
         """Source id → account of its lines, counted from the stored events and problems."""
         events, copies, problems = (
@@ -231,6 +258,7 @@ class Sources:
             for sql in (_EVENT_LINES, _COPY_LINES, _PROBLEM_LINES)
         )
         accounts = {}
+        replaced = {row[0] for row in self._db.all(_REPLACED, _FIRST)}
         evicted = {row[0] for sql in (_EVICTED, _NOT_DERIVED) for row in self._db.all(sql)}
         for source, lines, kinds, is_torn in self._db.all(_LINES):
             counted = json.loads(kinds)
@@ -243,6 +271,8 @@ class Sources:
                 bookkeeping_kinds=counted,
                 unfinished=int(is_torn),
             )
+            if source in replaced:
+                account.copies = lines - account.problems
             known = account.events + account.copies + account.problems + account.bookkeeping
             # The events of an evicted source are not here, so its lines cannot be counted.
             account.unaccounted = 0 if source in evicted else lines - known

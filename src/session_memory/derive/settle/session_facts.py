@@ -36,6 +36,8 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
     facts = record.facts or {}
     state.repository = state.repository or facts.get("repository")
     state.repository_root = state.repository_root or facts.get("repository_root")
+    if facts.get("task_ref"):
+        state.task_branch = one_line(facts["task_ref"])
     if facts.get("pull_request") and not state.task_pull:
         state.task_pull = task_at(facts["pull_request"])
     for name in ("custom_title", "ai_title", "agent_name"):

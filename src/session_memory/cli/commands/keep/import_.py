@@ -1,10 +1,13 @@
-"""Import sessions from a portable file.
+"""Import sessions from a portable file, or from a store of the first collector.
 
 Sessions that the store already has are not added twice. Each source keeps the name of the machine
 it came from. What this machine reads itself is never changed by an import.
 
 A file from somebody else is checked before anything is stored. A source with an impossible host,
 path or agent is refused and listed; the others are imported.
+
+A directory, or a file of JSON, holds records of schema version 1. A session whose own log is in the
+store is left as it is. docs/coming-from/first-collector.md says more.
 """
 
 from pathlib import Path
@@ -18,6 +21,8 @@ from session_memory.cli.kit.output import print_json, remark
 from session_memory.cli.kit.settings import Settings
 from session_memory.views.figures import plural, size
 
+SHOWN_FILES = 5
+
 if TYPE_CHECKING:
     from session_memory.retain.portable_import import StoreImport
 
@@ -27,12 +32,15 @@ if TYPE_CHECKING:
     examples=(
         ("import laptop.smx", "sessions that another machine exported"),
         ("import laptop.smx --store team.db", "into another store"),
+        ("import ~/.session_memory", "the store of the first collector"),
     ),
-    json_shape='{"sources", "known", "refused", "bytes", "sessions", "problems"}: the sources in'
+    json_shape='{"sources", "known", "refused", "bytes", "sessions", "problems",'
+    ' "left_out"}: the sources in'
     " the file, how many of them the store already had and how many were refused, the bytes"
-    " imported, the number of new sessions, and the first reasons for refusals.",
+    " imported, the number of new sessions, the first reasons for refusals,"
+    " and the files of an older store that hold no sessions.",
 )
-@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", metavar="FILE", type=click.Path(exists=True))
 @click.option(
     "--no-limits",
     is_flag=True,
@@ -54,6 +62,11 @@ def command(ctx: click.Context, file: str, no_limits: bool) -> None:
         print_json(msgspec.to_builtins(done))
     elif not settings.quiet:
         click.echo(_summary(done))
+    if done.left_out:
+        some = ", ".join(done.left_out[:SHOWN_FILES])
+        remark(
+            settings, f"Left out, without sessions: {plural(len(done.left_out), 'file')} ({some})"
+        )
     for problem in done.problems:
         remark(settings, f"Refused: {problem}")
     if done.refused:

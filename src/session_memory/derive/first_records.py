@@ -1,0 +1,34 @@
+"""Records of schema version 1 give way to the agent's own log of the same session.
+
+Both tell the same story, and the log tells more. So the session is derived from its log alone,
+whichever of the two came first. The records stay stored.
+"""
+
+from session_memory.adapters.first_schema import is_first_schema
+from session_memory.core.roles import LOG
+from session_memory.derive.facts import REPOSITORY_WRITER, drop_facts
+from session_memory.derive.raw_source import RawSource
+from session_memory.store.sessions import CollectedSession
+from session_memory.store.sources import SourceRow
+from session_memory.store.store import Store
+
+
+def gives_way(store: Store, row: CollectedSession, source: SourceRow) -> bool:
+    """Whether nothing of ``source`` must be added, because the session has a log of the agent."""
+    if not row.id or not _is_first(source):
+        return False
+    return any(one.role == LOG and not _is_first(one) for one in store.sources.read_by(row.id))
+
+
+def replace_first(store: Store, row: CollectedSession, source: SourceRow) -> None:
+    """Take the records of version 1 from a session of which ``source`` is a log. If there were
+    some, the session is marked stale."""
+    if not row.id or source.role != LOG or _is_first(source):
+        return
+    if store.sources.unlink_first(row.id):
+        drop_facts(row, REPOSITORY_WRITER)
+        row.stale = 1
+
+
+def _is_first(source: SourceRow) -> bool:
+    return is_first_schema(RawSource.ref_of(source))
