@@ -1,4 +1,4 @@
-"""Import sessions from a portable file, or from a store of the first collector.
+"""Import sessions from a portable file or an older store.
 
 Sessions that the store already has are not added twice. Each source keeps the name of the machine
 it came from. What this machine reads itself is never changed by an import.
