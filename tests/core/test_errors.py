@@ -63,6 +63,7 @@ from session_memory.core.live_errors import (
     NotOnPath,
     SessionClosed,
     SessionExists,
+    SessionInUse,
     SpawnTooDeep,
     UnknownLiveSession,
 )
@@ -98,6 +99,7 @@ EXAMPLES = (
     SpawnTooDeep("sess_1", 4, 3),
     NotOnPath("sess_1", 7),
     SessionClosed("sess_1", "archived"),
+    SessionInUse("session sess_1 is running", "Close it first."),
     HeadMoved("sess_1", expected=3, found=4),
     LeaseHeld("sess_1", "another", 1500),
     LeaseLost("sess_1", fence=1, held=2),
