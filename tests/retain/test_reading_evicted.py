@@ -203,3 +203,25 @@ def test_a_session_that_grew_while_it_was_evicted_is_whole(machine: Machine) -> 
     shutil.move(machine.keeper.archive.with_name("away"), machine.keeper.archive)
     texts = [event["summary"] for event in machine.json("show", UID)["events"]]
     assert "apple" in texts and "melon" in texts
+
+
+def test_a_session_without_a_title_keeps_its_name(machine: Machine) -> None:
+    def names() -> list[str]:
+        with Memory(machine.keeper.place, machine.config) as memory:
+            return sorted(session.title for session in memory.sessions())
+
+    with machine.keeper.store.transaction():
+        machine.keeper.store.db.execute("update sessions set title = null")
+    before = names()
+    machine.evict(UID, "claude:fork")
+    assert names() == before == ["apple", "plum", "quince"]
+
+
+def test_training_reads_them_too(machine: Machine, tmp_path: Path) -> None:
+    def exported(name: str) -> Any:
+        answer = machine.json("train", "export", "--kind", "chat", "--out", str(tmp_path / name))
+        return answer["rows"], answer["dropped"]
+
+    before = exported("before")
+    machine.evict(UID, "claude:fork")
+    assert exported("after") == before

@@ -9,9 +9,13 @@ Of a Markdown document, such as a plan, only the first heading is the name.
 import re
 from collections.abc import Iterable
 
+import msgspec
+
+from session_memory.core.text import one_line
 from session_memory.derive.agents import Agent, about
 from session_memory.derive.settle.title_texts import is_notice, is_weak, says_nothing
 from session_memory.store import Store
+from session_memory.store.digests import Digests
 from session_memory.store.session_titles import MOST_BEGINNINGS, SessionTitles, TitleRow
 from session_memory.views.matching import holds
 from session_memory.views.noise import is_hidden_kind
@@ -29,11 +33,24 @@ _INJECTED = frozenset(
 _HEADING = re.compile(r"#{1,6} +(?P<text>.*?)(?: #{1,6} .*| -{3,}.*)?", re.DOTALL)
 
 
+class _FirstRequest(msgspec.Struct):
+    text: str
+
+
+class _DigestPart(msgspec.Struct):
+    """What a name needs of a digest. A list must not load the modules that make digests."""
+
+    first_request: _FirstRequest | None = None
+
+
+_PART_OF_DIGEST = msgspec.json.Decoder(_DigestPart)
+
+
 def best_titles(store: Store, uids: Iterable[str]) -> dict[str, str]:
     """A name for each of these sessions, on one line."""
     titles = SessionTitles(store.db)
     rows = titles.rows(uids)
-    names = _names(titles, rows)
+    names = _names(store, titles, rows)
     return {row.uid: names[row.id] for row in rows}
 
 
@@ -53,7 +70,7 @@ def sessions_titled(store: Store, part: str) -> list[int]:
         # The shown title is a part of the stored one, so most titles are compared only once.
         elif holds(row.title, part) and holds(_own_title(row), part):
             found.append(row.id)
-    names = _names(titles, unnamed)
+    names = _names(store, titles, unnamed)
     return found + [row.id for row in unnamed if holds(names[row.id], part)]
 
 
@@ -85,10 +102,12 @@ def _named(agent: Agent, text: str) -> str:
     return heading["text"].strip() if heading else text
 
 
-def _names(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
+def _names(store: Store, titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
     """The best name of each session, by its id."""
     names = {row.id: _own_title(row) for row in rows}
-    words = _first_words(titles, [row for row in rows if _needs_name(row)])
+    unnamed = [row for row in rows if _needs_name(row)]
+    words = _first_words(titles, unnamed)
+    words |= _digested_words(store, [row for row in unnamed if row.id not in words])
     for row in rows:
         task = words.get(row.id)
         if task and not is_weak(task):
@@ -109,6 +128,17 @@ def _names(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:
 
 def _is_injected(native_kind: str) -> bool:
     return native_kind.partition("/")[2] in _INJECTED
+
+
+def _digested_words(store: Store, rows: list[TitleRow]) -> dict[int, str]:
+    """The first text of a person in evicted sessions, whose events are gone: from their digests."""
+    found: dict[int, str] = {}
+    for row in rows:
+        body = Digests(store.db).body(row.uid) if store.sessions.is_evicted(row.uid) else None
+        request = None if body is None else _PART_OF_DIGEST.decode(body).first_request
+        if request is not None:
+            found[row.id] = _named(_agent(row), one_line(request.text))
+    return found
 
 
 def _first_words(titles: SessionTitles, rows: list[TitleRow]) -> dict[int, str]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.errors import InvalidRecord
+from session_memory.core.errors import ArchiveError, InvalidRecord, SessionEvicted
 from session_memory.core.ids import fit_native_id
 from session_memory.core.schema import Attempt, Entry, Session, SessionEvent
 from session_memory.core.skills import FLAVOR, entry_of, verdict_of
 from session_memory.core.text import escaped
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.derive.raw_source import RawSource
 from session_memory.learn.digest import Digest
@@ -33,6 +34,7 @@ NOT_ANALYZED = "not analyzed yet"
 NO_SUCCESS = "no evidence of success"
 OF_ANOTHER = "part of another session"
 NO_CONVERSATION = "no question with an answer"
+EVICTED = "evicted, and its archive cannot be read"
 LONGEST_OUTPUT = 4000
 
 
@@ -171,6 +173,10 @@ def _of_session(store: Store, session: Session, options: ExampleFilter) -> Examp
     if digest.outcome.outcome != "success":
         return RefusedExample(CHAT, NO_SUCCESS)
     names = ProjectNames(session.cwd or "", session.repo or "", session.host or "")
+    try:
+        store = readable_store(store, session.session_uid)
+    except (ArchiveError, SessionEvicted):
+        return RefusedExample(CHAT, EVICTED)
     talk = Conversation(store, names, tools=options.tools)
     messages = talk.of(session)
     if not messages:
