@@ -300,7 +300,7 @@ def test_the_digest_of_what_was_evicted_meanwhile_stays(keeper: Keeper, other: S
     waiting = Digests(keeper.store.db).readable([ALPHA])
     assert waiting
     assert evicted_by(keeper, other) == 1
-    assert list(analysis._read(keeper.store, waiting, lambda events: None)) == []
+    assert list(analysis._read(keeper.store, waiting, "", {}, lambda events: None)) == []
 
 
 def test_nothing_is_evicted_while_the_index_is_built(keeper: Keeper, other: Store) -> None:
