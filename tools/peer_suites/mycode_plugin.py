@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from left_out import file_and_name, leave_out, reasons_in
 
 LIST = Path(__file__).with_name("mycode_left_out.txt")
 RELEASE = os.environ["MYCODE_RELEASE"]
@@ -50,32 +51,18 @@ for theirs_name, ours_name in OURS.items():
 
 
 def left_out() -> dict[str, str]:
-    """Each test of this release that is left out, with the reason above it."""
-    reasons: dict[str, str] = {}
-    reason = ""
-    for line in LIST.read_text("utf-8").splitlines():
-        release, _, name = line.partition(" ")
-        if release == "#":
-            reason = name
-        elif release == RELEASE:
-            reasons[name] = reason
-    return reasons
-
-
-def name_of(item: pytest.Item) -> str:
-    return item.nodeid.partition("[")[0].removeprefix("tests/")
+    """Each test of this release that is left out, with the reason. The list names the release."""
+    named = (tuple(line.split(" ", 1)) + (reason,) for line, reason in reasons_in(LIST).items())
+    return {name: reason for release, name, reason in named if release == RELEASE}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    reasons = left_out()
-    dropped = [item for item in items if name_of(item) in reasons]
-    items[:] = [item for item in items if name_of(item) not in reasons]
-    config.hook.pytest_deselected(items=dropped)
+    leave_out(config, items, left_out())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     stats, reasons = terminalreporter.stats, left_out()
-    dropped = {name_of(item) for item in stats.get("deselected", ())}
+    dropped = {file_and_name(item) for item in stats.get("deselected", ())}
     counts = [f"{len(stats.get(name, ()))} {name}" for name in ("passed", "failed", "error")]
     terminalreporter.write_line(f"mycode {RELEASE}: {', '.join(counts)}, {len(dropped)} left out")
     for name, reason in reasons.items():

@@ -14,6 +14,7 @@ import agents
 import agents.memory
 import agents.memory.sqlite_session
 import pytest
+from left_out import leave_out_strictly, reasons_in
 
 from session_memory.integrations.openai_agents import LiveSession
 from session_memory.live.aio import AsyncSessionStore
@@ -49,23 +50,5 @@ for module in (agents, agents.memory, agents.memory.sqlite_session):
     module.SQLiteSession = SwappedSession
 
 
-def left_out() -> dict[str, str]:
-    """Each test that is left out, with the reason above it."""
-    reasons: dict[str, str] = {}
-    reason = ""
-    for line in LIST.read_text("utf-8").splitlines():
-        if line.startswith("# "):
-            reason = line[2:]
-        elif line:
-            reasons[line] = reason
-    return reasons
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    reasons = left_out()
-    names = [item.nodeid.partition("[")[0].removeprefix("tests/") for item in items]
-    if missing := sorted(reasons.keys() - set(names)):
-        raise pytest.UsageError(f"left out, but there is no such test: {', '.join(missing)}")
-    dropped = [item for item, name in zip(items, names, strict=True) if name in reasons]
-    items[:] = [item for item, name in zip(items, names, strict=True) if name not in reasons]
-    config.hook.pytest_deselected(items=dropped)
+    leave_out_strictly(config, items, reasons_in(LIST))

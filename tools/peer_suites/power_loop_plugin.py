@@ -10,6 +10,7 @@ from pathlib import Path
 import power_loop
 import power_loop.runtime.session_store
 import pytest
+from left_out import leave_out_strictly, reasons_in
 
 import session_memory.live
 
@@ -25,29 +26,11 @@ for module in (power_loop, power_loop.runtime.session_store):
             setattr(module, name, getattr(session_memory.live, name))
 
 
-def left_out() -> dict[str, str]:
-    """Each test that is left out, with the reason above it."""
-    reasons: dict[str, str] = {}
-    reason = ""
-    for line in LIST.read_text("utf-8").splitlines():
-        if line.startswith("# "):
-            reason = line[2:]
-        elif line:
-            reasons[line] = reason
-    return reasons
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    reasons = left_out()
-    names = [item.name.partition("[")[0] for item in items]
-    if missing := sorted(reasons.keys() - set(names)):
-        raise pytest.UsageError(f"left out, but there is no such test: {', '.join(missing)}")
-    dropped = [item for item, name in zip(items, names, strict=True) if name in reasons]
-    items[:] = [item for item, name in zip(items, names, strict=True) if name not in reasons]
-    config.hook.pytest_deselected(items=dropped)
+    leave_out_strictly(config, items, reasons_in(LIST), lambda item: item.name.partition("[")[0])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("left out, with the reasons")
-    for name, reason in left_out().items():
+    for name, reason in reasons_in(LIST).items():
         terminalreporter.line(f"{name}: {reason}")
