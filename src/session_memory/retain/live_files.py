@@ -165,7 +165,7 @@ def _read_everything(live: SessionStore, native: str) -> None:
     if row is None or not (isinstance(row.config, dict) and isinstance(row.metadata, dict)):
         raise ValueError("its config or metadata is not an object")
     known = LiveImports(live._db).of_name(native)
-    if known is not None and not is_uid(known.origin):
+    if known is not None and not (is_uid(known.origin) and isinstance(known.places, dict)):
         raise ValueError("its origin is not a session")
     live.load_all_messages(native)
     live.load_active_messages(native)

@@ -4,7 +4,8 @@ An imported session and its origin are one session: its rows are a second log of
 rows that the import wrote repeat the origin's own log. They are left out once that is collected.
 """
 
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -14,9 +15,10 @@ from session_memory.store.live_order import FOLD, MESSAGE, MOVE, USAGE, LiveItem
 # Records of the origin count from 0. Rows of the live session come after all of them.
 FIRST_ORDINAL = 1 << 40
 _SELECT = """
-    select i.session_key, i.origin, i.is_collected, i.last_seq, i.folds, i.moves, i.usages, i.state
+    select i.session_key, i.origin, i.is_collected, i.last_seq, i.folds, i.moves, i.usages
     from live_imports i
 """
+_STATE = "select state from live_imports where session_key = :key"
 _OF_KEY = f"{_SELECT} where i.session_key = :key"
 _OF_NAME = f"{_SELECT} join live_sessions s on s.id = i.session_key where s.session_id = :session"
 # The origin is collected if a log of it was read. The rows of live sessions have no host.
@@ -44,15 +46,29 @@ class _State(msgspec.Struct):
     about: dict[str, str | None] = {}
 
 
-class SessionImport(NamedTuple):
-    """An import. The numbers say which rows of each kind it wrote."""
+class SessionImport:
+    """An import. ``written`` says which rows of each kind it wrote.
 
-    key: int
-    origin: str
-    is_collected: bool
-    written: dict[int, int]
-    places: dict[int, tuple[str, int]]
-    about: dict[str, str | None]
+    The places of its messages are loaded when they are asked for: most rows need none.
+    """
+
+    def __init__(self, db: Database, row: Row) -> None:
+        self._db = db
+        self.key, self.origin, is_collected, *written = row
+        self.is_collected = bool(is_collected)
+        self.written = dict(zip((MESSAGE, FOLD, MOVE, USAGE), written, strict=True))
+
+    @cached_property
+    def _state(self) -> _State:
+        return msgspec.json.decode(self._db.value(_STATE, {"key": self.key}), type=_State)
+
+    @property
+    def places(self) -> dict[int, tuple[str, int]]:
+        return self._state.places
+
+    @property
+    def about(self) -> dict[str, str | None]:
+        return self._state.about
 
 
 class LiveImports:
@@ -62,12 +78,16 @@ class LiveImports:
         self._db = db
 
     def of_key(self, key: int) -> SessionImport | None:
-        return _import_of(self._db.one(_OF_KEY, {"key": key}))
+        return self._import(_OF_KEY, {"key": key})
 
     def of_name(self, session_id: str | None) -> SessionImport | None:
         if session_id is None:
             return None
-        return _import_of(self._db.one(_OF_NAME, {"session": session_id}))
+        return self._import(_OF_NAME, {"session": session_id})
+
+    def _import(self, sql: str, params: dict[str, Any]) -> SessionImport | None:
+        row = self._db.one(sql, params)
+        return None if row is None else SessionImport(self._db, row)
 
     def names_of(self, origin: str) -> list[str]:
         """The ids of the live sessions that were imported from a session."""
@@ -99,15 +119,6 @@ def place_in(known: SessionImport | None, seq: int) -> str | None:
 
 def ordinal_of(known: SessionImport, seq: int) -> int:
     """The ordinal of a message in the collected session of the origin."""
-    if known.is_collected and seq in known.places and seq <= known.written[MESSAGE]:
+    if known.is_collected and seq <= known.written[MESSAGE] and seq in known.places:
         return known.places[seq][1]
     return FIRST_ORDINAL + seq
-
-
-def _import_of(row: Row | None) -> SessionImport | None:
-    if row is None:
-        return None
-    key, origin, is_collected, *written, state = row
-    kinds = dict(zip((MESSAGE, FOLD, MOVE, USAGE), written, strict=True))
-    saved = msgspec.json.decode(state, type=_State)
-    return SessionImport(key, origin, bool(is_collected), kinds, saved.places, saved.about)
