@@ -150,6 +150,7 @@ def test_every_command_is_documented() -> None:
     "page",
     [
         *(DOCS / "python-api.md", DOCS / "learning.md", CHECKOUT / "README.md"),
+        # SWITCHING 2.79, 3.101
         *sorted((DOCS / "coming-from").glob("*.md")),
     ],
     ids=str,
