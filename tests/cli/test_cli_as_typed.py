@@ -171,6 +171,10 @@ def test_an_export_of_everything_has_the_live_sessions(live: str, tmp_path: Path
 def test_one_live_session_is_exported_in_every_format_and_written_below_a_directory(
     live: str, tmp_path: Path, run: Run
 ) -> None:
+    # No sync has read it yet.
+    early = run("export", str(tmp_path / "early.smx"), f"live:{live}", "--json")
+    assert json.loads(early.stdout)["sources"] == 1
+    assert run("restore-native", f"live:{live}", "--to", str(tmp_path / "early")).exit_code == 0
     run("sync")
     done = run("export", str(tmp_path / "one.smx"), live, "--json")
     assert json.loads(done.stdout)["sources"] == 1

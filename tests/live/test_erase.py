@@ -22,7 +22,7 @@ from session_memory.live import AsyncSessionStore, SessionStore
 from session_memory.live.rows import SubagentLifecycle
 from session_memory.retain.forget import compact
 from session_memory.retain.verification import verify
-from session_memory.store import Store, open_store
+from session_memory.store import Store, live_erase, open_store
 from session_memory.store.migrations import TABLES
 from session_memory.testing.stores import Stores
 
@@ -274,3 +274,22 @@ def test_ten_at_once_lose_nothing_of_the_others(stores: Stores) -> None:
         assert contents == [body] * written
     with open_store(place) as store:
         assert verify(store).findings == []
+
+
+def test_an_erase_that_is_stopped_erases_nothing_and_can_be_done_again(
+    opened: Store, live: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child_of(live, live.create_session(session_id="top"))
+    collect(opened)
+    before = opened.fingerprint()
+
+    def stopped(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(live_erase, "delete_live", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        live.erase_session("top")
+    assert opened.fingerprint() == before
+    monkeypatch.undo()
+    assert live.erase_session("top") == 2
+    assert rows_of_live(opened) == {}

@@ -138,7 +138,8 @@ def test_a_forgotten_live_session_is_not_imported(stores: Stores, tmp_path: Path
     with stores.new() as store:
         told(SessionStore(store.db))
         export_store(store, tmp_path / "all.smx")
-        forget(store, Config(), ["live:linked"], 1)
+        done = forget(store, Config(), ["live:linked"], 1)
+        assert done.proof.samples and not done.proof.found
         assert import_store(store, tmp_path / "all.smx", Config()).known == 6
         assert SessionStore(store.db).get_session("linked") is None
         assert allow_again(store, "live:linked")

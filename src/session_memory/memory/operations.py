@@ -299,7 +299,9 @@ class Operations(OpenMemory):
         named = None if sessions is None else names("sessions", sessions)
         masked = format != PORTABLE if redact is None else a_flag("redact", redact)
         if one_of("format", format, FORMATS) == PORTABLE:
-            uids = None if named is None else [self._uid(one) for one in named]
+            from session_memory.views.lookup import find_stored
+
+            uids = None if named is None else [find_stored(self.store, one) for one in named]
             return export_portable(self.store, path, uids, redacted=masked)
         text = self.transcripts(
             named or (),

@@ -18,6 +18,7 @@ from session_memory.retain.proof import Samples
 from session_memory.store.digests import Digests
 from session_memory.store.raw import DICTIONARY_BYTES
 from session_memory.store.retention_archive import Archive, unpacked
+from session_memory.store.retention_forget import live_texts
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
@@ -39,6 +40,9 @@ def traces(store: Store, archive: Archive | None, selection: Selection) -> tuple
         for event in store.events.each_of(session, uid):
             samples.add_text(event.summary)
         for text in _digest_texts(store, uid):
+            samples.add_text(text)
+    for native in selection.live:
+        for text in live_texts(store.db, native):
             samples.add_text(text)
     for source in selection.whole:
         head = b""

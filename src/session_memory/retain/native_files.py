@@ -13,6 +13,7 @@ from session_memory.derive.facts import base_of
 from session_memory.derive.live_sources import LIVE, is_table
 from session_memory.retain.live_files import live_lines, live_rows
 from session_memory.store.private_files import sweep_unfinished, whole_file
+from session_memory.store.retention_forget import is_live
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
@@ -112,8 +113,8 @@ def _selected(
     if uids is None:
         rows = [row for row in store.sources.every() if not is_made_of_rows(row)]
     else:
-        by_id = {row.id: row for uid in uids for row in sources_of(store, uid)}
-        rows = list(by_id.values())
+        by_uid = {row.uid: row for uid in uids for row in sources_of(store, uid)}
+        rows = list(by_uid.values())
     evicted = store.retention.evicted()
     live = {row.session for row in rows if is_table(row) and row.id not in evicted}
     rows = [row for row in rows if not is_table(row) or row.id in evicted]
@@ -143,8 +144,13 @@ def sources_of(store: Store, uid: str) -> list[SourceRow]:
     rows, queue, seen = [], [uid], {uid}
     while queue:
         session = store.sessions.row(queue.pop())
-        if session is None:
+        if session is None and (native := uid.removeprefix(f"{LIVE}:")) != uid:
+            # A live session that no sync has read yet.
+            rows += live_rows(store, [native]) if is_live(store.db, native) else []
+        if session is None and not rows:
             raise UnknownSession(uid)
+        if session is None:
+            continue
         sources = store.sessions.source_ids(session.id)
         rows += [store.sources.get(source_id) for source_id in sources]
         named = store.sources.named_for(session.flavor, session.native_id)

@@ -103,7 +103,7 @@ def _rows(store: Store, uids: list[str] | None) -> list[SourceRow]:
     if uids is None:
         rows = store.sources.every()
     else:
-        rows = list({row.id: row for uid in uids for row in sources_of(store, uid)}.values())
+        rows = list({row.uid: row for uid in uids for row in sources_of(store, uid)}.values())
     evicted = store.retention.evicted()
     evictions = [evicted[row.id] for row in rows if row.id in evicted]
     if evictions and uids is not None:

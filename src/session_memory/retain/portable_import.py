@@ -139,6 +139,7 @@ class _ImportRun:
             self._refuse(row, reason)
         if stored:
             collected = LiveSync(self._store, now, self._config.domain_of)
+            collected.note_collected()
             collected.read(collected.changed())
             self._done.bytes += collected.bytes
 

@@ -54,6 +54,11 @@ _LIVE_HOLDERS = """
     where f.note_lane in (select id from live_lanes where session_key = :key)
         and f.session_key <> :key
 """
+_LIVE_TEXTS = """
+    select m.content from live_messages m join live_lanes l on l.id = m.lane_id
+    join live_sessions s on s.id = l.session_key
+    where s.session_id = :native and m.content is not null order by m.lane_id, m.seq
+"""
 _LIVE_BODIES = """
     select distinct body from live_messages where lane_id = :lane and body is not null
 """
@@ -165,6 +170,11 @@ def live_holders(db: Database, native: str) -> list[str]:
 
 def is_live(db: Database, native: str) -> bool:
     return db.value(_LIVE_KEY, {"native": native}) is not None
+
+
+def live_texts(db: Database, native: str) -> Iterator[str]:
+    """The texts of a live session's messages."""
+    return (text for (text,) in db.each(_LIVE_TEXTS, {"native": native}))
 
 
 def delete_live(db: Database, natives: Collection[str]) -> None:

@@ -13,6 +13,7 @@ from session_memory.core.text import escaped, short_repr
 from session_memory.derive.live_sources import LIVE
 from session_memory.store import Store
 from session_memory.store.live_imports import LiveImports
+from session_memory.store.retention_forget import is_live
 from session_memory.store.session_ids import AFTER_COLON, FIRST, LAST, SessionIds
 from session_memory.store.session_pages import SessionPages
 from session_memory.views.short_names import short_names
@@ -30,6 +31,17 @@ def find_session(store: Store, text: str) -> str:
     if found is None:
         raise UnknownSession(text, near=lookup.near())
     return found
+
+
+def find_stored(store: Store, text: str) -> str:
+    """Like `find_session`, and also the full uid of a live session that no sync has read yet."""
+    flavor, _, native = text.strip().partition(":")
+    if flavor == LIVE and is_live(store.db, native):
+        imported = LiveImports(store.db).of_name(native)
+        uid = text.strip() if imported is None else imported.origin
+        if store.sessions.row(uid) is None:
+            return text.strip()
+    return find_session(store, text)
 
 
 def names_session(store: Store, text: str) -> bool:

@@ -134,14 +134,12 @@ def _named(
     store: "Store", sessions: tuple[str, ...], repo: str | None, before: str | None
 ) -> list[str]:
     from session_memory.core.time import parse_time
-    from session_memory.store.retention_forget import is_live
-    from session_memory.views.lookup import find_session
+    from session_memory.views.lookup import find_stored
     from session_memory.views.periods import period
 
     uids = []
     for text in sessions:
-        live = text.partition("live:")[2]
-        uids.append(text if live and is_live(store.db, live) else find_session(store, text))
+        uids.append(find_stored(store, text))
     if repo is not None or before is not None:
         limit = None if before is None else period(before)[0]
         for one in store.sessions.every():

@@ -62,7 +62,7 @@ def command(
     from session_memory.retain.native_files import DamagedLog, restore_native
     from session_memory.retain.rescue import rescue_native
     from session_memory.store import Store
-    from session_memory.views.lookup import find_session
+    from session_memory.views.lookup import find_stored
 
     settings: Settings = ctx.obj
     if everything == bool(sessions):
@@ -78,7 +78,7 @@ def command(
     evicted = 0
 
     def restore(store: Store, damaged: list[DamagedLog], again: bool) -> "list[RestoredFile]":
-        uids = None if everything else [find_session(store, one) for one in sessions]
+        uids = None if everything else [find_stored(store, one) for one in sessions]
         nonlocal evicted
         evicted = store.retention.count_evicted() if everything else 0
         return restore_native(
