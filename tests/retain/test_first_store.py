@@ -14,6 +14,9 @@ from session_memory.core.errors import SessionMemoryError
 from session_memory.core.schema import Session
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digests import digest_of
+from session_memory.retain import first_store as first_store_module
+from session_memory.retain.forget import forget
+from session_memory.retain.native_files import restore_native
 from session_memory.retain.portable_import import StoreImport, import_store
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, usage
@@ -146,7 +149,10 @@ def test_a_changed_session_replaces_the_one_that_was_imported(tmp_path: Path) ->
         moved = first_store(tmp_path / "new", event(6, "user_msg", "thanks"), outcome="fail")
         done = imported(store, moved)
         assert (done.known, done.sessions, done.refused) == (0, 0, 0)
-        assert [one.summary for one in events_of(store, UID)].count("thanks") == 1
+        kinds = [one.native_kind for one in events_of(store, UID)]
+        assert kinds.count("schema-v1/digest") == 1 and kinds.count("schema-v1/user_msg") == 2
+        assert kinds.count("schema-v1/session") == 2  # The outcome before, and the one after.
+        check_sound(store)
         found = store.sessions.get(UID)
         assert found is not None and found.cost.input_tokens == 100
         assert found.cost.turns == 2
@@ -213,6 +219,37 @@ def test_rubbish_costs_itself(tmp_path: Path) -> None:
         assert done.sessions == 1 and done.refused == 3 == len(done.problems)
         assert set(done.left_out) == {"catalog.json", "sessions/torn.json", "sessions/deep.json"}
         assert not any("outside" in text for text in contents(store))
+
+
+def test_files_that_cannot_be_read_cost_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_store_module, "LARGEST_FILE", 5_000)
+    monkeypatch.setattr(first_store_module, "LARGEST_PAYLOAD", 1_000)
+    root = first_store(tmp_path)
+    (root / "large.json").write_text(json.dumps(["x" * 6_000]))
+    (root / "blobs" / "ef56.json.gz").write_bytes(gzip.compress(b"0" * 10**7)[:-9])
+    (root / "blobs" / "ab12").write_bytes(b"no gzip")
+    (root / "blobs" / "ab12").rename(root / "blobs" / "ab12.gz")
+    with new_store() as store:
+        done = imported(store, root)
+        assert done.sessions == 1 and len(events_of(store, UID)) == len(EVENTS) + 2
+        assert [one.split(":")[0] for one in done.problems] == [
+            "large.json",
+            "ab12.gz",
+            "ef56.json.gz",
+        ]
+
+
+def test_a_session_of_version_1_is_written_back_and_forgotten(tmp_path: Path) -> None:
+    with new_store() as store:
+        imported(store, first_store(tmp_path / "v1"))
+        (written,) = restore_native(store, [UID], tmp_path / "out")
+        lines = [json.loads(line) for line in written.path.read_text().splitlines()]
+        assert lines[-1]["record"] == session() and lines[0]["record"] == EVENTS[0]
+        forget(store, Config(), [UID], 5)
+        assert imported(store, tmp_path / "v1").sessions == 0
+        assert store.sessions.get(UID) is None
 
 
 def test_the_command_says_what_it_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

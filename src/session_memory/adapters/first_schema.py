@@ -6,6 +6,7 @@ their agent's flavor, so the name of the log says that it is not in the agent's 
 """
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 from session_memory.adapters import jsonl
@@ -60,11 +61,13 @@ def _translate(record: Record, line: bytes | None) -> None:
             record.is_sidechain = event.get("is_sidechain") is True
             record.events = [_event(event, native)]
         case {"line": "digest", "record": dict(digest)}:
+            record.native_id = _id_of(line)
             text = escaped("\n".join(strings_in(digest)))
             record.events = [
                 NativeEvent("lifecycle", "system", one_line(text), "schema-v1/digest", body=text)
             ]
         case {"line": "session", "record": dict(session)}:
+            record.native_id = _id_of(line)
             _session(session, record)
         case _:
             record.problem = "unreadable line"
@@ -132,6 +135,11 @@ def _usage(session: dict[str, Any], cost: dict[str, Any]) -> NativeUsage | None:
     )
     counted = used.input_tokens + used.output_tokens + used.cache_read_tokens
     return used if counted + used.cache_write_tokens else None
+
+
+def _id_of(line: bytes | None) -> str:
+    """The same for the same line: a second import of a changed session repeats most lines."""
+    return f"schema-v1/{blake2b((line or b'').strip(), digest_size=16).hexdigest()}"
 
 
 def _time(value: Any) -> int | None:

@@ -4,10 +4,9 @@ Both tell the same story, and the log tells more. So the session is derived from
 whichever of the two came first. The records stay stored.
 """
 
-from session_memory.adapters.first_schema import is_first_schema
+from session_memory.core.first_schema import ENDING
 from session_memory.core.roles import LOG
 from session_memory.derive.facts import REPOSITORY_WRITER, drop_facts
-from session_memory.derive.raw_source import RawSource
 from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -31,4 +30,4 @@ def replace_first(store: Store, row: CollectedSession, source: SourceRow) -> Non
 
 
 def _is_first(source: SourceRow) -> bool:
-    return is_first_schema(RawSource.ref_of(source))
+    return source.path.endswith(ENDING)

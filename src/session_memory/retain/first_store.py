@@ -93,7 +93,12 @@ class FirstStore:
 
     def _read_file(self, file: Path, name: str) -> None:
         found = False
-        for value in _values(file):
+        try:
+            values = list(_values(file))
+        except (OSError, EOFError) as error:
+            self.problems.append(f"{name}: {error.args[-1] if error.args else error}")
+            return
+        for value in values:
             for one in value if isinstance(value, list) else (value,):
                 found |= self._add(one, name)
         if not found:
@@ -271,7 +276,7 @@ def _values(file: Path) -> Iterator[Any]:
 
 def _contents(file: Path, most: int) -> bytes:
     if file.lstat().st_size > most:
-        raise SessionMemoryError(f"{file} has more than {most:,} bytes", "Import the other files.")
+        raise OSError(f"it has more than {most:,} bytes")
     with file.open("rb") as plain:
         if file.suffix != ".gz":
             return plain.read(most)

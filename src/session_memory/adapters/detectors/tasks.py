@@ -83,10 +83,12 @@ _WORD = re.compile(
     rf"(?P<plain>[1-9]\d{{1,5}}(?![\w]|[.,]\d|%))(?!\s+(?:of\b|\w+s\b))"
     # "Even after fix #1": only at the beginning of a sentence it is what shall be done.
     rf"|(?:^|[.:!?]\s+|\n|\bplease |\bto )(?:fix|close|resolve)(?:e?[sd])?:? #(?P<closed>{_NUMBER})"
-    rf"|\bGH-(?P<gh>{_NUMBER})"
-    rf"|(?<![\w/.-])(?P<named>{_NAME}/{_NAME}#{_NUMBER})",
+    rf"|\bGH-(?P<gh>{_NUMBER})",
     re.IGNORECASE,
 )
+_NAMED = re.compile(rf"(?<![\w/.-]){_NAME}/{_NAME}#{_NUMBER}")
+_MAYBE_NAMED = re.compile(r"\w#[1-9]")
+_NUMBERED = re.compile(r"[A-Za-z.] [1-9]\d|[Hh]-[1-9]")
 _HEADING = re.compile(r"^#+ (.{1,300})", re.MULTILINE)
 _COMMIT = re.compile(
     r"\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|part of|issue):? "
@@ -115,7 +117,11 @@ def task_in_branch(name: str | None) -> str | None:
 def task_in_prompt(text: str) -> str | None:
     """The one issue, pull request or ticket that a prompt names."""
     text = text[:EXAMINED]
-    refs = {*_in_addresses(text), *_in_words(_ADDRESS.sub(" ", text))}
+    has_address = "://" in text
+    # Most prompts name no number in this way, and the expressions below are slow.
+    if not has_address and "#" not in text and not _NUMBERED.search(text):
+        return None
+    refs = {*_in_addresses(text), *_in_words(_ADDRESS.sub(" ", text) if has_address else text)}
     numbers = {ref.rpartition("#")[2] for ref in refs}
     # "Fix issue #12, https://github.com/mira/shop/issues/12" names one.
     return max(refs, key=len) if len(numbers) == 1 else None
@@ -159,10 +165,12 @@ def _in_addresses(text: str) -> Iterator[str]:
 
 def _in_words(text: str) -> set[str]:
     refs, is_list = set[str](), False
+    if _MAYBE_NAMED.search(text):
+        refs.update(_NAMED.findall(text))
     for found in _WORD.finditer(text):
         is_list |= found["next"] is not None
         numbers = (found[name] for name in ("hash", "plain", "closed", "gh", "next"))
-        refs.add(found["named"] or f"#{next(filter(None, numbers))}")
+        refs.add(f"#{next(filter(None, numbers))}")
     # "#1, #2" alone may be anything.
     return refs if len(refs) > is_list else set()
 

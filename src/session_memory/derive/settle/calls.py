@@ -59,7 +59,7 @@ class CallSettling:
             is_edit="edit" in kinds,
             seq=state.next_seq,
         )
-        if event.is_shell and owned and state.task_commit is None:
+        if event.is_shell and owned and state.task_commit is None and _may_commit(event.summary):
             state.task_commit = task_in_commit(shell_text(event.tool or "", event.arguments) or "")
         self._arguments[call_id] = event.arguments
         failed = state.failed.get(event.tool or "")
@@ -174,3 +174,8 @@ def _mark_decision(event: NativeEvent, *, is_plan: bool) -> None:
     # the person wrote something.
     drop = {"decision", "human_intervention"} if is_plan and not event.has_words else {"decision"}
     event.marks = (*(mark for mark in event.marks if mark not in drop), "decision")
+
+
+def _may_commit(summary: str) -> bool:
+    """Whether a shell call may make a commit. Its summary may be cut."""
+    return "commit" in summary or summary.endswith("…")
