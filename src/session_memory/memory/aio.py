@@ -93,6 +93,7 @@ class AsyncMemory:
     similar = _awaited(Memory.similar)
     fix = _awaited(Memory.fix)
     how = _awaited(Memory.how)
+    tasks = _awaited(Memory.tasks)
     cost = _awaited(Memory.cost)
     prices = _awaited(Memory.prices)
     budget = _awaited(Memory.budget)
