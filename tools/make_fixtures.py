@@ -40,9 +40,12 @@ ASIDE = re.compile(r" \(file state is current in your context[^)]*\)")
 
 
 def main(samples: Path) -> None:
+    scenarios = sorted(samples.glob("*/EXPECTED.json"))
+    if not scenarios:
+        sys.exit(f"no */EXPECTED.json in {samples}\n\n{__doc__}")
     if TARGET.exists():
         shutil.rmtree(TARGET)
-    for expected in sorted(samples.glob("*/EXPECTED.json")):
+    for expected in scenarios:
         scenario = TARGET / expected.parent.name
         scenario.mkdir(parents=True)
         document = json.dumps(without_runs(json.loads(expected.read_text())), indent=1)

@@ -74,6 +74,11 @@ class AsyncSessionStore:
     def path(self) -> str:
         return self._store.path
 
+    @property
+    def closing(self) -> str:
+        """Whether closing a session hides or erases it."""
+        return self._store.closing
+
     # These two do not use the database, so they need no thread.
     def draft_session(self, **fields: Any) -> Any:
         return self._store.draft_session(**fields)
