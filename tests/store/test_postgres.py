@@ -409,6 +409,25 @@ def test_whether_others_wrote_is_answered_honestly(place: str, store: Store) -> 
             assert not store.db.others_wrote()
 
 
+def test_a_mark_taken_while_another_process_writes_differs_afterwards(
+    place: str, store: Store
+) -> None:
+    """Its rows are not in the snapshot that follows the mark."""
+    with open_store(place) as other:
+        with other.transaction():
+            mark = store.db.write_mark()
+            assert store.db.others_wrote()
+        with store.transaction():
+            assert store.db.write_mark() != mark
+        store.db.others_wrote()
+        with other.transaction():
+            assert store.db.others_wrote()
+        assert store.db.others_wrote()
+    mark = store.db.write_mark()
+    with store.transaction():
+        assert store.db.write_mark() == mark
+
+
 def test_a_sync_that_finds_nothing_new_writes_nothing(store: Store) -> None:
     collect(store, demo_home())
     writes = store.db.value("select last_value from write_count")

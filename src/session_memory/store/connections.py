@@ -68,6 +68,15 @@ class Channel:
         self.write_count: int | None = None
         self.others_wrote = True
 
+    def note_writes(self, count: int | None, own: int) -> None:
+        """Note the number of write transactions. Since the last time, ``own`` were of this channel.
+
+        None means that the number is not known.
+        """
+        if count is None or self.write_count is None or count != self.write_count + own:
+            self.others_wrote = True
+        self.write_count = count
+
     @property
     def in_transaction(self) -> bool:
         return bool(self.depth or self.reading)

@@ -31,6 +31,7 @@ from session_memory.store.postgres_sweep import (
     withhold_statistics,
 )
 from session_memory.store.postgres_word_index import CREATE, PostgresWordEngine
+from session_memory.store.postgres_writes import finished_writes
 from session_memory.store.word_query import TABLE, TITLES
 
 KEYS_AT_ONCE = 10_000
@@ -73,7 +74,6 @@ _ADVANCE = """
     select setval(sequence, nextval(sequence) + :count - 1)
     from (select cast(pg_get_serial_sequence(:table, 'id') as regclass) as sequence) named
 """
-_WRITES = "select case when is_called then last_value else 0 end from write_count"
 _TYPES = {"bigint": "int8", "text": "text", "bytea": "bytea"}
 
 
@@ -276,15 +276,7 @@ alter table dictionaries alter column body set storage external;
         while cursor.nextset():
             pass
         row = cursor.fetchone()
-        write_count = row[0] if row else None
-        # Every writer increments the count. If it grew by one, no other process has written.
-        if (
-            write_count is None
-            or channel.write_count is None
-            or write_count != channel.write_count + 1
-        ):
-            channel.others_wrote = True
-        channel.write_count = write_count
+        channel.note_writes(row[0] if row else None, own=1)
 
     def _commit(self, channel: Channel) -> None:
         if self._control(channel, "commit").statusmessage != "COMMIT":
@@ -332,15 +324,17 @@ alter table dictionaries alter column body set storage external;
 
     def write_mark(self) -> object:
         channel = self._connections.channel()
-        # Each write transaction counts itself.
-        return (channel.write_count or 0) - 1 if channel.depth else self.value(_WRITES)
+        if channel.depth:
+            # Each write transaction counts itself.
+            return (channel.write_count or 0) - 1
+        finished = finished_writes(self, channel)
+        # An object that equals nothing else.
+        return object() if finished is None else finished
 
     def others_wrote(self) -> bool:
         channel = self._connections.channel()
         if not channel.depth:
-            write_count = self.value(_WRITES)
-            channel.others_wrote = channel.others_wrote or write_count != channel.write_count
-            channel.write_count = write_count
+            channel.note_writes(finished_writes(self, channel), own=0)
         changed, channel.others_wrote = channel.others_wrote, False
         return changed
 
