@@ -15,7 +15,8 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -74,7 +75,26 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = [item for item in items if _runs_on_its_database(item)]
+    items[:] = _every_nth_on_a_server(item for item in items if _runs_on_its_database(item))
+
+
+def _every_nth_on_a_server(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Without cases that give a server statements which other cases of their module give it, too.
+
+    ``every`` marks such modules. With more effort all their cases run.
+    """
+    seen: Counter[str] = Counter()
+    kept = []
+    for item in items:
+        every = item.get_closest_marker("every")
+        case = getattr(item, "callspec", None)
+        if every is not None and case is not None and case.params.get("database") == "postgresql":
+            module = item.nodeid.partition("::")[0]
+            seen[module] += 1
+            if EFFORT <= 1 and seen[module] % every.args[0] != 1:
+                continue
+        kept.append(item)
+    return kept
 
 
 def _runs_on_its_database(item: pytest.Item) -> bool:

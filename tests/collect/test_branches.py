@@ -13,6 +13,8 @@ from session_memory.testing.collecting import (
     events_of,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 @pytest.fixture
 def log(claude: ClaudeHome) -> ClaudeLog:

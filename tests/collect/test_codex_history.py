@@ -24,6 +24,8 @@ from session_memory.testing.collecting import (
     usage_of,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> CodexHome:

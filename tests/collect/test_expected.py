@@ -19,6 +19,8 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 CollectedOnce = Callable[[Path], Store]
 
 LOGS = {"claude": "*.jsonl", "codex": "rollout-*.jsonl", "grok": "updates.jsonl"}

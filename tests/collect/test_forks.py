@@ -20,6 +20,8 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 def said(store: Store, uid: str) -> list[str]:
     return [event.summary for event in events_of(store, uid)]

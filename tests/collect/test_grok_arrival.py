@@ -14,6 +14,8 @@ from session_memory.testing.collecting import (
     contents,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 DRIVEN = Path(__file__).parent.parent / "data" / "grok_driven"
 STEPS = 5
 

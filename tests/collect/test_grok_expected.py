@@ -20,6 +20,8 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 CollectedOnce = Callable[[Path], Store]
 
 DATA = Path(__file__).parent.parent / "data" / "grok"

@@ -26,6 +26,8 @@ from session_memory.testing.collecting import (
     usage_of,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 @pytest.fixture(autouse=True)
 def _registered() -> Iterator[None]:

@@ -25,6 +25,8 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 @pytest.fixture
 def logs(claude: ClaudeHome) -> ClaudeHome:

@@ -17,6 +17,8 @@ from session_memory.testing.collecting import collect, collected, new_store
 
 from .asking import NOW, asked, found, hits_as_given, said
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
