@@ -13,8 +13,8 @@ SHELL := bash
 .PHONY: help run test types tests dist docs bench mutate setup setup-dev clean
 
 BIN := .venv/bin
-# Two workers more than there are processors: many tests wait for the database or another process.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)
+# One worker more than there are processors: many tests wait for the database or another process.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 BENCH_ARGS ?=
 MINUTES ?= 20
