@@ -20,7 +20,7 @@ from session_memory.store.index import event_of
 from session_memory.store.pieces import PieceShare, run_in_pieces
 from session_memory.store.store import Store
 
-# Characters that are written in one transaction at most.
+# One transaction writes at most this many characters of text to the index.
 GATHERED = 512 * 1024
 CATCH_UPS = 3
 DROPPED = 200

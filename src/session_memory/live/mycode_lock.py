@@ -1,4 +1,4 @@
-"""The lock of a mycode session: one process at a time has it open."""
+"""A lock file for each mycode session, so that only one process at a time has it open."""
 
 import fcntl
 import os

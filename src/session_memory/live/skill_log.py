@@ -123,7 +123,11 @@ class SkillLog:
         return [file for file in found if file is not None]
 
     def _refuse_linked_folders(self, path: Path) -> None:
-        """Raise if a folder of an id such as ``feat/x`` is a link: it may lead anywhere."""
+        """Raise `UnsafePath` if a folder on the way to a log is a symbolic link.
+
+        An id such as ``feat/x`` has a folder, ``feat``. A link in its place could lead out of the
+        directory of logs.
+        """
         for folder in path.parents[: len(path.relative_to(self.directory).parts) - 1]:
             if folder.is_symlink():
                 raise UnsafePath(f"{folder} is a link", "Check where it points, and remove it.")

@@ -65,8 +65,8 @@ def _expanded(
 def _words_with(index: WordIndex, term: Term) -> list[tuple[str, int]]:
     """The words of the index that contain the first word of a term.
 
-    In an exact text a separator follows the first word, so a longer word must end with it. The end
-    of a very long word is not in the index.
+    For an exact text such as ``a-b`` only words that end with its first word are returned, because
+    the separator follows it. The index cuts very long words, so those are returned as well.
     """
     text = term.words[0].text
     found = index.terms_with(text)

@@ -56,7 +56,7 @@ def closed_sessions(db: Database) -> list[ClosedSession]:
 
 
 def closed_bytes(db: Database) -> int:
-    """The size of the rows that retention may evict."""
+    """The bytes of all rows that belong to closed live sessions. Retention may evict these rows."""
     return sum(one.bytes for one in closed_sessions(db))
 
 

@@ -46,10 +46,13 @@ def run_in_pieces(
 
 
 class PieceShare:
-    """The share of a full piece that is written in about `PIECE_S` seconds at the moment."""
+    """How much of a full piece to write next, so that writing it takes about `PIECE_S` seconds.
+
+    It is a share from `LEAST_SHARE` to 1, adapted after each piece to how long that took.
+    """
 
     def __init__(self) -> None:
-        # How busy the machine is shows after the first piece.
+        # A guess: only the first piece shows how busy the machine is.
         self.value = FIRST_SHARE
 
     def note(self, seconds: float) -> None:

@@ -383,7 +383,7 @@ class Sqlite:
         return iter(())
 
     def write_mark(self) -> object:
-        """It also changes with every append to a live session."""
+        """SQLite cannot tell writers apart, so an append to a live session changes the mark too."""
         return self.value("pragma data_version")
 
     def others_wrote(self) -> bool:

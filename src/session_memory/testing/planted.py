@@ -328,7 +328,8 @@ TO_FIND: tuple[Part, ...] = (
     ),
     *(undone_by_hand, rewound),
     *(context_overflow, repeated_instruction, failed, nothing_worked, abandoned, clean_pass),
-    # A test that fails, `pip install`, passes is not flaky (SWITCHING 0.85).
+    # A test is not flaky if something was done between its failing and its passing run, such as
+    # `pip install` (SWITCHING 0.85).
     *(
         recovery,
         installed_between,

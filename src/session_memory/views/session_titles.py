@@ -38,7 +38,10 @@ class _FirstRequest(msgspec.Struct):
 
 
 class _DigestPart(msgspec.Struct):
-    """What a name needs of a digest. A list must not load the modules that make digests."""
+    """The one field of a digest from which a session can be named.
+
+    Listing sessions must stay quick, so the modules that make digests are not imported for it.
+    """
 
     first_request: _FirstRequest | None = None
 

@@ -38,7 +38,7 @@ def history(
 
 
 def histories(log: Iterable[dict[str, Any]], documents: list[bytes]) -> Iterator[History]:
-    """The histories of all sessions of a database."""
+    """The history of each session in a power-loop database."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in log:
         if isinstance(row.get("session_id"), str):
