@@ -3,6 +3,7 @@
 # make dist    build a wheel and a source archive in dist/
 # make docs    write the pages of docs/cli from the commands' own help
 # make bench   measure speed and size
+# make recall  measure what is recalled and learned from real sessions
 # make mutate ROOM=pricing   change code in small ways and list what no test notices
 #
 # Everything happens in .venv. tools/setup makes it on the first run and again when pyproject.toml
@@ -10,13 +11,14 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run test types tests dist docs bench mutate setup setup-dev clean
+.PHONY: help run test types tests dist docs bench recall mutate setup setup-dev clean
 
 BIN := .venv/bin
 # One worker more than there are processors: many tests wait for the database or another process.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 BENCH_ARGS ?=
+RECALL_ARGS ?=
 MINUTES ?= 20
 SECONDS ?= 20
 
@@ -54,6 +56,9 @@ dist: setup-dev
 
 bench: setup-dev
 	@$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+recall: setup-dev
+	@$(BIN)/python benchmarks/recall.py $(RECALL_ARGS)
 
 mutate: setup-dev
 	@[ -n "$(ROOM)" ] || { echo "usage: make mutate ROOM=pricing [TESTS=tests/pricing] [MINUTES=20] [SECONDS=20]"; exit 2; }
