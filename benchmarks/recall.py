@@ -11,6 +11,7 @@ left out.
 
 import argparse
 import json
+import os
 import sys
 import tarfile
 import tempfile
@@ -21,7 +22,8 @@ from recall_rows import ROWS, Figure, Labels
 from session_memory import Memory, open_store
 from session_memory.testing.collecting import collect
 
-SAMPLES = Path(__file__).resolve().parents[2] / "shared" / "samples"
+BESIDE = Path(__file__).resolve().parents[2] / "shared"
+SAMPLES = Path(os.environ.get("SESSION_MEMORY_SHARED") or BESIDE) / "samples"
 
 
 def arguments() -> argparse.Namespace:

@@ -11,10 +11,16 @@ from click.testing import CliRunner
 
 from session_memory import Memory
 from session_memory.cli import main as command_line
+from session_memory.config import LessonsConfig
 from session_memory.derive.bodies import Bodies
+from session_memory.learn.applied_registry import AppliedPeriod
 from session_memory.learn.digest import Digest, ErrorSnippet
 from session_memory.learn.digest.similarity import content_words
 from session_memory.learn.digests import digest_of
+from session_memory.learn.fleet import Fleet, fleet_of
+from session_memory.learn.judgement import HELPED
+from session_memory.learn.lesson import Lesson, lesson_of
+from session_memory.learn.measure import DAY_MS, GONE, NOT_APPLIED, TOO_LITTLE, measure
 from session_memory.learn.patterns import Pattern
 from session_memory.views.calls import calls_of
 
@@ -319,6 +325,48 @@ def _prompts(memory: Memory, uid: str) -> Iterator[str]:
             yield event.summary
 
 
+# ---------------------------------------------------------------- measuring
+
+
+def placebo(memory: Memory, labels: Labels) -> Iterator[Figure]:
+    """Lessons that nobody wrote: each problem seen in three sessions, at the start of each day."""
+    least = LessonsConfig().measure_sessions
+    fleet = fleet_of(memory.store)
+    judged, misses = 0, []
+    for pattern in [one for one in _patterns(memory) if one.polarity == "problem"]:
+        for repo in pattern.repos:
+            lesson = msgspec.structs.replace(lesson_of(pattern, now=""), repos=(repo,), flavors=())
+            for period in _placebo_periods(fleet, lesson, repo, pattern):
+                (one,) = measure(memory.store, [lesson], [period], least=least, days=9_000)
+                if one.verdict not in (TOO_LITTLE, GONE, NOT_APPLIED):
+                    judged += 1
+                    if one.verdict == HELPED:
+                        sides = f"{one.before.rate:.0%} to {one.after.rate:.0%}"
+                        misses.append(f"{repo} {one.applied_at} {sides} {pattern.detail[:80]}")
+    name = "measure: says helped though no lesson was written"
+    yield Figure("measure", name, len(misses), judged, "≤ 2.5%", misses)
+
+
+def _placebo_periods(
+    fleet: Fleet, lesson: Lesson, repo: str, pattern: Pattern
+) -> Iterator[AppliedPeriod]:
+    starts = [
+        one.started_at
+        for one in fleet.sessions
+        if one.repo == repo and one.started_at is not None and one.relation != "subagent"
+    ]
+    seen = sorted(fleet.by_uid[uid].started_at or 0 for uid in pattern.session_uids)
+    for day in sorted({start // DAY_MS for start in starts}):
+        if sum(start < day * DAY_MS for start in seen) >= LessonsConfig().distribute_sessions:
+            yield AppliedPeriod(
+                lesson=lesson.id,
+                target="AGENTS.md",
+                repo=repo,
+                names=("AGENTS.md", "CLAUDE.md"),
+                since=day * DAY_MS,
+            )
+
+
 FILES = {
     "how": "how",
     "fix": "fix",
@@ -327,6 +375,7 @@ FILES = {
     "pattern": "patterns",
     "instruction": "instructions",
     "people": "people",
+    "measure": "outcomes",
 }
 Row = Callable[[Memory, Labels], Iterator[Figure]]
 ROWS: dict[str, Row] = {
@@ -337,4 +386,5 @@ ROWS: dict[str, Row] = {
     "pattern": patterns,
     "instruction": instructions,
     "people": people,
+    "measure": placebo,
 }

@@ -1,9 +1,9 @@
 """A synthetic fleet: sessions of three agents in one repository, with a problem planted in some."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from session_memory.core.time import parse_time
+from session_memory.core.time import format_time, parse_time
 from session_memory.learn.analyze import analyze
 from session_memory.learn.curate import DecisionNote
 from session_memory.learn.patterns import Pattern, patterns
@@ -15,6 +15,7 @@ from session_memory.testing.grok import GrokHome
 
 AGENTS = ("claude", "codex", "grok")
 REPO = "app"
+DAY_MS = 86_400_000
 ERROR = "ModuleNotFoundError: No module named 'zonal'"
 BEFORE, APPLIED, AFTER = "2026-11-02T09:00:00Z", "2026-11-05T12:00:00Z", "2026-11-06T09:00:00Z"
 
@@ -48,6 +49,12 @@ class SyntheticFleet:
 
     def sessions(self, count: int, *, problem: str | None = None, agent: str = "claude") -> None:
         for _ in range(count):
+            self.session(agent, problem=problem)
+
+    def daily(self, day: str, problems: Sequence[str | None], *, agent: str = "claude") -> None:
+        """One session on each day from ``day`` on, with these problems."""
+        for number, problem in enumerate(problems):
+            self.go_to(format_time(parse_time(f"{day}T09:00:00Z") + number * DAY_MS))
             self.session(agent, problem=problem)
 
     def session(

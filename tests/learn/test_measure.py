@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from session_memory.config import LessonsConfig
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
 from session_memory.learn.applied import AppliedLessons
+from session_memory.learn.chance import Observation
 from session_memory.learn.curate import accept, merge
 from session_memory.learn.fleet_metrics import fleet_report
 from session_memory.learn.intervals import newcombe, wilson
+from session_memory.learn.judgement import judge
 from session_memory.learn.lesson import Lesson
 from session_memory.learn.lessons import Lessons
 from session_memory.learn.measure import Measurement, measure
@@ -83,36 +85,62 @@ def counts(expected: Measurement) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize("again", [False, True], ids=["gone", "still there"])
 def test_the_loop_closes_for_three_agents(loop: Loop, everywhere: None, again: bool) -> None:
     fleet = loop.fleet
-    fleet.go_to(BEFORE)
     for agent in AGENTS:
-        fleet.sessions(4, problem=ERROR, agent=agent)
-        fleet.sessions(1, agent=agent)
+        fleet.daily("2026-10-24", [ERROR, ERROR, ERROR, None] * 3, agent=agent)
     with fleet.learned() as store:
         pattern = recurring(store)
-        assert pattern.cross_flavor and pattern.sessions == 12
+        assert pattern.cross_flavor and pattern.sessions == 27
         lesson = loop.accept(store)
         loop.apply("CLAUDE.md")
         loop.apply("AGENTS.md")
         result = loop.measure(store, lesson)
-        assert (result.verdict, counts(result)) == ("too_little_data", (12, 15, 0, 0))
+        assert (result.verdict, counts(result)) == ("too_little_data", (27, 36, 0, 0))
         assert result.reason == "too few sessions: 5 more after needed"
 
-        fleet.go_to(AFTER)
         for agent in AGENTS:
-            fleet.sessions(4, problem=ERROR if again else None, agent=agent)
-            fleet.sessions(1, agent=agent)
+            some = [ERROR if again else None] * 3
+            fleet.daily("2026-11-06", [*some, None] * 3, agent=agent)
         fleet.learned(store)
         result = loop.measure(store, lesson)
     if again:
-        assert (result.verdict, counts(result)) == ("did_not_help", (12, 15, 12, 15))
+        assert (result.verdict, counts(result)) == ("did_not_help", (27, 36, 27, 36))
         assert result.difference == 0
         assert result.low < 0 < result.high
     else:
-        assert (result.verdict, counts(result)) == ("helped", (12, 15, 0, 15))
-        assert result.high < 0
+        assert (result.verdict, counts(result)) == ("helped", (27, 36, 0, 36))
+        assert result.high < 0 and result.chance is not None and result.chance <= 0.01
         assert result.after.tokens == 0 < result.before.tokens
-    assert result.before.low < 0.8 < result.before.high
+    assert (result.before.days, result.after.days) == (12, 12)
+    assert result.before.low < 0.75 < result.before.high
     assert result.applied_at == "2026-11-05T12:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        # Eight of eight sessions had it, and none of eight since: but all on two days.
+        pytest.param([8], [0] * 8, "unclear", id="one bad day"),
+        pytest.param([1] * 4, [0] * 4, "unclear", id="too few days"),
+        pytest.param([1] * 12, [0] * 12, "helped", id="clear"),
+        pytest.param([0] * 9 + [1] * 3, [0] * 12, "unclear", id="the reason for the lesson"),
+        pytest.param([1, 0, 0] * 4, [1] * 12, "worse", id="worse"),
+        pytest.param([0, 0, 1] * 2, [0, 0, 1] * 2, "unclear", id="too few to say it did not"),
+        pytest.param([1, 0] * 16, [1, 0] * 16, "did_not_help", id="did not"),
+    ],
+)
+def test_what_chance_can_explain_is_unclear(
+    before: list[int], after: list[int], verdict: str
+) -> None:
+    assert judge(_on_days(0, before), _on_days(100, after)).verdict == verdict
+
+
+def _on_days(first: int, days: list[int]) -> list[Observation]:
+    """Days with that many sessions with the problem; 0 is a day with one session without it."""
+    return [
+        Observation(first + place, bool(count))
+        for place, count in enumerate(days)
+        for _ in range(count or 1)
+    ]
 
 
 def test_what_became_rarer_by_chance_alone_is_called_unclear(loop: Loop) -> None:
@@ -129,20 +157,7 @@ def test_what_became_rarer_by_chance_alone_is_called_unclear(loop: Loop) -> None
     assert (result.verdict, counts(result)) == ("unclear", (4, 6, 2, 6))
 
 
-def test_what_became_worse_beyond_chance_is_called_worse(loop: Loop) -> None:
-    loop.fleet.go_to(BEFORE)
-    loop.fleet.sessions(3, problem=ERROR)
-    loop.fleet.sessions(17)
-    with loop.fleet.learned() as store:
-        lesson = loop.accept(store)
-        loop.apply()
-        loop.fleet.go_to(AFTER)
-        loop.fleet.sessions(12, problem=ERROR)
-        result = loop.measure(loop.fleet.learned(store), lesson)
-    assert (result.verdict, counts(result)) == ("worse", (3, 20, 12, 12))
-
-
-@pytest.mark.parametrize(("least", "verdict"), [(7, "too_little_data"), (6, "helped")])
+@pytest.mark.parametrize(("least", "verdict"), [(7, "too_little_data"), (6, "unclear")])
 def test_how_many_sessions_are_enough_can_be_set(loop: Loop, least: int, verdict: str) -> None:
     loop.fleet.go_to(BEFORE)
     loop.fleet.sessions(6, problem=ERROR)
@@ -170,7 +185,7 @@ def test_a_lesson_that_somebody_took_out_of_the_file_has_no_verdict(loop: Loop, 
         loop.fleet.go_to(AFTER)
         loop.fleet.sessions(8)
         loop.fleet.learned(store)
-        assert loop.measure(store, lesson).verdict == "helped"
+        assert loop.measure(store, lesson).verdict == "unclear"
         path = loop.project / "CLAUDE.md"
         if how == "file":
             path.unlink()
@@ -195,7 +210,7 @@ def test_a_lesson_that_is_left_in_one_of_two_files_is_measured_by_that_one(loop:
         loop.fleet.sessions(8)
         loop.fleet.learned(store)
         (loop.project / "AGENTS.md").unlink()
-        assert loop.measure(store, lesson).verdict == "helped"
+        assert loop.measure(store, lesson).verdict == "unclear"
 
 
 # ---------------------------------------------------------------- who counts
@@ -315,7 +330,7 @@ def test_an_instruction_is_measured_by_its_words_not_by_how_it_was_put(loop: Loo
         fleet.session("claude", prompt="never commit without running our linter")
         fleet.sessions(5)
         measured = loop.measure(fleet.learned(store), lesson)
-    assert (measured.verdict, counts(measured)) == ("helped", (6, 6, 1, 6))
+    assert (measured.verdict, counts(measured)) == ("unclear", (6, 6, 1, 6))
 
 
 def test_a_place_with_a_secret_in_it_is_measured_without_being_told(loop: Loop) -> None:

@@ -55,7 +55,6 @@ def test_accepted_lessons_that_fit_are_proposed_and_the_rest_is_named(tmp_path: 
         lesson("c", repos=("webshop",)),
         lesson("d", flavors=("codex",)),
         lesson("e", sessions=2),
-        lesson("f", effect="did_not_help"),
         lesson("0", resolution=""),
     )
     assert [one.id[2] for one in found.lessons] == ["a"]
@@ -64,7 +63,6 @@ def test_accepted_lessons_that_fit_are_proposed_and_the_rest_is_named(tmp_path: 
         "c": "it is about webshop",
         "d": "CLAUDE.md is not read by codex",
         "e": "it was seen in 2 sessions, 3 are needed",
-        "f": "it did not help when it was measured",
         "0": "it has no resolution yet: session-memory lessons edit l-000000000000",
     }
 

@@ -12,29 +12,34 @@ import msgspec
 
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
 from session_memory.learn.applied_registry import AppliedPeriod
+from session_memory.learn.chance import Observation
 from session_memory.learn.detect.repeated_instruction import ALIKE
 from session_memory.learn.digest.similarity import content_words, word_overlap
 from session_memory.learn.fleet import Fleet, fleet_of
 from session_memory.learn.intervals import METHOD, newcombe, wilson
+from session_memory.learn.judgement import Judgement, judge
 from session_memory.learn.lesson import Lesson, PatternRef
 from session_memory.learn.patterns import OF_ERRORS, pattern_id, signals_of
 from session_memory.learn.signal import SUCCESS
 from session_memory.store.digests import DigestRow
 from session_memory.store.store import Store
 
-HELPED, UNCLEAR, DID_NOT_HELP, WORSE = "helped", "unclear", "did_not_help", "worse"
 TOO_LITTLE, NOT_APPLIED, GONE = "too_little_data", "not_applied", "gone"
+BEFORE, AFTER = "before", "after"
 DAY_MS = 86_400_000
+UNAPPLIED = Judgement(NOT_APPLIED, "it was never applied to a file")
 
 
 class MeasuredSide(msgspec.Struct, frozen=True, kw_only=True):
     """The sessions before or after. ``showing`` is the number of sessions with the problem.
 
     ``low`` and ``high`` are the ends of the rate's interval. ``times`` is how often the problem
-    occurred and ``tokens`` what it cost, if that is known.
+    occurred and ``tokens`` what it cost, if that is known. ``days`` is the number of days with
+    sessions.
     """
 
     sessions: int = 0
+    days: int = 0
     showing: int = 0
     rate: float | None = None
     low: float = 0.0
@@ -45,7 +50,8 @@ class MeasuredSide(msgspec.Struct, frozen=True, kw_only=True):
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a lesson helped. ``difference`` is the rate of sessions with the problem after the
-    lesson minus the rate before. ``reason`` explains the verdict."""
+    lesson minus the rate before. ``chance`` is the probability that chance alone gives such a
+    difference; None if it was not computed. ``reason`` explains the verdict."""
 
     lesson: str
     version: int
@@ -60,6 +66,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     difference: float | None
     low: float
     high: float
+    chance: float | None = None
     method: str = METHOD
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,9 +92,8 @@ def measure(
     Sessions before the lesson count if they ended at most ``days`` days before it.
     """
     if not any(period.lesson == one.id for period in periods for one in lessons):
-        return [
-            _measurement(lesson, (), MeasuredSide(), MeasuredSide(), least) for lesson in lessons
-        ]
+        nothing = MeasuredSide()
+        return [_measurement(lesson, (), nothing, nothing, UNAPPLIED) for lesson in lessons]
     fleet = fleet_of(store, MIN_MS, MAX_MS)
     return [
         _measured(store, fleet, lesson, [s for s in periods if s.lesson == lesson.id], least, days)
@@ -104,14 +110,16 @@ def _measured(
     days: int,
 ) -> Measurement:
     showing = _showing(store, fleet, lesson)
-    before, after = [], []
+    sides: dict[str | None, list[DigestRow]] = {BEFORE: [], AFTER: [], None: []}
     for session in fleet.sessions:
-        match _side(session, lesson, periods, days):
-            case "before":
-                before.append(session)
-            case "after":
-                after.append(session)
-    return _measurement(lesson, periods, _counted(before, showing), _counted(after, showing), least)
+        sides[_side(session, lesson, periods, days)].append(session)
+    is_good = bool(lesson.patterns) and lesson.patterns[0].polarity == SUCCESS
+    before, after = _counted(sides[BEFORE], showing), _counted(sides[AFTER], showing)
+    judgement = _too_early(periods, before, after, least, is_good=is_good) or judge(
+        _observed(sides[BEFORE], showing, is_good=is_good),
+        _observed(sides[AFTER], showing, is_good=is_good),
+    )
+    return _measurement(lesson, periods, before, after, judgement)
 
 
 def _side(
@@ -130,10 +138,10 @@ def _side(
             and session.started_at >= period.since
             and (period.until is None or session.started_at < period.until)
         ):
-            return "after"
+            return AFTER
     first = min(period.since for period in mine)
     ended = session.started_at if session.ended_at is None else session.ended_at
-    return "before" if first - days * DAY_MS <= ended < first else None
+    return BEFORE if first - days * DAY_MS <= ended < first else None
 
 
 def _counted(sessions: list[DigestRow], showing: dict[str, _Occurrences]) -> MeasuredSide:
@@ -141,6 +149,7 @@ def _counted(sessions: list[DigestRow], showing: dict[str, _Occurrences]) -> Mea
     low, high = wilson(len(seen), len(sessions))
     return MeasuredSide(
         sessions=len(sessions),
+        days=len({_day(one) for one in sessions}),
         showing=len(seen),
         rate=len(seen) / len(sessions) if sessions else None,
         low=low,
@@ -148,6 +157,18 @@ def _counted(sessions: list[DigestRow], showing: dict[str, _Occurrences]) -> Mea
         times=sum(one.times for one in seen),
         tokens=sum(one.tokens for one in seen),
     )
+
+
+def _day(session: DigestRow) -> int:
+    return (session.started_at or 0) // DAY_MS
+
+
+def _observed(
+    sessions: list[DigestRow], showing: dict[str, _Occurrences], *, is_good: bool
+) -> list[Observation]:
+    """In order of time. For a pattern that is a success, its absence is the problem."""
+    in_order = sorted(sessions, key=lambda one: (one.started_at or 0, one.session_uid))
+    return [Observation(_day(one), (one.session_uid in showing) != is_good) for one in in_order]
 
 
 def _showing(store: Store, fleet: Fleet, lesson: Lesson) -> dict[str, _Occurrences]:
@@ -193,13 +214,11 @@ def _measurement(
     periods: Sequence[AppliedPeriod],
     before: MeasuredSide,
     after: MeasuredSide,
-    least: int,
+    judgement: Judgement,
 ) -> Measurement:
     low, high = newcombe(after.showing, after.sessions, before.showing, before.sessions)
     known = before.rate is not None and after.rate is not None
     difference = (after.rate or 0.0) - (before.rate or 0.0) if known else None
-    is_good = bool(lesson.patterns) and lesson.patterns[0].polarity == SUCCESS
-    verdict, reason = _verdict(periods, before, after, low, high, least, is_good=is_good)
     ends = [period.until for period in periods]
     last = max((end for end in ends if end is not None), default=None) if all(ends) else None
     first = min((period.since for period in periods), default=None)
@@ -207,8 +226,8 @@ def _measurement(
         lesson=lesson.id,
         version=lesson.version,
         title=lesson.title,
-        verdict=verdict,
-        reason=reason,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
         applied_at=None if first is None else format_time(first),
         ended_at=None if last is None else format_time(last),
         targets=tuple(dict.fromkeys(period.target for period in periods)),
@@ -217,41 +236,31 @@ def _measurement(
         difference=difference,
         low=low,
         high=high,
+        chance=judgement.chance,
     )
 
 
-def _verdict(
+def _too_early(
     periods: Sequence[AppliedPeriod],
     before: MeasuredSide,
     after: MeasuredSide,
-    low: float,
-    high: float,
     least: int,
     *,
     is_good: bool,
-) -> tuple[str, str]:
+) -> Judgement | None:
+    """The judgement if there is nothing to compare yet; None otherwise."""
     if not periods:
-        return NOT_APPLIED, "it was never applied to a file"
+        return UNAPPLIED
     gone = [period.target for period in periods if period.is_gone]
     if gone and all(period.is_gone or period.until is not None for period in periods):
-        return GONE, f"deleted from the file at an unknown time: {', '.join(gone)}"
+        return Judgement(GONE, f"deleted from the file at an unknown time: {', '.join(gone)}")
     short = [
         f"{least - side.sessions} more {when}"
-        for side, when in ((before, "before"), (after, "after"))
+        for side, when in ((before, BEFORE), (after, AFTER))
         if side.sessions < least
     ]
     if short:
-        return TOO_LITTLE, f"too few sessions: {' and '.join(short)} needed"
+        return Judgement(TOO_LITTLE, f"too few sessions: {' and '.join(short)} needed")
     if not is_good and not before.showing:
-        return TOO_LITTLE, "no session before had the problem: there is nothing to compare"
-    gain = (before.rate or 0.0) - (after.rate or 0.0)
-    if is_good:
-        gain, low, high = -gain, -high, -low
-    if high < 0:
-        fewer = "more" if is_good else "fewer"
-        return HELPED, f"significantly {fewer} sessions show it"
-    if low > 0:
-        return WORSE, "significantly worse than before"
-    if gain <= 0:
-        return DID_NOT_HELP, "as many sessions show it as before, or more"
-    return UNCLEAR, "better than before, but not significantly"
+        return Judgement(TOO_LITTLE, "no session before had the problem: nothing to compare")
+    return None

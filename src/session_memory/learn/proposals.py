@@ -29,7 +29,6 @@ from session_memory.redact import mask
 
 MOST_BYTES = 4 << 20
 LONGEST = 2_000
-DID_NOT_HELP = ("did_not_help", "worse")
 _FRAME = """\
 ## Lessons from earlier sessions
 
@@ -158,8 +157,6 @@ def unfit(
     if seen_in(lesson, evidence) < floors.distribute_sessions:
         needed = floors.distribute_sessions
         return f"it was seen in {seen_in(lesson, evidence)} sessions, {needed} are needed"
-    if lesson.effect in DID_NOT_HELP:
-        return "it did not help when it was measured"
     return None
 
 

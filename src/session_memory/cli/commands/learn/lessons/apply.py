@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 )
 @click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @target_options
-@click.option("--force", is_flag=True, help="Include lessons with little evidence or no effect.")
+@click.option("--force", is_flag=True, help="Include lessons with little evidence.")
 @decision_options
 @dir_option()
 @click.pass_obj

@@ -50,10 +50,10 @@ _COLORS = {"helped": "green", "did_not_help": "red", "worse": "red"}
         ("lessons measure --baseline", "save the present figures to compare with later"),
     ),
     json_shape='{"lessons": [{"lesson", "version", "title", "verdict", "reason", "applied_at",'
-    ' "ended_at", "targets", "before": {"sessions", "showing", "rate", "low", "high", "times",'
-    ' "tokens"}, "after": {…}, "difference", "low", "high", "method"}, …], "fleet": {"since",'
-    ' "until", "repo", "metrics": {"sessions", "tokens", "overhead_tokens", "overhead_share",'
-    ' "with_errors", "error_rate", "error_rate_low", "error_rate_high", "errors",'
+    ' "ended_at", "targets", "before": {"sessions", "days", "showing", "rate", "low", "high",'
+    ' "times", "tokens"}, "after": {…}, "difference", "low", "high", "chance", "method"}, …],'
+    ' "fleet": {"since", "until", "repo", "metrics": {"sessions", "tokens", "overhead_tokens",'
+    ' "overhead_share", "with_errors", "error_rate", "error_rate_low", "error_rate_high", "errors",'
     ' "recurring_errors", "priced_sessions", "cost_percentiles"}, "trend": [{"since", "metrics"},'
     ' …], "baseline", "error_rate_change", "method"}}. "verdict" is helped, unclear, did_not_help,'
     " worse, too_little_data, not_applied or gone (from the file).",
@@ -176,7 +176,13 @@ def _measurement(one: "Measurement") -> Iterator[str]:
     yield f"  after   {_side(one.after)}"
     if one.difference is not None:
         change = f"{one.difference:+.0%} [{one.low:+.0%} to {one.high:+.0%}]"
-        yield f"  change  {change}   ({one.method})"
+        yield f"  change  {change}{_chance(one)}   ({one.method})"
+
+
+def _chance(one: "Measurement") -> str:
+    if one.chance is None:
+        return ""
+    return ", by chance " + ("below 0.1%" if one.chance < 0.001 else f"{one.chance:.1%}")
 
 
 def _side(side: "MeasuredSide") -> str:
@@ -186,7 +192,8 @@ def _side(side: "MeasuredSide") -> str:
     if side.rate is None:
         return shown
     rate = f"{side.rate:.0%} [{side.low:.0%} to {side.high:.0%}]"
-    return f"{shown}: {rate}, {plural(side.times, 'time')}, {count(side.tokens)} tokens"
+    days, times = plural(side.days, "day"), plural(side.times, "time")
+    return f"{shown} on {days}: {rate}, {times}, {count(side.tokens)} tokens"
 
 
 def _report(fleet: "FleetReport") -> Iterator[str]:

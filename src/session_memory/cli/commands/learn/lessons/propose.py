@@ -36,7 +36,7 @@ from session_memory.cli.kit.settings import Settings
 )
 @click.argument("names", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @target_options
-@click.option("--force", is_flag=True, help="Include lessons with little evidence or no effect.")
+@click.option("--force", is_flag=True, help="Include lessons with little evidence.")
 @dir_option()
 @click.pass_obj
 def command(
