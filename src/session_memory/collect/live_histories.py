@@ -18,7 +18,12 @@ from session_memory.adapters.base import SourceRef
 from session_memory.adapters.registry import agent_or_substitute, agents
 from session_memory.collect.database_copies import copied_database
 from session_memory.collect.native import opened
-from session_memory.core.errors import SourceUnreadable, UnknownSession
+from session_memory.core.errors import (
+    AdapterFailed,
+    SourceUnreadable,
+    StoreDamaged,
+    UnknownSession,
+)
 from session_memory.core.history import History
 from session_memory.core.ids import split_uid
 from session_memory.core.roles import DOCUMENT, LOG
@@ -33,7 +38,10 @@ def importable_flavors() -> list[str]:
 
 
 def collected_history(store: Store, uid: str) -> History:
-    """The history of a collected session, read from its stored logs."""
+    """The history of a collected session, read from its stored logs.
+
+    If it was collected from several places, such as a home and a copy of it, it is the longest.
+    """
     row = store.sessions.row(uid)
     if row is None:
         raise UnknownSession(uid)
@@ -42,14 +50,17 @@ def collected_history(store: Store, uid: str) -> History:
     if agent.history is None:
         reason = agent.problem or f"sessions of {flavor} cannot go on as live sessions"
         raise SourceUnreadable(uid, reason)
-    sources = sources_of(store, row.id)
-    history = agent.history(*_stored(store, sources), row.native_name or native, uid)
-    return with_settings(history, settings_at(agent, sources))
+    found = []
+    for sources in _copies(sources_of(store, row.id)):
+        history = agent.history(*_stored(store, sources), row.native_name or native, uid)
+        found.append(with_settings(history, settings_at(agent, sources)))
+    return max(found, key=_length)
 
 
 def collected_histories(store: Store, uids: list[str]) -> Iterator[History | SourceUnreadable]:
     """The histories of collected sessions, or why one cannot be read. Each log is read once."""
     logs: dict[tuple[str, int], _SharedLog] = {}
+    copied: dict[str, list[History]] = {}
     for uid in uids:
         row = store.sessions.row(uid)
         if row is None:
@@ -57,23 +68,36 @@ def collected_histories(store: Store, uids: list[str]) -> Iterator[History | Sou
         if row.evicted_at is not None:
             yield SourceUnreadable(uid, "its log was evicted; restore it first")
             continue
-        sources = sources_of(store, row.id)
-        first = next((source.id for source in sources if source.role == LOG), 0)
-        if agent_or_substitute(row.flavor).histories is None or not first:
+        copies = _copies(sources_of(store, row.id))
+        firsts = [next((one.id for one in copy if one.role == LOG), 0) for copy in copies]
+        if agent_or_substitute(row.flavor).histories is None or not all(firsts):
             yield _one_history(store, uid)
             continue
-        shared = logs.setdefault((row.flavor, first), _SharedLog())
-        shared.uids.add(uid)
-        shared.sources |= {source.id: source for source in sources}
+        if len(copies) > 1:
+            copied[uid] = []
+        for first, copy in zip(firsts, copies, strict=True):
+            shared = logs.setdefault((row.flavor, first), _SharedLog())
+            shared.uids.add(uid)
+            shared.sources |= {source.id: source for source in copy}
     for (flavor, _), shared in logs.items():
-        yield from _shared_histories(store, agent_or_substitute(flavor), shared)
+        for found in _shared_histories(store, agent_or_substitute(flavor), shared):
+            if isinstance(found, History) and found.origin in copied:
+                copied[found.origin].append(found)
+            else:
+                yield found
+    yield from (max(found, key=_length) for found in copied.values() if found)
 
 
 def _one_history(store: Store, uid: str) -> History | SourceUnreadable:
     try:
         return collected_history(store, uid)
-    except SourceUnreadable as problem:
-        return problem
+    except (SourceUnreadable, AdapterFailed, StoreDamaged, OSError) as problem:
+        return _unreadable(uid, problem)
+
+
+def _unreadable(uid: str, problem: Exception) -> SourceUnreadable:
+    reason = problem.reason if isinstance(problem, SourceUnreadable) else str(problem)
+    return SourceUnreadable(uid, reason)
 
 
 class _SharedLog:
@@ -84,19 +108,42 @@ class _SharedLog:
         self.sources: dict[int, SourceRow] = {}
 
 
-def _shared_histories(store: Store, agent: Agent, shared: _SharedLog) -> Iterator[History]:
+def _shared_histories(
+    store: Store, agent: Agent, shared: _SharedLog
+) -> Iterator[History | SourceUnreadable]:
     sources = [shared.sources[number] for number in sorted(shared.sources)]
-    settings = settings_at(agent, sources)
-    if agent.histories is not None:
+    missing = set(shared.uids)
+    if agent.histories is None:
+        return
+    try:
+        settings = settings_at(agent, sources)
         for history in agent.histories(*_stored(store, sources)):
-            if history.origin in shared.uids:
+            if history.origin in missing:
+                missing.remove(history.origin)
                 yield with_settings(history, settings)
+    except (SourceUnreadable, AdapterFailed, StoreDamaged, OSError) as problem:
+        yield from (_unreadable(uid, problem) for uid in sorted(missing))
 
 
 def sources_of(store: Store, session_id: int) -> list[SourceRow]:
     """The logs and documents of a session, without the rows of live sessions."""
     found = store.sources.read_by(session_id)
     return [source for source in found if not source.superseded and not is_table(source)]
+
+
+def _copies(sources: list[SourceRow]) -> list[list[SourceRow]]:
+    """The sources of each place that a session was collected from."""
+    places: dict[tuple[str, str, str], list[SourceRow]] = {}
+    for source in sources:
+        # The files of a session are side by side; several databases may be in one directory.
+        beside, home = source.path.rpartition("/")[0], source.home_path.rpartition("/")[0]
+        places.setdefault((source.host, beside, home), []).append(source)
+    copies = [copy for copy in places.values() if any(one.role == LOG for one in copy)]
+    return copies or [sources]
+
+
+def _length(history: History) -> int:
+    return len(history.steps) + len(history.usage)
 
 
 def _stored(store: Store, sources: list[SourceRow]) -> tuple[Iterator[dict[str, Any]], list[bytes]]:

@@ -96,7 +96,9 @@ class LiveSync:
         if facts is None:
             return
         before = msgspec.json.decode(row.cursor_state) if row.cursor_state else {}
-        is_another = bool(before) and before["created_at"] != facts["created_at"]
+        # An imported session is the same one whatever its date says: `_use_for_another` is for the
+        # others. Beginning it again would clear what the log of its origin says.
+        is_another = bool(before) and before["created_at"] != facts["created_at"] and not row.agent
         is_detached = before.get("parent_session_id") and not facts["parent_session_id"]
         if is_detached and not is_another and not row.agent:
             facts |= {name: before[name] for name in _ORIGIN}

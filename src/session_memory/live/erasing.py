@@ -94,13 +94,15 @@ class EraseOperations(StatusOperations):
 
     def _subagents(self, session_id: str) -> list[str]:
         """The subagents at any depth, closed ones too, that are not detached."""
-        found: list[str] = []
-        for child, lifecycle, owner, until in self._db.all(_LOCK_CHILDREN, {"session": session_id}):
-            if lifecycle != SubagentLifecycle.DETACHED.value:
+        found = [session_id]
+        for parent in found:
+            for child, lifecycle, owner, until in self._db.all(_LOCK_CHILDREN, {"session": parent}):
+                if lifecycle == SubagentLifecycle.DETACHED.value or child in found:
+                    continue
                 if owner is not None and now() < until <= now() + LONGEST_LEASE_MS:
                     raise LeaseHeld(child, owner, until - now())
-                found += [child, *self._subagents(child)]
-        return found
+                found.append(child)
+        return found[1:]
 
     def _refuse_needed(self, session_id: str, together: list[str]) -> None:
         if is_pinned(self._db, session_id, now()):

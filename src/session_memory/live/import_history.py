@@ -6,19 +6,22 @@ unless the origin has grown and the live session has not.
 """
 
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
 from session_memory.core.live_errors import CannotFold, CannotUnfold, SessionExists
-from session_memory.live.connection import check_id, now
+from session_memory.live.connection import check_id, is_usable, now
 from session_memory.live.import_rows import Imported, ImportRows, ImportState, digest_of
-from session_memory.live.message_encoding import EncodedMessage, encode_message
+from session_memory.live.message_encoding import OTHER_KEYS, EncodedMessage, encode_message
 from session_memory.live.mycode_messages import fields_of
 from session_memory.live.rows import SessionKind, SessionStatus, SubagentLifecycle
+from session_memory.live.sessions import stored_text
 from session_memory.live.store import SessionStore
 
+UNTYPED = "untyped"
 NEW, GROWN, UNCHANGED, CONTINUED, CHANGED = "new", "grown", "unchanged", "continued", "changed"
 
 
@@ -27,7 +30,8 @@ class ImportedSession(msgspec.Struct, kw_only=True):
     appended as messages.
 
     ``state``: ``new``; ``grown``: the origin had grown, and the new part was added; ``unchanged``;
-    ``continued``: the origin has grown, but the live session was continued and stays as it is;
+    ``continued``: the origin has grown, but the live session was continued or closed and stays as
+    it is;
     ``changed``: the origin's earlier messages are others now, and the live session stays.
     """
 
@@ -46,7 +50,8 @@ def import_history(
     """Create a live session from a history. By default it keeps the history's id."""
     # One transaction for all steps, so that no partial session is left after a failure.
     with live._writing():
-        done = _create(live, history, check_id(session_id or history.native_id))
+        new_id = live_id(history.native_id) if session_id is None else check_id(session_id)
+        done = _create(live, history, new_id)
     done.left_out = history.left_out
     return done
 
@@ -54,20 +59,33 @@ def import_history(
 def import_again(live: SessionStore, history: History) -> ImportedSession:
     """Like `import_history`, but an earlier import of the same origin is brought up to date."""
     with live._writing():
-        known = ImportRows(live._db).of_origin(history.origin)
-        if known is None:
-            done = _create(live, history, check_id(history.native_id))
-        else:
+        rows = ImportRows(live._db)
+        if (known := rows.of_origin(history.origin)) is not None:
             done = _update(live, history, known)
+        else:
+            done = _create_or_update(live, history, live_id(history.native_id))
     done.left_out = history.left_out
     return done
+
+
+def _create_or_update(live: SessionStore, history: History, session_id: str) -> ImportedSession:
+    try:
+        return _create(live, history, session_id)
+    except SessionExists:
+        # Another process imported the same origin meanwhile, or the id belongs to another session.
+        known = ImportRows(live._db).of_origin(history.origin)
+        if known is None:
+            raise
+        return _update(live, history, known)
 
 
 def _create(live: SessionStore, history: History, session_id: str) -> ImportedSession:
     facts, about = history.facts, history.about
     rows = ImportRows(live._db)
-    parent = rows.of_origin(facts.parent) if facts.parent else None
-    kind = SessionKind.SUBAGENT if facts.is_subagent or facts.parent else SessionKind.ROOT
+    # A damaged database may say that a session started itself.
+    parent_uid = facts.parent if facts.parent != history.origin else None
+    parent = rows.of_origin(parent_uid) if parent_uid else None
+    kind = SessionKind.SUBAGENT if facts.is_subagent or parent_uid else SessionKind.ROOT
     fields = {
         **about,
         "metadata": {**about.get("metadata", {}), "imported_from": history.origin},
@@ -91,6 +109,10 @@ def _create(live: SessionStore, history: History, session_id: str) -> ImportedSe
 
 def _update(live: SessionStore, history: History, known: Imported) -> ImportedSession:
     """Add what the origin has gained, unless the live session was continued meanwhile."""
+    rows = ImportRows(live._db)
+    # The lock comes before the look: another import or a runtime may be writing at this moment.
+    live._lock_row(known.session_id)
+    known = rows.of_key(known.key) or known
     done = ImportedSession(session_id=known.session_id, state=UNCHANGED)
     state = known.state
     new = [step for step in history.usage if step.name not in state.usage]
@@ -101,18 +123,25 @@ def _update(live: SessionStore, history: History, known: Imported) -> ImportedSe
     if digest_of(history.steps[: known.steps]) != known.digest:
         done.state = CHANGED
         return done
-    rows = ImportRows(live._db)
-    if rows.is_continued(known) or live._session(known.session_id) is None:
+    if rows.is_continued(known):
         done.state = CONTINUED
         return done
     rows.reopen(known.key)
     work = _Import(live, known.key, known.session_id, state, history.are_whole)
     work.take(history.steps[known.steps :])
     work.add_usage(history)
-    work.finish(history)
+    work.finish(history, known)
     rows.update(known.key, history, state)
     work.done.state = GROWN
     return work.done
+
+
+def live_id(native_id: str) -> str:
+    """The id of the live session: that of its origin, or ``x-<hash>`` where that cannot be one."""
+    if is_usable(native_id):
+        return native_id
+    # Ids of sources may begin with a dot or a dash; those of live sessions may not.
+    return f"x-{sha256(native_id.encode()).hexdigest()[:32]}"
 
 
 def _lifecycle(name: str | None) -> SubagentLifecycle:
@@ -172,6 +201,11 @@ class _Import:
 
     def _encoded(self, step: MessageStep) -> EncodedMessage:
         message = fields_of(step.message) if self._are_whole else step.message
+        role, meta = message.get("role"), message.get("meta") or {}
+        if not isinstance(role, str) or not role:
+            # A damaged line is kept as it is, and `as_mycode` gives it back.
+            others = {**meta.get(OTHER_KEYS, {}), "role": role}
+            message = {**message, "role": UNTYPED, "meta": {**meta, OTHER_KEYS: others}}
         return encode_message(message, self._time(step.at))
 
     def _note_place(self, seq: int, number: int, native_id: str | None) -> None:
@@ -252,21 +286,25 @@ class _Import:
                 figures = (step.prompt_tokens, step.completion_tokens, step.total_tokens)
                 cached = (step.cache_read_tokens, step.cache_write_tokens)
                 counts = (step.send_index, step.round_index, *figures, *cached)
-                rows.append((self._key, *counts, step.model or model, at))
+                rows.append((self._key, *counts, stored_text(step.model or model, "model"), at))
         self._rows.add_usage(rows)
 
-    def finish(self, history: History) -> None:
-        """Give the session the dates and the state that it has in its own runtime."""
+    def finish(self, history: History, before: Imported | None = None) -> None:
+        """Give the session the dates and the state that it has in its own runtime.
+
+        A session that was imported ``before`` keeps its first date, and stays archived.
+        """
         facts = history.facts
         rounds = [_round_of(step) for step in history.steps]
-        archived = SessionStatus.ARCHIVED if facts.is_archived else SessionStatus.ACTIVE
-        known = facts.round_index
+        is_archived = facts.is_archived or (before is not None and before.is_archived)
+        begun = facts.created_at or self.state.first_at(history) or now()
+        number = facts.round_index
         self._rows.set_session(
             self._key,
-            created_at=facts.created_at or self.state.first_at(history) or now(),
+            created_at=begun if before is None else before.created_at,
             updated_at=facts.updated_at or self._at or now(),
-            status=archived.value,
-            round_index=known if known is not None else max(rounds, default=0),
+            status=(SessionStatus.ARCHIVED if is_archived else SessionStatus.ACTIVE).value,
+            round_index=number if number is not None else max(rounds, default=0),
             send_index=max((step.send_index for step in history.usage), default=0),
         )
         self.state.about = self._rows.about(self._key)

@@ -1,25 +1,28 @@
 """The rows that say which live sessions were imported, and columns that only an import sets."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep
+from session_memory.live.rows import SessionStatus
 from session_memory.store.database import Database
 
 _COLUMNS = (
     *("session_key", "origin", "parent", "is_collected", "last_seq", "folds", "moves"),
     *("usages", "steps", "digest", "state"),
 )
-# An id may be taken for two imports of one origin. The first one is brought up to date.
-_OF_ORIGIN = """
-    select i.session_key, s.session_id, i.steps, i.digest, i.state, i.last_seq, i.folds, i.moves
+_SELECT = """
+    select i.session_key, s.session_id, i.steps, i.digest, i.state, s.status, s.created_at,
+        i.last_seq, i.folds, i.moves, i.usages
     from live_imports i join live_sessions s on s.id = i.session_key
-    where i.origin = :origin order by i.session_key limit 1
 """
+# An id may be taken for two imports of one origin. The first one is brought up to date.
+_OF_ORIGIN = f"{_SELECT} where i.origin = :origin order by i.session_key limit 1"
+_OF_KEY = f"{_SELECT} where i.session_key = :key"
 _COUNTS = """
     select s.next_seq - 1,
         (select count(*) from live_folds f where f.session_key = s.id),
@@ -32,11 +35,17 @@ _UPDATE = """
         usages = :usages, steps = :steps, digest = :digest, state = :state, parent = :parent
     where session_key = :key
 """
-_ADOPT = """
-    update live_sessions set parent_session_id = :session, revision = revision + 1
+_ORPHANS = """
+    select session_id from live_sessions
     where parent_session_id is null and detached_from is null
         and id in (select session_key from live_imports where parent = :origin)
+    order by id
 """
+_ADOPT = """
+    update live_sessions set parent_session_id = :parent, revision = revision + 1
+    where session_id = :session
+"""
+_PARENT = "select parent_session_id from live_sessions where session_id = :session"
 _FOLD_TIME = """
     update live_folds set created_at = :at where session_key = :key and compact_seq = :fold
 """
@@ -93,9 +102,14 @@ class Imported(msgspec.Struct, frozen=True):
     steps: int
     digest: str
     state: ImportState
-    last_seq: int
-    folds: int
-    moves: int
+    status: str
+    created_at: int
+    counts: tuple[int, int, int, int]
+    """The last seq and how many folds, moves and usages there were after the import."""
+
+    @property
+    def is_archived(self) -> bool:
+        return self.status == SessionStatus.ARCHIVED
 
 
 class ImportRows:
@@ -105,13 +119,18 @@ class ImportRows:
         self._db = db
 
     def of_origin(self, origin: str) -> Imported | None:
-        row = self._db.one(_OF_ORIGIN, {"origin": origin})
+        return self._imported(_OF_ORIGIN, {"origin": origin})
+
+    def of_key(self, key: int) -> Imported | None:
+        return self._imported(_OF_KEY, {"key": key})
+
+    def _imported(self, sql: str, params: dict[str, Any]) -> Imported | None:
+        row = self._db.one(sql, params)
         if row is None:
             return None
-        key, session, steps, digest, state, *counts = row
-        return Imported(
-            key, session, steps, digest, msgspec.json.decode(state, type=ImportState), *counts
-        )
+        key, session, steps, digest, text, status, created_at, *counts = row
+        state = msgspec.json.decode(text, type=ImportState)
+        return Imported(key, session, steps, digest, state, status, created_at, tuple(counts))
 
     def add(self, key: int, history: History, state: ImportState, *, is_collected: bool) -> None:
         self._db.insert(
@@ -144,16 +163,33 @@ class ImportRows:
         self._db.execute(_UPDATE, values)
 
     def is_continued(self, known: Imported) -> bool:
-        """Whether anything was appended, folded or moved since the import."""
-        return self._counts(known.key)[:3] != (known.last_seq, known.folds, known.moves)
+        """Whether anything was appended, folded, moved or used since the import, or it is
+        closed."""
+        is_closed = known.status == SessionStatus.CLOSED
+        return is_closed or self._counts(known.key) != known.counts
 
     def _counts(self, key: int) -> tuple[int, int, int, int]:
         seq, folds, moves, usages = self._db.one(_COUNTS, {"key": key}) or (0, 0, 0, 0)
         return seq, folds, moves, usages
 
     def adopt(self, origin: str, session_id: str) -> None:
-        """Make the session the parent of its subagents that were imported before it."""
-        self._db.execute(_ADOPT, {"origin": origin, "session": session_id})
+        """Make the session the parent of its subagents that were imported before it.
+
+        A damaged database may say that a session started one of those that started it.
+        """
+        above = set(self._above(session_id))
+        for (child,) in self._db.all(_ORPHANS, {"origin": origin}):
+            if child not in above:
+                self._db.execute(_ADOPT, {"session": child, "parent": session_id})
+
+    def _above(self, session_id: str) -> Iterator[str]:
+        """The session, its parent, the parent of that one and so on."""
+        found: str | None = session_id
+        seen: set[str] = set()
+        while found is not None and found not in seen:
+            seen.add(found)
+            yield found
+            found = self._db.value(_PARENT, {"session": found})
 
     def about(self, key: int) -> dict[str, str | None]:
         row = self._db.one(_ABOUT, {"key": key}) or (None, None, None)

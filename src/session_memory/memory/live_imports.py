@@ -22,10 +22,11 @@ from session_memory.collect.sync_report import ReadProgress
 from session_memory.config import Config
 from session_memory.core.errors import InvalidRecord, SourceUnreadable
 from session_memory.core.history import History
-from session_memory.core.live_errors import LiveError
+from session_memory.core.live_errors import LiveError, SessionExists
 from session_memory.core.text import escaped
 from session_memory.live.import_history import ImportedSession, import_again
 from session_memory.live.store import SessionStore
+from session_memory.store.problems import UNREADABLE
 from session_memory.store.store import Store
 
 _COUNTED = ("messages", "folds", "rewinds", "plain_notes")
@@ -36,7 +37,8 @@ class LiveImportResult(msgspec.Struct, kw_only=True):
 
     ``continued``: the origin and the live session have both grown, so nothing was added.
     ``changed``: the origin's earlier messages are others than those that were imported.
-    ``failed`` has the uid and the reason for each session that could not be imported.
+    ``failed`` has the reason for each session that could not be imported, by its uid, and for each
+    place that could not be read, by its path.
     """
 
     new: int = 0
@@ -76,7 +78,9 @@ def import_all(
     where = roots(config, given, tuple(importable_flavors()))
     sync(store, config, where, progress=progress)
     uids = _uids_below(store, where) if given else _uids(store)
-    result = LiveImportResult()
+    result = LiveImportResult(failed=_unreadable(store, where))
+    nothing = f"no session of {' or '.join(importable_flavors())} was found there"
+    result.failed |= {str(path): nothing for path in given if _is_empty(store, path, uids)}
     live = SessionStore(store.db)
     for history in collected_histories(store, uids):
         _import_one(live, history, result)
@@ -93,8 +97,24 @@ def _import_one(
         return
     try:
         result.add(import_again(live, history))
+    except SessionExists as error:
+        way = f"session-memory live import {history.origin} --id ID"
+        result.failed[history.origin] = f"{error}; give it another id: {way}"
     except (LiveError, InvalidRecord) as error:
         result.failed[history.origin] = str(error)
+
+
+def _unreadable(store: Store, where: list[Root]) -> dict[str, str]:
+    """The files that a sync cannot read below some directories, with the reasons."""
+    places = [escaped(str(root.path)) for root in where]
+    problems = [one for one in store.problems.every() if one.reason == UNREADABLE]
+    return {one.path: one.detail or one.reason for one in problems if _is_below(one.path, places)}
+
+
+def _is_empty(store: Store, path: Path, uids: list[str]) -> bool:
+    """Whether none of the sessions is of this place."""
+    places = [escaped(str(path)), escaped(str(path.absolute()))]
+    return not any(_is_below(one, places) for uid in uids for one in _paths(store, uid))
 
 
 def _uids(store: Store) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_memory.core.first_schema import FIRST_PLACE
+from session_memory.core.roles import TABLE
 from session_memory.store.database import Database, Row
 from session_memory.store.row_values import storable
 
@@ -298,13 +299,16 @@ def total(accounts: dict[int, Account]) -> Account:
     return whole
 
 
-def reading_order(row: SourceRow) -> tuple[bool, bool, int, str, int, str]:
+def reading_order(row: SourceRow) -> tuple[bool, bool, bool, int, str, int, str]:
     """A sort key: timelines first, then by start of the source, path, generation and host.
 
-    A timeline is read before the log, because it has details of the calls in the log.
+    A timeline is read before the log, because it has details of the calls in the log. The rows of
+    an imported live session continue the log of its origin, which may have no times.
     """
+    continues = row.role == TABLE and bool(row.agent)
     unknown, start = row.starts_at is None, row.starts_at or 0
-    return (row.role != "timeline", unknown, start, row.path, row.generation, row.host)
+    is_log = row.role != "timeline"
+    return (is_log, continues, unknown, start, row.path, row.generation, row.host)
 
 
 def source_uid(host: str, path: str, generation: int) -> str:

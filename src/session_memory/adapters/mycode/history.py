@@ -94,7 +94,8 @@ class _Replay:
                 else:
                     self._visible.add(number)
                 self._count(facts, native_id, at)
-            case str():
+            case _:
+                # mycode shows lines without a role too, and a rewind counts them.
                 self.steps.append(MessageStep(number, dict(record), native_id, at))
                 self._visible.add(number)
                 self._count(facts, native_id, at)

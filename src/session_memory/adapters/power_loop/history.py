@@ -50,7 +50,8 @@ def histories(log: Iterable[dict[str, Any]], documents: list[bytes]) -> Iterator
 
 def _sessions(documents: list[bytes]) -> dict[str, dict[str, Any]]:
     about = [row for body in documents for row in jsonl.objects(io.BytesIO(body))]
-    return {row["session_id"]: row for row in about if row.get("table") == "sessions"}
+    named = [row for row in about if row.get("table") == "sessions"]
+    return {row["session_id"]: row for row in named if isinstance(row.get("session_id"), str)}
 
 
 def _uid(name: str) -> str:
@@ -103,15 +104,16 @@ def _facts(rows: list[dict[str, Any]], session: dict[str, Any]) -> SessionFacts:
 def _steps(
     rows: list[dict[str, Any]], out: dict[str, set[int]], native: str
 ) -> Iterator[HistoryStep]:
-    notes = {row["seq"]: row for row in rows if _is_note(row)}
+    notes = {row.get("seq"): row for row in rows if _is_note(row)}
     folded = {row.get("note_seq") for row in rows if row.get("table") == "compactions"}
     dropped = set().union(*(seqs for state, seqs in out.items() if state != _OUT))
-    for row in rows:
-        at = time_of(row.get("created_at"))
+    for place, row in enumerate(rows, start=1):
+        at, seq = time_of(row.get("created_at")), row.get("seq")
         match row.get("table"):
-            case "messages" if row["seq"] not in folded and row["seq"] not in dropped:
-                native_id = native_row_id(native, row["seq"], at)
-                yield MessageStep(row["seq"], _message(row), native_id, at)
+            case "messages" if seq not in folded and seq not in dropped:
+                # A damaged row may have no number. It gets one that no message has.
+                number = -place if (known := _whole(seq)) is None else known
+                yield MessageStep(number, _message(row), native_row_id(native, seq, at), at)
             case "compactions":
                 yield _compaction(row, notes, out.get(_OUT, set()), native)
 
@@ -127,16 +129,19 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
     if facts.get(_ENCODING) == "json":
         del facts[_ENCODING]
         content = decoded(content)
-    message = {name: row.get(name) for name in ("role", "tool_call_id", "name", "round_index")}
+    message = {name: row.get(name) for name in ("role", "tool_call_id", "name")}
     calls = decoded(row.get("tool_calls_json"))
-    return {**message, "content": content, "tool_calls": calls or None, "meta": facts}
+    # Damaged values are left out. The collected log has them.
+    message |= {"tool_calls": calls if calls and isinstance(calls, list) else None}
+    message |= {"round_index": _whole(row.get("round_index"))}
+    return {**message, "content": content, "meta": facts}
 
 
 def _compaction(
-    row: dict[str, Any], notes: dict[int, dict[str, Any]], out: set[int], native: str
+    row: dict[str, Any], notes: dict[Any, dict[str, Any]], out: set[int], native: str
 ) -> FoldStep:
     """A compaction, with exactly those messages between its ends that it replaced."""
-    first, last, note = row.get("from_seq", 0), row.get("to_seq", 0), row.get("note_seq", 0)
+    first, last, note = (_whole(row.get(name)) or 0 for name in ("from_seq", "to_seq", "note_seq"))
     members = tuple(seq for seq in sorted(out) if first <= seq <= last and seq < note)
     noted = notes.get(note, {})
     meta = decoded(noted.get("meta_json"))
@@ -146,11 +151,11 @@ def _compaction(
         note,
         str(noted.get("content") or ""),
         members,
-        row.get("before_tokens"),
-        row.get("after_tokens"),
+        _whole(row.get("before_tokens")),
+        _whole(row.get("after_tokens")),
         native_row_id(native, f"c{row.get('compact_seq')}", at),
         at,
-        row.get("round_index"),
+        _whole(row.get("round_index")),
         {name: value for name, value in extra if name not in _NOTE_FIELDS},
     )
 
@@ -180,4 +185,10 @@ def _whole(value: Any) -> int | None:
 
 
 def _seqs(runs: Any) -> set[int]:
-    return {seq for first, last in runs for seq in range(first, last + 1)}
+    pairs = ((_whole(first), _whole(last)) for first, last in runs)
+    return {
+        seq
+        for first, last in pairs
+        if first is not None and last is not None
+        for seq in range(first, last + 1)
+    }

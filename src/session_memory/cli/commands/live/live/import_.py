@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     " left_out counts messages that the other runtime had dropped, by its reason."
     ' With --all: {"new", "grown", "unchanged", "continued", "changed", "messages", "folds",'
     ' "rewinds", "plain_notes", "left_out", "failed": [{"session_uid", "reason"}, …]}; the first'
-    " five count sessions: continued ones have grown on both sides, and stay as they are.",
+    " five count sessions: continued ones have grown on both sides, or were closed here, and stay"
+    " as they are; session_uid is a path where a file could not be read or had no session.",
 )
 @click.argument("what", metavar="[UID|PATH]...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Import all sessions, or all below each PATH.")
