@@ -98,10 +98,11 @@ def test_an_instruction_given_again_and_again_becomes_one_to_follow_unasked(
 ) -> None:
     for said in ("never commit without running the linter", "never commit without the linter"):
         fleet.session("claude", prompt=said)
+        fleet.go_to(APPLIED)
     with fleet.learned() as store:
         (item,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
         lesson = accept(lessons, store, item, FLOORS, at(APPLIED))
-    assert lesson.resolution.endswith("`never commit without running the linter`")
+    assert lesson.resolution.endswith("`never commit without the linter`")
 
 
 # ---------------------------------------------------------------- floors

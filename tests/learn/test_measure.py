@@ -322,6 +322,7 @@ def test_an_instruction_is_measured_by_its_words_not_by_how_it_was_put(loop: Loo
     fleet.go_to(BEFORE)
     for said in ("never commit without running the linter", "never commit without the linter") * 3:
         fleet.session("claude", prompt=said)
+        fleet.go_to("2026-11-03T09:00:00Z")
     with fleet.learned() as store:
         (item,) = [p for p in patterns(store) if p.type == "recurring_instruction"]
         lesson = accept(loop.lessons, store, item, FLOORS, at(APPLIED))

@@ -6,6 +6,7 @@ A session that grows meanwhile is analyzed again next time and cannot be evicted
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +20,7 @@ from session_memory.learn.detect import signals_in
 from session_memory.learn.digest import Digest, SessionCost, encoded
 from session_memory.learn.digest.session import ResponseUsage, digest_events
 from session_memory.learn.digest.texts import Texts
-from session_memory.learn.digest.verdicts import is_instruction
+from session_memory.learn.digest.wishes import MOST_WISHES, wishes
 from session_memory.learn.signal import Signal
 from session_memory.learn.version import analysis_version
 from session_memory.pricing import Amount, session_amounts
@@ -31,7 +32,6 @@ from session_memory.store.pieces import write_in_pieces
 from session_memory.store.store import Store
 
 BATCH = 100
-MOST_INSTRUCTIONS = 20
 SHOWN = 200
 
 
@@ -212,7 +212,8 @@ def _count(report: Analyzed, rows: _Rows) -> None:
 
 
 def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
-    instructions = [(p.event_uid, p.text) for p in digest.prompts if is_instruction(p.text)]
+    prompts = ((prompt.event_uid, prompt.text) for prompt in digest.prompts)
+    asked = islice(wishes(prompts, (file.path for file in digest.files)), MOST_WISHES)
     version = analysis_version()
     return DigestRow(
         session_uid=digest.session_uid,
@@ -229,7 +230,7 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
         microdollars=digest.cost.microdollars,
         unpriced_tokens=digest.cost.unpriced_tokens,
         basis=digest.basis,
-        directives=msgspec.json.encode(instructions[:MOST_INSTRUCTIONS]).decode(),
+        directives=msgspec.json.encode(list(asked)).decode(),
         analysis=version.code,
         analysis_release=version.release,
         body=encoded(digest),

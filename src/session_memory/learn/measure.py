@@ -13,8 +13,7 @@ import msgspec
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
 from session_memory.learn.applied_registry import AppliedPeriod
 from session_memory.learn.chance import Observation
-from session_memory.learn.detect.repeated_instruction import ALIKE
-from session_memory.learn.digest.similarity import content_words, word_overlap
+from session_memory.learn.digest.wishes import Wish
 from session_memory.learn.fleet import Fleet, fleet_of
 from session_memory.learn.intervals import METHOD, newcombe, wilson
 from session_memory.learn.judgement import Judgement, judge
@@ -203,8 +202,8 @@ def _instructed(
     sessions: Iterable[DigestRow], words: frozenset[str]
 ) -> Iterator[tuple[str, int, int]]:
     for session in sessions:
-        texts = msgspec.json.decode(session.directives, type=list[tuple[str, str]])
-        times = sum(word_overlap(words, content_words(text)) >= ALIKE for _, text in texts)
+        asked = msgspec.json.decode(session.directives, type=list[Wish])
+        times = sum(words.issubset(wish.words) for wish in asked)
         if times:
             yield session.session_uid, times, 0
 

@@ -1,53 +1,54 @@
 """A person gave the same instruction in several sessions. It belongs in the instruction file."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.learn.detect.repeated_instruction import ALIKE, FEWEST_WORDS
 from session_memory.learn.detector import FleetDetector
-from session_memory.learn.digest.similarity import content_words, word_overlap
+from session_memory.learn.digest.wishes import Wish
 from session_memory.learn.fleet import Fleet
+from session_memory.learn.recurring_wishes import SessionWish, recurring_wishes
 from session_memory.learn.signal import Signal
 
-SESSIONS = 2
-MOST_COMPARED = 2_000
+DAY_MS = 86_400_000
+# The same long text twice is one task that was started again.
+_LONG = 40
 
 
 def recurring_instruction(fleet: Fleet) -> Iterator[Signal]:
-    groups: list[tuple[frozenset[str], str, dict[str, list[str]]]] = []
-    for session, event, text in _instructions(fleet):
-        words = content_words(text)
-        if len(words) < FEWEST_WORDS:
-            continue
-        for known, _, by_session in groups:
-            if word_overlap(known, words) >= ALIKE:
-                by_session.setdefault(session, []).append(event)
-                break
-        else:
-            if len(groups) < MOST_COMPARED:
-                groups.append((words, text, {session: [event]}))
-    for words, text, by_session in groups:
-        if len(by_session) >= SESSIONS:
+    for asked in _by_repo(fleet).values():
+        for group in recurring_wishes(asked):
+            by_session: dict[str, list[str]] = {}
+            for one in group.wishes:
+                by_session.setdefault(one.session_uid, []).append(one.wish.event_uid)
             for session, events in by_session.items():
                 yield fleet.signal(
                     session,
                     "recurring_instruction",
-                    locus=" ".join(sorted(words)),
+                    locus=" ".join(group.words),
                     magnitude=len(events),
-                    detail=text,
+                    detail=group.text,
                     evidence=tuple(events[:5]),
                 )
 
 
-def _instructions(fleet: Fleet) -> Iterator[tuple[str, str, str]]:
-    # The oldest wording names the pattern, so that its id stays when sessions are added.
+def _by_repo(fleet: Fleet) -> dict[str | None, list[SessionWish]]:
+    """The wishes of each repository, oldest session first."""
+    found: dict[str | None, list[SessionWish]] = defaultdict(list)
+    seen: dict[tuple[str | None, str], str] = {}
     order = sorted(fleet.sessions, key=lambda s: (s.started_at or 0, s.session_uid))
     for session in order:
         # An agent wrote a subagent's prompts, not a person.
-        if session.relation != "subagent":
-            for event, text in msgspec.json.decode(session.directives, type=list[tuple[str, str]]):
-                yield session.session_uid, event, text
+        if session.relation == "subagent":
+            continue
+        for wish in msgspec.json.decode(session.directives, type=list[Wish]):
+            key = session.repo, wish.text
+            first = seen.setdefault(key, session.session_uid)
+            if len(wish.text) <= _LONG or first == session.session_uid:
+                day = (session.started_at or 0) // DAY_MS
+                found[session.repo].append(SessionWish(session.session_uid, day, wish))
+    return found
 
 
 DETECTOR = FleetDetector(

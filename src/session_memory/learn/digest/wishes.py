@@ -1,0 +1,139 @@
+"""What a person asks for, clause by clause: the material for finding wishes that come back.
+
+"commit this and update the changelog" holds two wishes. Pasted logs, code, questions and stories
+("I ran it and …") hold none. A wish is told from a task by its words: the names of the files that
+the session touched belong to its task.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+MOST_WISHES = 60
+_LONGEST_TEXT, _LONGEST_PASTED = 4_000, 1_500
+_LONGEST_SENTENCE, _LONGEST_CLAUSE, _SHORTEST_CLAUSE = 400, 160, 2
+_MOST_WORDS, _LONGEST_WORD = 14, 40
+NOT, SHOULD = "<not>", "<should>"
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+_CLAUSE = re.compile(
+    r"[;；、，,。]|\s+-\s+|\s&&\s|\b(?:and|then|but|und|dann|y|et|puis)\b", re.IGNORECASE
+)
+_QUESTION = re.compile(
+    r"""[?？]\s*\Z | [吗嘛呢か]\s*[。?？]?\Z | 什么 | 怎样 | 如何 | 为什么 | 是不是 | 有没有
+    | ^(?:what|why|how|when|where|who|which|is|are|can|could|do|does|did|will|would|should\ i|was
+        |were|warum|wie|wieso|kannst)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_STORY = re.compile(
+    r"^(?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es)\b"
+    r"(?!.*\b(?:should|must|need|soll|muss)\b)",
+    re.IGNORECASE,
+)
+# Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
+_PASTED = re.compile(
+    r"""^\s*(?: at\ | \d{4}-\d\d | \[ | [-*]\s*\[[\ xX]\] | (?:INFO|ERROR|WARN|DEBUG)\b | File\ "
+      | \$\ | > | \| )
+    | https?://\S{30,} | [{}<>] | \w+\.\w+:\d+""",
+    re.VERBOSE,
+)
+_MARKS = (
+    (
+        NOT,
+        re.compile(
+            r"\b(?:do not|don['’]?t|never|without|must not|should not|shouldn['’]?t|avoid|nicht|nie"
+            r"|kein\w*|ohne|no need to|stop(?= \w+ing))\b|不要|不用|不能|别",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        SHOULD,
+        re.compile(
+            r"\b(?:should|must|always|make sure|ensure|need to|have to|remember to|soll\w*|muss"
+            r"|immer)\b|必须|一定|总是|应该",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}][^\s,;:(){{}}\[\]<>\"'’`*{_CJK}]*")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_ENDING = re.compile(r"\.(?:\w{1,5})\Z")
+_PATH_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
+_FILLER_WORDS = """
+    a an the and are as at be been but by can could do does did for from had has have i if in into
+    is it its just me my now of on one or our please so some that their them then there these they
+    this those to up was we were what when which who will with would you your also too all any let
+    lets us am not no maybe again still here der die das ein eine und ist bitte noch mal den dem
+    这个 一下 一个 那个 的这 了这
+"""
+_FILLERS = frozenset(_FILLER_WORDS.split())
+
+
+class Wish(msgspec.Struct, frozen=True, array_like=True):
+    """A clause of a prompt. ``words`` are its stems in order, after the marks ``NOT`` and
+    ``SHOULD``; ``topics`` are those that name files of the session. ``opens``: the prompt begins
+    with it."""
+
+    event_uid: str
+    text: str
+    words: tuple[str, ...]
+    topics: tuple[str, ...] = ()
+    opens: bool = False
+
+
+def wishes(prompts: Iterable[tuple[str, str]], paths: Iterable[str]) -> Iterator[Wish]:
+    """The wishes in ``(event_uid, text)`` of each prompt. ``paths`` are the session's files."""
+    topics = {word for path in paths for word in _path_words(path)}
+    for uid, text in prompts:
+        text = _CODE.sub(" ", text[:_LONGEST_TEXT]).strip()
+        for place, clause in enumerate(_clauses(text)):
+            words = wish_words(clause)
+            if words and len(words) <= _MOST_WORDS:
+                about = tuple(word for word in dict.fromkeys(words) if word in topics)
+                yield Wish(uid, clause, words, about, not place and text.startswith(clause))
+
+
+def _path_words(path: str) -> Iterator[str]:
+    """The stems of a path's words, and the file's name as a whole."""
+    yield from (stem(word.lower()) for word in _PATH_WORD.findall(path))
+    yield stem(_ENDING.sub("", path.rpartition("/")[2].lower()))
+
+
+def _clauses(text: str) -> Iterator[str]:
+    if len(text) == _LONGEST_TEXT:
+        text = text[:_LONGEST_PASTED]
+    for sentence in map(str.strip, _SENTENCE.split(text)):
+        if len(sentence) > _LONGEST_SENTENCE or _PASTED.search(sentence):
+            continue
+        if _QUESTION.search(sentence) or _STORY.match(sentence):
+            continue
+        for clause in _CLAUSE.split(sentence):
+            clause = clause.strip(' \t-*#"“”`.!:')
+            if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE:
+                yield clause
+
+
+def wish_words(clause: str) -> tuple[str, ...]:
+    """The marks and the stems of a clause, without fillers. CJK text is cut into pairs."""
+    marks, found = [], []
+    for mark, expression in _MARKS:
+        if expression.search(clause):
+            marks.append(mark)
+            clause = expression.sub(" ", clause)
+    for word in _WORD.findall(clause.lower()):
+        if _IS_CJK.match(word):
+            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
+        elif "/" not in word and not word.isdigit() and len(word) <= _LONGEST_WORD:
+            found.append(stem(_ENDING.sub("", word.strip(".@-_!?"))))
+    kept = [word for word in found if word and word not in _FILLERS]
+    return (*marks, *kept) if kept else ()
+
+
+def stem(word: str) -> str:
+    for ending in ("ations", "ation", "ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word

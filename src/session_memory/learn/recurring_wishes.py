@@ -1,0 +1,137 @@
+"""Group the wishes of many sessions: words that a person asks for again and again.
+
+Wishes are grouped by the words that they share: a pair ("update changelog"), a pair with "not" or
+"should", or one word if it is a whole prompt's beginning ("commit"). Words that name the session's
+files and words of every task ("add", "file") do not make a group. A group needs three sessions, or
+two with telling words, on two days: what is asked twice on one day is one task.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+from session_memory.learn.digest.wishes import NOT, SHOULD, Wish
+
+MOST_COMPARED = 5_000
+SESSIONS, SESSIONS_IF_TELLING = 3, 2
+_SHORT = 3
+_NEW_PART = 0.5
+_MARKS = frozenset((NOT, SHOULD))
+# What people say in every session to move on, and what every task is about.
+_FLOW_WORDS = """
+    continue go proceed ahead retry yes ok okay thanks thank resume implement plan next start stop
+    try wait done sure fix issue problem error work bug help hi hello good great nice perfect weiter
+    ja danke 问题 解决 继续 修复 实现 方案 制定 个问 决这
+"""
+_FLOW = frozenset(_FLOW_WORDS.split())
+_COMMON_WORDS = """
+    add make use show update create check change chang remove run get set need want look see think
+    file code new only same way thing time first last few more most other such like out over about
+    after before between both each every find give take put keep call tell ask mean know read write
+    open close move turn build task question answer result value name type list item page button
+    text line part place case point example current existing different possible right left better
+    best small large big full well able via per etc within two three user app project repo
+    repository function method class module feature request response data display select view load
+    detail mention recent
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+class SessionWish(NamedTuple):
+    session_uid: str
+    day: int
+    wish: Wish
+
+
+class WishGroup(NamedTuple):
+    """Wishes that share ``words``, oldest first. ``text`` is the most frequent wording."""
+
+    words: tuple[str, ...]
+    text: str
+    wishes: tuple[SessionWish, ...]
+
+
+def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
+    """The groups of one repository's wishes, those in most sessions first."""
+    asked = asked[-MOST_COMPARED:]
+    spelled = _spellings(asked)
+    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    telling: Counter[tuple[str, ...]] = Counter()
+    for place, (_, _, wish) in enumerate(asked):
+        words = tuple(dict.fromkeys(spelled.get(word, word) for word in wish.words))
+        for key, is_telling in _keys(words, wish):
+            found[key].append(place)
+            telling[key] += is_telling
+    groups = []
+    ranked = sorted(found, key=lambda key: (-_weight(key, found[key], asked), key))
+    used: set[int] = set()
+    for key in ranked:
+        places = found[key]
+        left = [place for place in places if place not in used]
+        is_new = len(left) >= _NEW_PART * len(places)
+        if is_new and _recurs(left, asked, always_tells=telling[key] == len(places)):
+            used.update(places)
+            groups.append(_group(key, [asked[place] for place in left]))
+    return groups
+
+
+def _recurs(places: list[int], asked: Sequence[SessionWish], *, always_tells: bool) -> bool:
+    sessions = {asked[place].session_uid for place in places}
+    days = {asked[place].day for place in places}
+    return len(days) > 1 and len(sessions) >= (SESSIONS_IF_TELLING if always_tells else SESSIONS)
+
+
+def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The word groups of a wish, and whether two sessions with it are enough."""
+    marks = [word for word in words if word in _MARKS]
+    plain = [word for word in words if word not in _MARKS]
+    is_short = len(plain) <= _SHORT
+    told = {
+        word
+        for word in plain
+        if word not in _COMMON and word not in _FLOW and (is_short or word not in wish.topics)
+    }
+    head, neighbours = plain[0], {tuple(sorted(pair)) for pair in pairwise(plain)}
+    is_cjk = any(not word.isascii() for word in plain)
+    for pair in combinations(sorted(plain), 2):
+        count = len(told.intersection(pair))
+        is_whole = is_short and len(plain) == len(pair) and not _FLOW.issuperset(pair)
+        if (head in pair or is_cjk) and (count or is_whole):
+            yield pair, count == len(pair) or bool(is_whole and count and wish.opens)
+        elif count == len(pair) and pair in neighbours:
+            yield pair, True
+        if count:
+            yield from (((mark, *pair), count == len(pair)) for mark in marks)
+    yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)
+    if len(plain) == 1 and wish.opens and plain[0] not in _FLOW:
+        yield (head,), False
+
+
+def _weight(key: tuple[str, ...], places: list[int], asked: Sequence[SessionWish]) -> float:
+    sessions = len({asked[place].session_uid for place in places})
+    return sessions * (1 + 0.25 * sum(word not in _COMMON for word in key))
+
+
+def _group(key: tuple[str, ...], wishes: list[SessionWish]) -> WishGroup:
+    counts = Counter(one.wish.text.casefold() for one in wishes)
+    text = max(wishes, key=lambda one: (counts[one.wish.text.casefold()], -len(one.wish.text)))
+    return WishGroup(key, text.wish.text, tuple(wishes))
+
+
+def _spellings(asked: Sequence[SessionWish]) -> dict[str, str]:
+    """Rare words that are a frequent word with one letter wrong, missing or added."""
+    counts = Counter(word for one in asked for word in set(one.wish.words) if word.isascii())
+    usual = [word for word, count in counts.items() if count >= 5 and len(word) >= 5]
+    rare = [word for word, count in counts.items() if count <= 2 and len(word) >= 4]
+    return {word: right for word in rare for right in usual if _is_misspelled(word, right)}
+
+
+def _is_misspelled(word: str, right: str) -> bool:
+    if word == right or abs(len(word) - len(right)) > 1 or word[:2] != right[:2]:
+        return False
+    place = next((i for i, (a, b) in enumerate(zip(word, right, strict=False)) if a != b), None)
+    if place is None:
+        return True
+    rest, other = word[place:], right[place:]
+    return rest[1:] == other[1:] or rest == other[1:] or rest[1:] == other

@@ -1,0 +1,99 @@
+"""Wishes: what a person asks for again and again, told from tasks, logs, questions and stories."""
+
+import pytest
+
+from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wishes
+from session_memory.learn.recurring_wishes import SessionWish, recurring_wishes
+
+
+def clauses(text: str, *paths: str) -> list[str]:
+    return [wish.text for wish in wishes([("e", text)], paths)]
+
+
+def groups(*prompts: str, days: int = 1, paths: tuple[str, ...] = ()) -> list[tuple[int, str]]:
+    """How many sessions share a wish, and its wording. Each prompt is a session on its own day."""
+    asked = [
+        SessionWish(f"s{number}", number * days, wish)
+        for number, prompt in enumerate(prompts)
+        for wish in wishes([(f"e{number}", prompt)], paths)
+    ]
+    return [
+        (len({one.session_uid for one in group.wishes}), group.text)
+        for group in recurring_wishes(asked)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("commit this and update the changelog", ["commit this", "update the changelog"]),
+        ("推送。阅读pr模板，完成所有任务", ["推送", "阅读pr模板", "完成所有任务"]),
+        ("why does it fail?", []),
+        ("这个是什么意思", []),
+        ("I ran it and it failed", []),
+        ("We should never push to main", ["We should never push to main"]),
+        ("fix it:\n```\nnever do that\n```", ["fix it"]),
+        ("- [ ] I have read the guide\nmake check", ["make check"]),
+        ('INFO: 127.0.0.1 - "GET /api"\nTypeError at app.ts:12', []),
+    ],
+)
+def test_a_prompt_is_cut_into_what_it_asks_for(text: str, expected: list[str]) -> None:
+    assert clauses(text) == expected
+
+
+def test_words_of_the_sessions_files_belong_to_its_task() -> None:
+    (wish,) = wishes([("e", "redesign the session details header")], ["src/sessionDetails.ts"])
+    assert wish == Wish(
+        "e",
+        "redesign the session details header",
+        ("redesign", "session", "detail", "header"),
+        ("session", "detail"),
+        True,
+    )
+
+
+def test_not_and_should_are_marks() -> None:
+    (wish,) = wishes([("e", "You should not add full names")], [])
+    assert wish.words == (NOT, "add", "full", "name")
+    (wish,) = wishes([("e", "Always run the linter")], [])
+    assert wish.words[0] == SHOULD
+
+
+@pytest.mark.parametrize(
+    ("prompts", "expected"),
+    [
+        # One word is enough where it begins a prompt, also misspelled.
+        (["commit"] * 5 + ["comit", "commit this"], [(7, "commit")]),
+        (["commit"] * 2, []),
+        (
+            [
+                "update changelog",
+                "now update CHANGELOG.md as well",
+                "add it, then update changelog",
+            ],
+            [(3, "update changelog")],
+        ),
+        (
+            ["use authoritative documentation", "ground it: use authoritative documentation"],
+            [(2, "use authoritative documentation")],
+        ),
+        (["阅读pr模板", "先阅读pr模板，然后提交"], [(2, "阅读pr模板")]),
+        # What moves a session on, and what every task has, is no wish.
+        (["continue"] * 9, []),
+        (["implement the plan"] * 9, []),
+        (["add a file", "add the other file", "add one more file"], []),
+    ],
+)
+def test_what_is_asked_for_in_several_sessions_is_found(
+    prompts: list[str], expected: list[tuple[int, str]]
+) -> None:
+    assert groups(*prompts) == expected
+
+
+def test_what_is_asked_twice_on_one_day_is_one_task() -> None:
+    assert groups(*["use authoritative documentation"] * 5, days=0) == []
+
+
+def test_a_task_on_the_same_files_is_no_wish() -> None:
+    prompts = ["redesign the tab marker of the window bar", "make the tab marker of that bar round"]
+    assert groups(*prompts, paths=("src/tabMarker.ts", "src/bar.ts")) == []
