@@ -261,16 +261,18 @@ class _Import:
         return [seq for seq in seen if seq in to_fold]
 
     def _go_back(self, step: RewindStep) -> None:
+        at = self._time(step.at)
         for number in sorted(step.unfolds, reverse=True):
             if number in self.state.folds:
                 try:
-                    self._live.undo_compaction(self._id, self.state.folds[number][0])
+                    fold = self._live.undo_compaction(self._id, self.state.folds[number][0])
                 except CannotUnfold:
                     # The fold no longer applies because its messages were rewound before.
                     continue
+                self._rows.set_unfold_time(self._key, fold, at)
         seq = 0 if step.to is None else self.state.seqs[step.to]
         self._live.rewind(self._id, seq)
-        self._rows.set_move_time(self._key, self._time(step.at))
+        self._rows.set_move_time(self._key, at)
         if step.to is not None:
             self._note_place(seq, step.to, self.state.ids.get(step.to))
         self.done.rewinds += 1

@@ -54,6 +54,9 @@ _NOTE_TIME = """
     where lane_id = (select note_lane from live_folds
         where session_key = :key and compact_seq = :fold)
 """
+_UNFOLD_TIME = """
+    update live_folds set undone_at = :at where session_key = :key and compact_seq = :fold
+"""
 _MOVE_TIME = """
     update live_moves set created_at = :at
     where id = (select max(id) from live_moves where session_key = :key)
@@ -205,6 +208,9 @@ class ImportRows:
         where = {"key": key, "fold": fold, "at": at}
         self._db.execute(_FOLD_TIME, where)
         self._db.execute(_NOTE_TIME, where)
+
+    def set_unfold_time(self, key: int, fold: int, at: int) -> None:
+        self._db.execute(_UNFOLD_TIME, {"key": key, "fold": fold, "at": at})
 
     def set_move_time(self, key: int, at: int) -> None:
         self._db.execute(_MOVE_TIME, {"key": key, "at": at})
