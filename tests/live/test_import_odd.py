@@ -11,9 +11,11 @@ import apsw
 import pytest
 
 from session_memory import Memory, SessionStore
+from session_memory.collect.live_histories import history_at
 from session_memory.config import Config
 from session_memory.core.history import History, MessageStep
-from session_memory.live.import_history import import_again
+from session_memory.core.time import parse_time
+from session_memory.live.import_history import import_again, import_history
 from session_memory.live.import_rows import Imported, ImportRows
 from session_memory.live.mycode_messages import as_mycode
 from session_memory.live.rows import SubagentLifecycle
@@ -129,6 +131,32 @@ def test_what_is_said_here_comes_after_a_log_without_times(home: Home, memory: M
     memory.sync((), flavors=("live",))
     shown = [event.summary for event in events_of(memory.store, "mycode:kiln")]
     assert shown == ["Fire the kiln.", "Fired.", "And again."]
+    check_sound(memory.store)
+
+
+# SWITCHING 2.77
+@pytest.mark.parametrize("collected", (True, False), ids=("collected", "live alone"))
+def test_a_session_without_times_has_the_dates_of_its_metadata(
+    home: Home, memory: Memory, collected: bool
+) -> None:
+    begun, updated = "2026-03-02T09:00:00+00:00", "2026-03-02T10:00:00+00:00"
+    home.write("kiln", TALK, created_at=begun, updated_at=updated)
+    live = SessionStore(memory.store.db)
+    if collected:
+        imported(memory, home.place)
+    else:
+        import_history(live, history_at(home.log("kiln").parent))
+        memory.sync((), flavors=("live",))
+    first, last = (live.load_all_messages("kiln")[n].created_at for n in (0, -1))
+    assert first == last == parse_time(begun)
+    session = memory.store.sessions.get("mycode:kiln")
+    assert session is not None and session.started_at == "2026-03-02T09:00:00.000Z"
+    [row] = memory.cost("day").to_dict()["rows"]
+    assert (row["key"], row["microdollars"]) == ("2026-03-02", 450)
+    live.append_message("kiln", role="user", content="And again.")
+    memory.sync((), flavors=("live",))
+    [row] = memory.cost("day").to_dict()["rows"]
+    assert row["key"] == "2026-03-02"
     check_sound(memory.store)
 
 

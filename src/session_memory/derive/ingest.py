@@ -6,6 +6,7 @@ Where that could be wrong, the session is marked stale and derived again from th
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from session_memory.adapters.base import Record
 from session_memory.core.ids import make_uid
@@ -217,6 +218,8 @@ class Ingest:
         row.task_ref = state.task(row.git_branch)
         row.model = state.model or facts.get("model")
         row.agent_version = state.agent_version or facts.get("agent_version")
+        if "begun_at" in facts:
+            _set_dates(row, state, facts)
         self.repositories.set_repo(row, before)
         title = facts.get("custom_title") or state.title(
             facts.get("agent_name") or facts.get("title")
@@ -246,12 +249,12 @@ class Ingest:
     def finish(self, row: CollectedSession, writing: SessionWriting) -> None:
         """Copy the settled state to the session's row, and store the row and its events."""
         state = writing.settling.state_to_save()
-        self._apply_facts(row, state)
         if state.first_ts is not None:
             row.started_at, row.ended_at = state.first_ts, state.last_ts
         elif writing.first_ts is not None:
             # None of its own records has a time, but inherited records have.
             row.started_at, row.ended_at = writing.first_ts, writing.last_ts
+        self._apply_facts(row, state)
         row.turns, row.retries = state.turns, state.retries
         row.wall_clock_ms, row.event_count = state.wall_clock_ms, state.event_count
         row.state = encode_state(state)
@@ -274,3 +277,10 @@ class Ingest:
         subtract_subagents(self._store, {row.id for row in rows})
         for row in rows:
             set_sums(self._store, row)
+
+
+def _set_dates(row: CollectedSession, state: SettleState, facts: dict[str, Any]) -> None:
+    """Use the dates of a document where the records of the log have no times."""
+    begun = facts["begun_at"]
+    row.started_at = begun if state.first_ts is None else min(begun, state.first_ts)
+    row.ended_at = state.last_ts or max(begun, facts.get("updated_at", begun))

@@ -98,7 +98,9 @@ def _create(live: SessionStore, history: History, session_id: str) -> ImportedSe
     if key is None:
         raise SessionExists(session_id)
     is_second = rows.of_origin(history.origin) is not None
-    work = _Import(live, key, session_id, ImportState(), history.are_whole)
+    # Messages without a time get that of the session; mycode 0.4 notes no others.
+    begun = facts.created_at or ImportState().first_at(history) or now()
+    work = _Import(live, key, session_id, ImportState(at=begun), history.are_whole)
     work.take(history.steps)
     work.add_usage(history)
     work.finish(history)

@@ -6,6 +6,7 @@ from session_memory.adapters.base import Record, SourceRef
 from session_memory.adapters.documents import object_in
 from session_memory.core.ids import fit_native_id
 from session_memory.core.text import escaped
+from session_memory.core.time import time_or_none
 
 UNNAMED = "New chat"
 
@@ -20,6 +21,9 @@ def from_document(ref: SourceRef, body: bytes) -> Record:
         "title": None if title == UNNAMED else title,
         "cwd": _text(document, "cwd"),
         "model": _text(document, "model"),
+        # Releases up to 0.4 note no times in the log.
+        "begun_at": time_or_none(document.get("created_at")),
+        "updated_at": time_or_none(document.get("updated_at")),
     }
     return record
 
