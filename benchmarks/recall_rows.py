@@ -321,7 +321,7 @@ def people(memory: Memory, labels: Labels) -> Iterator[Figure]:
 def _prompts(memory: Memory, uid: str) -> Iterator[str]:
     row = memory.store.sessions.row(uid)
     for event in memory.store.events.each_of(row.id, uid) if row else ():
-        if event.kind == "user_msg" and not event.summary.startswith("/"):
+        if "user_msg" in (event.kind, *event.marks) and event.summary[:1] != "/":
             yield event.summary
 
 

@@ -283,7 +283,7 @@ def test_a_dict_holds_every_field_in_order(record: ValidatedRecord) -> None:
 
 def test_the_known_words_are_those_of_the_contract() -> None:
     assert SCHEMA_VERSION == 2
-    assert set(OUTCOMES) == {"success", "fail", "abandoned", "unknown"}
+    assert set(OUTCOMES) == {"success", "fail", "abandoned", "continued", "unknown"}
     assert ROLES == ("user", "assistant", "system", "tool")
     assert RELATIONS == ("subagent", "fork", "resume", "handoff")
 

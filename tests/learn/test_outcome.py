@@ -12,7 +12,8 @@ from session_memory.testing.claude import ClaudeHome, call
 from .sessions import analyzed, digest, digest_of_log, outcome_of
 
 TESTS = "python3 -B -m pytest -q"
-ANSWERED = [("unknown", "answered", [])]
+ANSWERED = [("success", "answered", [""])]
+UNVERIFIED = [("success", "unverified", [""])]
 # What the scripts did: of every session, in the order of their uids.
 EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "basic": [("success", "tests", [TESTS, "1 passed"])],
@@ -22,7 +23,7 @@ EXPECTED: dict[str, list[tuple[str, str, list[str]]]] = {
     "err500_retry": ANSWERED,
     "interrupt": ANSWERED,
     "autocompact": ANSWERED,
-    "codemode": ANSWERED,
+    "codemode": UNVERIFIED,
     "claude/subagent": 3 * ANSWERED,
     "codex/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["ls: cannot access"])],
     "grok/subagent": [*ANSWERED, *ANSWERED, ("fail", "error", ["Error: "])],
@@ -72,6 +73,20 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
                 log.run(command, "some output")
             case "error", output:
                 log.run("make all", output or "make: *** no rule", exit_code=2)
+            case "missing", output:
+                log.run("pytest -q", output or "zsh: command not found: pytest", exit_code=127)
+            case "refused commit", _:
+                log.run('wrap git commit -m "done"', "FAILED: git commit\n3 problems found")
+            case "lost push", _:
+                log.run("git push", "fatal: unable to access", exit_code=128)
+            case "push", _:
+                log.run("git push -u origin x", "To host:x\n   1a2b..3c4d  x -> x")
+            case "request", _:
+                log.run("gh pr create --fill", "https://github.com/a/b/pull/7")
+            case "plan", _:
+                log.answer(call("ExitPlanMode", plan="# Plan\n\ndo it"))
+                log.reject()
+                log.interrupt(during_tool=True)
             case "interrupt", _:
                 log.interrupt()
             case "overload", _:
@@ -85,36 +100,73 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("steps", "outcome"),
     [
+        # A plan that was accepted is carried out in another session.
+        (["plan"], ("continued", "plan")),
+        (["commit", "answer", "say:now the next thing", "plan"], ("continued", "plan")),
+        (["plan", "say:no, smaller", "edit", "answer"], ("success", "unverified")),
+        (["say:write a handoff for the next session", "answer"], ("continued", "handover")),
         # The user's last word comes first, while nothing is done after it.
         (["fail", "answer", "say:thanks, perfect", "answer"], ("success", "last_word")),
         (["fail", "answer", "say:thanks", "answer"], ("fail", "tests")),
         (["fail", "answer", "say:Thanks, but the tests fail", "answer"], ("fail", "tests")),
         (["pass", "answer", "say:thanks", "answer"], ("success", "last_word")),
-        (["answer", "say:all good except the build", "answer"], ("unknown", "answered")),
+        (["fail", "answer", "say:ok now it works"], ("success", "last_word")),
+        (["edit", "answer", "say:danke"], ("success", "last_word")),
+        (["fail", "answer", "say:完璧"], ("success", "last_word")),
+        (["edit", "answer", "say:все работает, спасибо"], ("success", "last_word")),
+        (["pass", "answer", "say:还是不行", "answer"], ("fail", "last_word")),
+        (["pass", "answer", "say:geht immer noch nicht"], ("fail", "last_word")),
+        (["edit", "answer", "say:算了"], ("abandoned", "last_word")),
+        (
+            ["edit", "answer", "say:danke, jetzt noch die Tests", "answer"],
+            ("success", "unverified"),
+        ),
+        (["answer", "say:all good except the build", "answer"], ("success", "answered")),
         (["pass", "answer", "say:it still doesn't work", "answer"], ("fail", "last_word")),
         (["pass", "answer", "say:never mind"], ("abandoned", "last_word")),
         (["pass", "answer", "interrupt"], ("abandoned", "interrupted")),
-        (["interrupt", "say:go on", "answer"], ("unknown", "answered")),
+        (["interrupt", "say:go on", "answer"], ("success", "answered")),
+        (["say:commit", "commit", "answer", "interrupt"], ("success", "commit")),
+        (["commit", "answer", "say:and the next", "interrupt"], ("abandoned", "interrupted")),
         (["fail", "say:it still fails", "edit", "pass", "answer"], ("success", "tests")),
         (["pass", "say:great, now break it", "edit", "fail", "answer"], ("fail", "tests")),
-        # Then the last test run.
+        # Then what was committed, pushed or could not be.
+        (["edit", "commit", "error", "answer"], ("success", "commit")),
+        (["pass", "edit", "fail", "commit", "answer"], ("success", "commit")),
+        (["edit", "push", "answer"], ("success", "commit")),
+        (["edit", "request", "answer"], ("success", "commit")),
+        (["edit", "commit", "lost push", "answer"], ("fail", "error")),
+        (["edit", "commit", "lost push", "push", "answer"], ("success", "commit")),
+        (["edit", "refused commit", "answer"], ("fail", "error")),
+        (["edit", "refused commit", "answer:Shall I skip the hook?"], ("unknown", "asked")),
+        (["edit", "refused commit", "answer:It was already committed."], ("success", "unverified")),
+        (["edit", "refused commit", "edit", "commit", "answer"], ("success", "commit")),
+        (["run:git commit --dry-run", "answer"], ("success", "answered")),
+        (["run:echo git commit", "answer"], ("success", "answered")),
+        # Then the last test run, if it ran and its failure is the session's own.
         (["fail", "edit", "pass", "answer"], ("success", "tests")),
-        (["pass", "edit", "fail", "commit", "answer"], ("fail", "tests")),
+        (["edit", "fail", "answer"], ("fail", "tests")),
+        (["edit", "fail"], ("fail", "tests")),
+        (["edit", "fail", "answer:Done. One unrelated test fails."], ("success", "unverified")),
+        (["edit", "missing", "answer"], ("success", "unverified")),
+        (["edit", "fail", "edit", "answer"], ("success", "unverified")),
         (["pass:0 errors, 0 failed, 4 passed in 0.10s", "answer"], ("success", "tests")),
         (["pass:2 failed, 1 passed in 0.10s", "answer"], ("fail", "tests")),
-        (["run:pytest --collect-only", "answer"], ("unknown", "answered")),
-        # Then commits.
-        (["edit", "commit", "error", "answer"], ("success", "commit")),
-        (["run:git commit --dry-run", "answer"], ("unknown", "answered")),
-        (["run:echo git commit", "answer"], ("unknown", "answered")),
+        (["run:pytest --collect-only", "answer"], ("success", "answered")),
         # Then an error that ended it.
         (["run:ls", "error"], ("fail", "error")),
         (["error", "answer"], ("fail", "error")),
-        (["run:ls", "error", "answer"], ("unknown", "answered")),
+        (["run:ls", "error", "answer"], ("success", "answered")),
         (["overload"], ("fail", "error")),
-        # And nothing proves anything.
-        (["answer"], ("unknown", "answered")),
-        (["say:thanks for the token, use it", "run:ls", "answer"], ("unknown", "answered")),
+        (["pass", "commit", "answer", "say:and the next", "overload"], ("fail", "error")),
+        (["say:push it", "answer:I can’t push from here."], ("fail", "gave_up")),
+        # And only the agent's own answer.
+        (["answer"], ("success", "answered")),
+        (["edit", "answer"], ("success", "unverified")),
+        (["pass", "answer", "say:not this one", "answer:Which one?"], ("unknown", "asked")),
+        (["say:review it", "answer:Two bugs. Want me to fix them?"], ("success", "answered")),
+        (["answer", "say:exit"], ("success", "answered")),
+        (["say:thanks for the token, use it", "run:ls", "answer"], ("success", "answered")),
     ],
 )
 def test_evidence_counts_in_its_order(
@@ -148,7 +200,7 @@ def test_thanks_before_any_work_are_no_verdict(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("thanks for helping")
     log.answer("Gladly.")
-    assert digest_of_log(claude, log).outcome.outcome == "unknown"
+    assert digest_of_log(claude, log).outcome.reason == "answered"
 
 
 def test_what_lies_on_an_abandoned_branch_proves_nothing(claude: ClaudeHome) -> None:
@@ -185,7 +237,48 @@ def test_a_commit_in_a_long_command_is_found(claude: ClaudeHome) -> None:
     log.answer("Committed.")
     found = digest_of_log(claude, log)
     assert (found.outcome.outcome, found.outcome.reason) == ("success", "commit")
-    assert found.commits[0].text.startswith("[main")
+    assert found.commits[0].text == "1a2b3c4 all of it"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "commits"),
+    [
+        (
+            'git commit -m "one"',
+            "12 pass\n0 fail\n[main 1a2b3c4] one\n 1 file changed",
+            ["1a2b3c4 one"],
+        ),
+        ("git commit -F m", "[detached HEAD 0011223344] two: x", ["0011223 two: x"]),
+        ("git commit -qam three", "", ["three"]),
+        ("wrap git commit -m \"$(cat <<'EOF'\nfour\n\nwhy\nEOF\n)\"", "ok ✓", ["four"]),
+        (
+            "git commit -m a; git commit -m b",
+            "[x 1111111] a\n[x 2222222] b",
+            ["1111111 a", "2222222 b"],
+        ),
+        ('git commit -m "six"', "husky - pre-commit script failed (code 1)", []),
+        ('git commit -m "seven"', "nothing to commit, working tree clean", []),
+    ],
+)
+def test_a_commit_is_told_by_its_hash_and_subject(
+    claude: ClaudeHome, command: str, output: str, commits: list[str]
+) -> None:
+    log = claude.session()
+    log.prompt("commit it")
+    log.run(command, output)
+    assert [one.text for one in digest_of_log(claude, log).commits] == commits
+
+
+def test_a_test_run_that_a_person_refused_is_no_failure(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("make it work")
+    log.edit("/home/mira/code/app/a.py")
+    log.answer(call("Bash", command="pytest -q"))
+    log.reject()
+    log.prompt("do not run them")
+    log.answer("As you like.")
+    outcome = digest_of_log(claude, log).outcome
+    assert (outcome.outcome, outcome.reason) == ("success", "unverified")
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ KINDS = (
     "completion",
 )
 ROLES = ("user", "assistant", "system", "tool")
-OUTCOMES = ("success", "fail", "abandoned", "unknown")
+OUTCOMES = ("success", "fail", "abandoned", "continued", "unknown")
 RELATIONS = ("subagent", "fork", "resume", "handoff")
 
 

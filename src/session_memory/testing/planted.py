@@ -387,4 +387,6 @@ def write_session(p: Planting, part: Part | None) -> set[str]:
 
 
 # These must come last: work after them would change the outcome.
-_LAST: tuple[Part, ...] = (abandoned, nothing_worked)
+_LAST: tuple[Part, ...] = (
+    *(abandoned, nothing_worked, failed, flaky_then_failed, flaky_between_looks),
+)

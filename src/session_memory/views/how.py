@@ -32,7 +32,7 @@ _LOOKERS = """
 """
 _LOOKING = frozenset(_LOOKERS.split())
 _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "blame", "ls-files", "remote"})
-_ORDER = {"success": 0, "unknown": 1, "abandoned": 2, "fail": 3}
+_ORDER = {"success": 0, "continued": 1, "unknown": 1, "abandoned": 2, "fail": 3}
 
 
 class TaskSession(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ OUTCOME_STYLES: dict[str, dict[str, Any]] = {
     "success": {"fg": "green"},
     "fail": {"fg": "red"},
     "abandoned": {"fg": "yellow"},
+    "continued": {"fg": "cyan"},
 }
 
 

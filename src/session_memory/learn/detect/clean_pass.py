@@ -9,7 +9,7 @@ from session_memory.learn.signal import SUCCESS, Signal, signal
 
 def clean_pass(digest: Digest) -> Iterator[Signal]:
     marks = digest.markers
-    if digest.outcome.outcome == "success" and not (marks.error or marks.retry or marks.human):
+    if digest.outcome.is_proved_success and not (marks.error or marks.retry or marks.human):
         yield signal(
             digest,
             "clean_pass",

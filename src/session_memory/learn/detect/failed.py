@@ -9,6 +9,7 @@ from session_memory.learn.signal import Signal, ending_signals
 _WORDS = {
     "tests": "the last test run failed",
     "error": "an error ended it",
+    "gave_up": "the agent said that it could not do it",
     "last_word": "the last prompt was a complaint",
 }
 

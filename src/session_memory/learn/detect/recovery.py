@@ -16,7 +16,7 @@ _HOW = {
 
 
 def recovery(digest: Digest) -> Iterator[Signal]:
-    if digest.outcome.outcome != "success":
+    if not digest.outcome.is_proved_success:
         return
     for error in digest.error_snippets:
         how = error.resolution

@@ -27,13 +27,20 @@ class Statement(msgspec.Struct, frozen=True):
 class SessionOutcome(msgspec.Struct, frozen=True):
     """How the session ended, the kind of evidence for it, and the events that prove it.
 
-    ``reason`` is ``last_word``, ``interrupted``, ``tests``, ``commit``, ``error`` or ``no_output``.
-    For an unknown outcome it is ``answered``, ``open`` or ``nothing``.
+    ``reason`` is ``last_word``, ``interrupted``, ``tests``, ``commit``, ``error``, ``gave_up`` or
+    ``no_output``. A success without such evidence is ``answered``, or ``unverified`` if something
+    was changed. For ``continued`` it is ``plan`` or ``handover``, for an unknown outcome ``asked``,
+    ``open`` or ``nothing``.
     """
 
     outcome: str
     reason: str
     evidence: tuple[str, ...] = ()
+
+    @property
+    def is_proved_success(self) -> bool:
+        """Whether more than the agent's own answer says that the session succeeded."""
+        return self.outcome == "success" and self.reason not in ("answered", "unverified")
 
 
 class SessionCost(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,14 +1,30 @@
 """Decide a session's outcome from evidence.
 
-The evidence, strongest first: the person's last action or words, the last test run, a commit, an
-error at the end, no answer at all. The first evidence that exists decides; thanks alone do not
-outweigh failed tests. Without evidence the outcome is unknown. Events on abandoned branches and
-sidechains are no evidence.
+The last turn decides, because it is what the person asked last. Its evidence, strongest first: a
+plan that was handed over, the person's last action or words, what was committed or pushed, an error
+at its end, a call without a result, the last test run, the agent's last answer. An answer without
+better evidence is a success with the reason ``answered``, or ``unverified`` if something was
+changed. Events on abandoned branches and sidechains are no evidence.
 """
+
+import re
 
 from session_memory.core.skills import RESULT, verdict_of
 from session_memory.learn.digest import SessionOutcome, TestRun
+from session_memory.learn.digest.closing import (
+    ends_with_question,
+    gave_up,
+    is_not_ours,
+    is_question,
+    says_committed,
+    says_tests_pass,
+    waits_for_person,
+)
+from session_memory.learn.digest.deliveries import COMMIT, Delivery
 from session_memory.learn.digest.steps import FinishedCall, first_few
+from session_memory.learn.digest.texts import Texts
+from session_memory.learn.digest.turn import LastTurn
+from session_memory.learn.digest.verdict_words import is_leaving
 from session_memory.learn.digest.verdicts import (
     COMPLAINT,
     DISMISSAL,
@@ -19,106 +35,219 @@ from session_memory.learn.digest.verdicts import (
 from session_memory.store.brief_events import BriefEvent
 
 _OF_VERDICT = {PRAISE: "success", COMPLAINT: "fail", DISMISSAL: "abandoned"}
+# The runner of the tests did not start, so nothing is known about the tests.
+_NOT_RUN = re.compile(
+    r"command not found|not recognized|unrecognized (?:sub)?command|unknown (?:sub)?command"
+    r"|no such (?:file|command)|missing script|is not installed|not found in path|aborted|err_pnpm"
+    r"|operation not permitted|permission denied|cannot be loaded|no module named|\benoent\b"
+    r"|could not (?:find|locate) executable|no rule to make target|task .{0,40} not found",
+    re.IGNORECASE,
+)
+_HANDOVER = re.compile(
+    r"/(?:\w+:)?hand-?(?:off|over)\b|\b(?:write|create|make|prepare|generate|draft|save)\b.{0,60}"
+    r"\bhand-?\s?(?:off|over)\b|\b(?:continue|resume|pick (?:it|this) up|go on)\b.{0,40}"
+    r"\b(?:new|next|another|fresh|different)\s(?:session|chat|conversation|thread|context)\b",
+    re.IGNORECASE,
+)
+_LONGEST_REQUEST = 400
 
 
 class Ending:
     """Collects the evidence for a session's outcome, one event at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
         self._prompts: list[str] = []
         self._verdict: tuple[str, str] | None = None
         self._is_mere_thanks = False
-        self._interrupt: str | None = None
-        self._test: tuple[bool, tuple[str, ...]] | None = None
-        self._commit: tuple[str, ...] | None = None
-        self._error: str | None = None
         self._has_output = False
-        self._is_answered = False
-        self._failures: list[str] = []
-        self._did_something = False
+        self._turn = LastTurn()
+        self._test: tuple[bool, tuple[str, ...]] | None = None
+        self._delivered: tuple[str, ...] = ()
+        self._has_changed = False
 
     def prompt(self, event: BriefEvent, text: str) -> None:
         """A person wrote a prompt. It may judge the work so far, and it starts a new turn."""
         if not self._prompts:
             self._prompts.append(event.event_uid)
+        if self._has_output and is_leaving(text):
+            return
         judgement = verdict(text) if self._has_output else None
         self._verdict = (judgement, event.event_uid) if judgement else None
         self._is_mere_thanks = judgement == PRAISE and not says_it_works(text)
-        self._interrupt = self._error = None
-        self._is_answered = self._did_something = False
-        self._failures = []
+        self._settle_tests()
+        # A verdict asks for nothing, so what the turn before has done still counts.
+        self._turn = LastTurn(text, self._turn if judgement else None)
 
     def asked(self, event: BriefEvent) -> None:
-        """Add a subagent's prompt, which an agent wrote."""
+        """Add the prompt of a subagent or an accepted plan, which an agent wrote."""
         if not self._prompts:
             self._prompts.append(event.event_uid)
+        self._settle_tests()
+        self._turn = LastTurn()
 
     def intervened(self, event: BriefEvent) -> None:
-        self._interrupt = event.event_uid
+        self._turn.interrupt = event.event_uid
+
+    def plan_handed_over(self, finished: FinishedCall) -> None:
+        """A person accepted a plan, and the agent has not begun with it here."""
+        self._turn.plan = finished.call.event_uid, finished.result.event_uid
 
     def answer(self, event: BriefEvent) -> None:
         """The model wrote a text."""
-        self._has_output = self._is_answered = True
-        self._error = self._interrupt = None
+        self._has_output = True
+        self._turn.answered(event)
 
     def call(self, event: BriefEvent) -> None:
         # Work after a verdict may change the result, so the verdict no longer counts.
-        self._has_output, self._is_answered = True, False
-        self._verdict = self._error = self._interrupt = None
+        self._has_output, self._verdict = True, None
+        self._turn.called(event)
 
     def add(self, finished: FinishedCall) -> None:
-        if not finished.failed:
-            self._did_something, self._error = True, None
-        else:
-            self._error = finished.result.event_uid
-            if not finished.is_answer_no:
-                self._failures.append(finished.result.event_uid)
+        self._turn.add(finished)
+        if "edit" in finished.kinds and not finished.failed:
+            self._has_changed = True
+            self._delivered = ()
+            if self._test is not None and not self._test[0]:
+                # The edit may mend what failed, and nobody knows until the tests run again.
+                self._test = None
         kind = finished.result.native_kind or ""
         if kind.startswith(RESULT):
             self._skill_ended(finished, verdict_of(kind.removeprefix(RESULT)))
 
     def _skill_ended(self, finished: FinishedCall, judgement: str) -> None:
-        if judgement in ("pass", "fail"):
-            self._test = (
-                judgement == "pass",
-                (finished.call.event_uid, finished.result.event_uid),
-            )
+        is_decided = judgement in ("pass", "fail")
+        self._test = (judgement == "pass", finished_uids(finished)) if is_decided else None
+        self._turn.is_skipped = not is_decided
+        self._turn.has_tested = is_decided
 
-    def tested(self, run: TestRun) -> None:
-        if run.passed is not None:
-            self._test = run.passed, (run.event_uid, run.result_uid)
+    def tested(self, run: TestRun, finished: FinishedCall) -> None:
+        if run.passed is None or "human_intervention" in finished.result.marks:
+            return
+        if not run.passed and run.failed_count is None and self._did_not_run(finished):
+            return
+        self._test = run.passed, (run.event_uid, run.result_uid)
+        self._turn.has_tested = True
 
-    def committed(self, finished: FinishedCall) -> None:
-        self._commit = finished.call.event_uid, finished.result.event_uid
+    def _did_not_run(self, finished: FinishedCall) -> bool:
+        if finished.result.exit_code in (126, 127):
+            return True
+        return _NOT_RUN.search(self._texts.words(finished.result)) is not None
+
+    def delivered(self, delivered: list[Delivery], finished: FinishedCall) -> None:
+        """The call committed, pushed or opened a pull request, or tried to."""
+        for one in delivered:
+            if one.arrived:
+                self._delivered = finished_uids(finished)
+                self._turn.delivered(one.kind, self._delivered)
+                if self._test is not None and not self._test[0]:
+                    # The person or a hook let it pass all the same.
+                    self._test = None
+            elif one.arrived is None:
+                self._turn.undelivered.pop(one.kind, None)
+            else:
+                self._turn.undelivered[one.kind] = finished_uids(finished)
 
     def model_failed(self, event: BriefEvent) -> None:
         """An error that belongs to no call: the model could not be reached."""
-        self._error, self._is_answered = event.event_uid, False
+        self._turn.broke_off(event)
+
+    def _settle_tests(self) -> None:
+        """Drop failed tests at the end of a turn if the agent says that they are not its own."""
+        answer = self._turn.answer
+        if self._test is None or self._test[0] or answer is None:
+            return
+        words = self._texts.ending(answer)
+        if is_not_ours(words) or says_tests_pass(words):
+            self._test = None
+
+    # ------------------------------------------------------------ the result
 
     def result(self, open_calls: list[BriefEvent]) -> SessionOutcome:
-        if self._interrupt is not None:
-            return SessionOutcome("abandoned", "interrupted", (self._interrupt,))
+        self._settle_tests()
+        turn = self._turn
+        if turn.plan is not None:
+            return SessionOutcome("continued", "plan", turn.plan)
+        if turn.interrupt is not None and not (turn.is_answered and turn.handed_over):
+            return SessionOutcome("abandoned", "interrupted", (turn.interrupt,))
         if self._verdict is not None and not self._is_outweighed():
             judgement, uid = self._verdict
             return SessionOutcome(_OF_VERDICT[judgement], "last_word", (uid,))
-        if self._test is not None:
-            passed, evidence = self._test
-            return SessionOutcome("success" if passed else "fail", "tests", evidence)
-        if self._commit is not None:
-            return SessionOutcome("success", "commit", self._commit)
-        if self._error is not None and not self._is_answered:
-            return SessionOutcome("fail", "error", (self._error,))
-        if self._failures and not self._did_something:
-            return SessionOutcome("fail", "error", first_few(self._failures))
-        return self._unproved(open_calls)
+        return self._ended(open_calls)
 
     def _is_outweighed(self) -> bool:
         """Whether the last tests failed and the person only said thanks."""
         return self._is_mere_thanks and self._test is not None and not self._test[0]
 
-    def _unproved(self, open_calls: list[BriefEvent]) -> SessionOutcome:
+    def _ended(self, open_calls: list[BriefEvent]) -> SessionOutcome:
+        turn = self._turn
+        if turn.is_skipped:
+            return SessionOutcome("unknown", "nothing")
+        if not turn.is_answered:
+            return self._broken_off(open_calls)
+        assert turn.answer is not None
+        words = self._texts.ending(turn.answer)
+        if turn.undelivered and (lost := self._undelivered(turn.answer, words)):
+            return lost
+        if turn.handed_over:
+            return SessionOutcome("success", "commit", turn.handed_over)
+        if self._test is not None and (turn.has_tested or not self._test[0]):
+            return self._by_tests(*self._test)
+        return self._answered(turn.answer, words)
+
+    def _undelivered(self, answer: BriefEvent, words: str) -> SessionOutcome | None:
+        """The outcome if a commit, a push or a pull request was refused to the end."""
+        lost = self._turn.undelivered
+        if set(lost) == {COMMIT} and says_committed(words):
+            return None
+        if ends_with_question(words):
+            return SessionOutcome("unknown", "asked", (answer.event_uid,))
+        return SessionOutcome("fail", "error", next(iter(lost.values())))
+
+    def _answered(self, answer: BriefEvent, words: str) -> SessionOutcome:
+        turn = self._turn
+        if turn.failures and not turn.did_something:
+            return SessionOutcome("fail", "error", first_few(turn.failures))
+        if len(turn.request) <= _LONGEST_REQUEST and _HANDOVER.search(turn.request):
+            return SessionOutcome("continued", "handover", (answer.event_uid,))
+        if not turn.has_changed and gave_up(self._texts.words(answer)):
+            return SessionOutcome("fail", "gave_up", (answer.event_uid,))
+        if self._waits(words):
+            return SessionOutcome("unknown", "asked", (answer.event_uid,))
+        if self._delivered:
+            return SessionOutcome("success", "commit", self._delivered)
+        if self._test is not None:
+            return self._by_tests(*self._test)
+        reason = "unverified" if self._has_changed else "answered"
+        return SessionOutcome("success", reason, (answer.event_uid,))
+
+    def _waits(self, words: str) -> bool:
+        """Whether the agent asked back instead of doing what it was asked to do."""
+        turn = self._turn
+        is_order = bool(turn.request) and not is_question(turn.request)
+        return is_order and not turn.has_changed and waits_for_person(words)
+
+    @staticmethod
+    def _by_tests(passed: bool, evidence: tuple[str, ...]) -> SessionOutcome:
+        return SessionOutcome("success" if passed else "fail", "tests", evidence)
+
+    def _broken_off(self, open_calls: list[BriefEvent]) -> SessionOutcome:
+        """The outcome of a session whose last turn has no answer."""
+        turn = self._turn
+        if turn.handed_over:
+            return SessionOutcome("success", "commit", turn.handed_over)
+        if any(call.seq >= turn.last_call for call in open_calls):
+            return SessionOutcome("unknown", "open")
+        if self._test is not None and turn.has_tested:
+            return self._by_tests(*self._test)
+        if turn.error is not None:
+            return SessionOutcome("fail", "error", (turn.error,))
         if self._prompts and not self._has_output:
             return SessionOutcome("abandoned", "no_output", tuple(self._prompts))
-        if open_calls:
-            return SessionOutcome("unknown", "open")
-        return SessionOutcome("unknown", "answered" if self._is_answered else "nothing")
+        if self._test is not None and not turn.has_begun:
+            return self._by_tests(*self._test)
+        return SessionOutcome("unknown", "nothing")
+
+
+def finished_uids(finished: FinishedCall) -> tuple[str, str]:
+    return finished.call.event_uid, finished.result.event_uid

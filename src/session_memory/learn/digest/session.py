@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from session_memory.core.schema import Session
 from session_memory.core.skills import ATTEMPT
 from session_memory.core.skills import FLAVOR as SKILL
+from session_memory.derive.agents import about
 from session_memory.learn.digest import ContextSize, Digest, Markers, SessionCost
 from session_memory.learn.digest.calls import (
     CommandCounts,
@@ -15,6 +16,7 @@ from session_memory.learn.digest.calls import (
     ToolCounts,
 )
 from session_memory.learn.digest.commits import CommitList
+from session_memory.learn.digest.deliveries import deliveries
 from session_memory.learn.digest.errors import ErrorGroups
 from session_memory.learn.digest.outcome import Ending
 from session_memory.learn.digest.people import People, TimeSplitter
@@ -83,7 +85,8 @@ class DigestBuilder:
         self._kinds: Counter[str] = Counter()
         self._marks: Counter[str] = Counter()
         self._events = self._compactions = 0
-        self.ending, self.people, self.clock = Ending(), People(), TimeSplitter()
+        self._plan_tools = about(session.flavor).plan_tools
+        self.ending, self.people, self.clock = Ending(texts), People(), TimeSplitter()
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
         self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
         self.errors, self.undone = ErrorGroups(is_skill=session.flavor == SKILL), UndoneEdits()
@@ -140,13 +143,15 @@ class DigestBuilder:
         self.errors.add(finished, self._texts)
         self.undone.add(finished, self._texts)
         run = self.tests.add(finished)
-        has_committed = self.commits.add(finished, self._texts)
+        delivered = deliveries(finished, self._texts)
+        self.commits.add(finished, delivered, self._texts)
         if self._counts(finished.result):
             self.ending.add(finished)
+            self.ending.delivered(delivered, finished)
             if run is not None:
-                self.ending.tested(run)
-            if has_committed:
-                self.ending.committed(finished)
+                self.ending.tested(run, finished)
+            if finished.call.tool in self._plan_tools and not _is_refused(finished):
+                self.ending.plan_handed_over(finished)
 
     def _person(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "person")
@@ -237,6 +242,11 @@ class DigestBuilder:
         # Signals, patterns and lessons are made from the digest, so no secret may be in it.
         masked: Digest = mask_values(whole)
         return masked
+
+
+def _is_refused(finished: FinishedCall) -> bool:
+    """Whether a person refused a plan, and said what to change."""
+    return "human_intervention" in (finished.result.kind, *finished.result.marks)
 
 
 def _most(counts: Counter[str]) -> list[tuple[str, int]]:

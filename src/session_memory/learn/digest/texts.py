@@ -31,9 +31,19 @@ class Texts:
         """The text of a message, up to `LONGEST` characters."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
             return event.summary
+        return self.lines(event)
+
+    def lines(self, event: BriefEvent) -> str:
+        """The text of a message with its line ends, which a summary does not have."""
         self._words += 1
         text = self._text(event) if self._words <= MOST_WORDS else ""
         return mask(text[: 4 * LONGEST])[:LONGEST] or event.summary
+
+    def ending(self, event: BriefEvent) -> str:
+        """The end of a message, to be classified and never to be stored: it is not masked."""
+        if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
+            return event.summary
+        return self._text(event)[-2 * LONGEST :] or event.summary
 
     def output(self, event: BriefEvent) -> str:
         """The whole output of a call; after `MOST_OUTPUTS` outputs only the summary."""

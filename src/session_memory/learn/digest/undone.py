@@ -4,7 +4,7 @@ from collections import deque
 
 from session_memory.derive.detecting import Program, programs
 from session_memory.learn.digest import Undone
-from session_memory.learn.digest.commits import is_commit
+from session_memory.learn.digest.deliveries import is_commit
 from session_memory.learn.digest.steps import FinishedCall, TokenSums, first_few
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent

@@ -1,10 +1,18 @@
 """Classify a person's text: praise, complaint, dismissal, or an instruction how to work.
 
-Praise with a reservation is no verdict: then other evidence of the session decides. Only English
-texts are recognized.
+Praise with a reservation is no verdict: then other evidence of the session decides. Sentences are
+recognized in English; short verdicts also in other languages (`verdict_words`). Instructions are
+recognized only in English.
 """
 
 import re
+
+from session_memory.learn.digest.verdict_words import (
+    is_about_the_result,
+    is_complaint,
+    is_dismissal,
+    is_praise,
+)
 
 PRAISE, COMPLAINT, DISMISSAL = "praise", "complaint", "dismissal"
 # A verdict is short. A longer text is the next task.
@@ -94,10 +102,14 @@ def verdict(text: str) -> str | None:
     if len(text) > _LONGEST:
         return None
     text = _QUOTE.sub("…", text)
-    if _dismisses(text):
+    if _dismisses(text) or is_dismissal(text):
         return DISMISSAL
     if any(not _CASE.search(text, 0, found.start()) for found in _COMPLAINT.finditer(text)):
         return COMPLAINT
+    if is_complaint(text):
+        return COMPLAINT
+    if is_praise(text):
+        return PRAISE
     found = _PRAISE.match(text)
     if found is None or _RESERVATION.search(_NO_TROUBLE.sub("", text[found.end() :])):
         return None
@@ -106,7 +118,7 @@ def verdict(text: str) -> str | None:
 
 def says_it_works(text: str) -> bool:
     """Whether praise is about the result. People say thanks after a failure as well."""
-    return _SURE.search(text) is not None
+    return _SURE.search(text) is not None or (is_praise(text) and is_about_the_result(text))
 
 
 def _dismisses(text: str) -> bool:

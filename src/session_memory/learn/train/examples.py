@@ -170,7 +170,7 @@ def _of_session(store: Store, session: Session, options: ExampleFilter) -> Examp
     digest = digest_of(store, session.session_uid)
     if digest is None:
         return RefusedExample(CHAT, NOT_ANALYZED)
-    if digest.outcome.outcome != "success":
+    if not digest.outcome.is_proved_success:
         return RefusedExample(CHAT, NO_SUCCESS)
     names = ProjectNames(session.cwd or "", session.repo or "", session.host or "")
     try:

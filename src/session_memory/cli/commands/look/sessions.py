@@ -21,7 +21,7 @@ from session_memory.cli.kit.when import when_options
 if TYPE_CHECKING:
     from session_memory.views.sessions import SessionList
 
-OUTCOMES = ("success", "fail", "abandoned", "unknown")
+OUTCOMES = ("success", "fail", "abandoned", "continued", "unknown")
 SORTS = ("newest", "oldest", "tokens", "output", "turns", "time", "size", "cost")
 
 

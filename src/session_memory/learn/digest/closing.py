@@ -1,0 +1,114 @@
+"""What the last answer of an agent says about the state of the work.
+
+The words are the agent's own, so they never prove success. They say whether a failure that is
+still open belongs to the work, and whether the agent waits for an answer.
+"""
+
+import re
+
+_TAIL = 600
+# The failure was there before, or lies outside the work.
+_NOT_OURS = re.compile(
+    r"""\b(?: pre-?existing | existing(?=[^.\n]{0,40}\b(?:fail|error|issue|timeout|problem|flak))
+      | unrelated | not\s(?:related|caused|introduced)
+      | (?:was|were|is|are|have\sbeen)\salready\s(?:there|fail\w*|broken|red)
+      | (?:fail\w*|broken)\s(?:before|without|on\s(?:main|master|trunk)) | flak[ye]\w*
+      | (?:in|of|from)\s(?:this|the|my|our)\s(?:\w+\s)?(?:environment|sandbox|container|machine)
+      | environment(?:al)?\s(?:issue|problem|failure|limit\w*) | sandbox\w* | outside\s(?:of\s)?
+      (?:this|the|my|our)\s(?:change|scope|work|task)\w* | baseline\sfail\w*
+      | vorbestehend\w* | schon\svorher | unabhängig\svon | nicht\s(?:verwandt|davon\sbetroffen)
+      | préexistant\w* | sans\srapport | non\sliée?s? | preexistente\w* | no\srelacionad\w*
+      | не\sсвязан\w* | preesistent\w* | não\srelacionad\w* )\b
+    | 预存 | 既有 | 原有(?:的)?(?:问题|错误|失败) | 之前就(?:有|存在|失败) | 无关 | 环境问题
+    | 環境 | 既存 | 無関係 | 関係(?:の)?な | 기존 | 무관""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# The agent read the output itself and says that all is well.
+_ALL_PASS = re.compile(
+    r"\b(?:all|every|[\d,.]{1,9})\s(?:[\w-]{1,20}\s){0,3}(?:tests?|checks?|specs?|suites?)\b"
+    r"[^.\n]{0,40}\b(?:pass\w*|green|succeed\w*)\b|\btests?\s(?:all\s)?pass(?:ed)?\b"
+    r"|测试(?:全部|都|均)?通过|テスト(?:は|が)?(?:すべて|全て)?(?:通|成功)"
+    r"|alle tests (?:grün|bestanden)",
+    re.IGNORECASE,
+)
+_STILL_FAILS = re.compile(
+    r"\b(?:still|not yet|except|but)\b[^.\n]{0,60}\b(?:fail\w*|broken|red|error\w*)\b",
+    re.IGNORECASE,
+)
+# The call failed, the agent looked, and the commit was there: a hook or another session made it.
+_COMMITTED = re.compile(
+    r"\bcommit(?:ted)?\b[^.\n]{0,40}\b(?:succe\w+|went through|landed|effectively done)\b"
+    r"|\b(?:already|were|was|are|is|now) (?:been )?(?:committed|in HEAD)\b"
+    r"|\b(?:included|contained|combin\w+|bundled|part)\b[^.\n]{0,60}\bcommit\b|已(?:经)?提交",
+    re.IGNORECASE,
+)
+# "Want me to fix it?" comes after an answer. "Which one do you mean?" comes instead of one.
+_OFFER = re.compile(
+    r"(?<!what )(?<!which )(?<!how )\b(?:would|do) you (?:like|want) (?:me|us) to\b|\bwant me to\b"
+    r"|\b(?:shall|should|may|can) i\b|\bsoll ich\b|möchtest du, dass ich|¿?quieres que"
+    r"|¿?te gustaría|(?:voulez-vous|veux-tu) que je|\bvuoi che\b|\bquer que eu\b"
+    r"|хотите, чтобы я|мне (?:начать|сделать)|(?:需要|要|是否)[^?？]{0,6}我|要不要"
+    r"|しましょうか|しますか|할까요|드릴까요",
+    re.IGNORECASE,
+)
+_REQUESTED = re.compile(
+    r"(?:\A|[.!\n]\s*)(?:please|bitte|请|s['’]il (?:te|vous) plaît|por favor)\b[^.\n]{0,120}"
+    r"\b(?:provide|share|specify|tell|confirm|paste|clarify|choose|let me know)\b[^\n]{0,160}\Z",
+    re.IGNORECASE,
+)
+# Where an answer begins so, the agent could not do it. The first person matters: "it can't be
+# null" is an answer. "I couldn't find any" is one too.
+_GAVE_UP = re.compile(
+    r"""\b(?:I|we)(?:['’]m|['’]ve|\sam|\swas|\shave)?\b[^.\n]{0,40}?\b
+      (?: can['’]?t | cannot | could(?:n['’]t|\snot) | unable\sto
+        | (?:wasn['’]t|not|isn['’]t)\sable\sto
+        | don['’]t\shave\s(?:\w+\s){0,2}(?:ability|access|permission\w*|credentials|tools?)
+        | (?:am|was|['’]m)\sblocked )\b
+      (?!\s(?:find|see|spot|identify|detect|reproduce|think|recommend))
+    | \bich\s(?:kann|konnte)\b[^.\n]{0,60}\bnicht\b
+    | \bje\sn(?:e\s|['’])(?:peux|ai\spas\spu|suis\spas\sen)
+    | \bno\s(?:puedo|pude|he\spodido)\b | \bnon\s(?:posso|sono\sriuscito)\b
+    | \bnão\s(?:posso|consigo|consegui)\b | \bя\sне\s(?:могу|смог)
+    | 我(?:无法|不能|没有(?:权限|办法)) | 私(?:は|には)[^。\n]{0,30}できません
+    | (?:할|드릴)\s수\s없""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BEGINNING = 200
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`|「[^」\n]*」|https?://\S+")
+_QUESTION = re.compile(r"[?？][\s\"'*_)`]*\Z")
+
+
+def is_not_ours(answer: str) -> bool:
+    """Whether the answer says that what still fails has nothing to do with the work."""
+    return _NOT_OURS.search(answer) is not None
+
+
+def says_tests_pass(answer: str) -> bool:
+    return _ALL_PASS.search(answer) is not None and _STILL_FAILS.search(answer) is None
+
+
+def says_committed(answer: str) -> bool:
+    return _COMMITTED.search(answer) is not None
+
+
+def ends_with_question(answer: str) -> bool:
+    """Whether the answer's last line asks the person something."""
+    return _QUESTION.search(answer[-_TAIL:].rstrip()) is not None
+
+
+def waits_for_person(answer: str) -> bool:
+    """Whether the answer ends with a question or a request that the person has to answer first."""
+    last = answer[-_TAIL:].rstrip().rpartition("\n")[2]
+    if _REQUESTED.search(last):
+        return True
+    return ends_with_question(answer) and not _OFFER.search(last)
+
+
+def gave_up(answer: str) -> bool:
+    """Whether the answer begins with the words that the agent cannot do it."""
+    return _GAVE_UP.search(answer[:_BEGINNING]) is not None
+
+
+def is_question(prompt: str) -> bool:
+    """Whether a prompt asks something. Then an answer in words may be all it wants."""
+    return re.search("[?？]", _QUOTED.sub("", prompt)) is not None

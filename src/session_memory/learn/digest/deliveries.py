@@ -1,0 +1,114 @@
+"""What a shell call hands over: commits, pushes, pull requests. And whether it arrived.
+
+The exit status alone does not say it: a wrapper or a pipe hides the status of a hook that refused
+the commit. So the output counts as well.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from session_memory.derive.detecting import Program, programs
+from session_memory.learn.digest.steps import FinishedCall
+from session_memory.learn.digest.texts import Texts
+
+STAGES = COMMIT, PUSH, PULL_REQUEST = "commit", "push", "pull_request"
+_HOSTS = {"gh": ("pr", "release"), "glab": ("mr", "release"), "hub": ("pull-request",)}
+_HANDED_OVER = frozenset({"create", "merge", "submit", "ready"})
+# Tools of servers for git and its hosts: mcp__github__create_pull_request, git_commit.
+_TOOL = re.compile(
+    r"(?:^|_)(?:git_(?P<git>commit|push)|(?:create|merge)_(?:pull|merge)_request)$", re.IGNORECASE
+)
+# "[main 1a2b3c4] subject", "[detached HEAD 1a2b3c4] subject", "[x (root-commit) 1a2b3c4] subject".
+MADE = re.compile(
+    r"^[ \t]{0,8}\[(?P<branch>[^\]\n]{1,200}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
+    r"(?P<subject>[^\n]+)",
+    re.MULTILINE,
+)
+_REFUSED = re.compile(
+    r"no changes added to commit|^[^\w\n]{0,20}failed: git |^fatal: |^error: |aborting commit"
+    r"|pre-(?:commit|push)\b[^\n]{0,100}\b(?:failed|exited|code [1-9])|\bhook (?:failed|declined)"
+    r"|\[(?:remote )?rejected\]|failed to push",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNDECIDED = re.compile(
+    r"\b(?:process|command) (?:is )?running (?:with|in)\b|nothing (?:added )?to commit"
+    r"|everything up-to-date",
+    re.IGNORECASE,
+)
+
+
+class Delivery(NamedTuple):
+    """``arrived`` is None if the command still runs or had nothing to deliver."""
+
+    kind: str
+    arrived: bool | None
+    program: Program | None = None
+
+
+def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
+    """What the call delivered or tried to deliver."""
+    if not finished.is_shell:
+        tool = _TOOL.search(finished.call.tool or "")
+        kind = PULL_REQUEST if tool is None or tool["git"] is None else tool["git"].lower()
+        return [] if tool is None else [Delivery(kind, not finished.failed)]
+    if not _may_deliver(finished.call.summary):
+        return []
+    command = texts.words(finished.call)
+    if not any(name in command for name in ("git", *_HOSTS)):
+        return []
+    tried = list(_tried(command))
+    if not tried:
+        return []
+    output = texts.output(finished.result)
+    return [Delivery(kind, _arrived(kind, finished, output), program) for kind, program in tried]
+
+
+def _may_deliver(summary: str) -> bool:
+    """Whether the call may deliver something. Its summary may be cut."""
+    return summary.endswith("…") or any(
+        word in summary for word in ("commit", "push", "gh ", "glab ", "hub ")
+    )
+
+
+def _tried(command: str) -> Iterator[tuple[str, Program]]:
+    for program in programs(command):
+        if is_commit(program):
+            yield COMMIT, program
+        elif _is_push(program):
+            yield PUSH, program
+        elif _is_pull_request(program):
+            yield PULL_REQUEST, program
+
+
+def is_commit(program: Program) -> bool:
+    return "--dry-run" not in program.arguments and _verb(program) == "commit"
+
+
+def _is_push(program: Program) -> bool:
+    return not {"--dry-run", "-n"} & set(program.arguments) and _verb(program) == "push"
+
+
+def _verb(program: Program) -> str:
+    """The command of git: ``commit`` in ``git -C place commit``."""
+    if program.name != "git":
+        return ""
+    words = [word for word in program.arguments if not word.startswith("-")]
+    return next((word for word in words[:3] if word in ("commit", "push", "stash", "log")), "")
+
+
+def _is_pull_request(program: Program) -> bool:
+    words = [word for word in program.arguments if not word.startswith("-")]
+    subjects = _HOSTS.get(program.name, ())
+    if words[:1] == ["pull-request"]:
+        return "pull-request" in subjects
+    return len(words) > 1 and words[0] in subjects and words[1] in _HANDED_OVER
+
+
+def _arrived(kind: str, finished: FinishedCall, output: str) -> bool | None:
+    if kind == COMMIT and MADE.search(output):
+        # Another command of the same call may have failed afterwards.
+        return True
+    if _UNDECIDED.search(output):
+        return None
+    return not (finished.failed or _REFUSED.search(output))

@@ -1,0 +1,60 @@
+"""The last turn of a session: what was asked last, and what became of it."""
+
+from session_memory.learn.digest.deliveries import STAGES
+from session_memory.learn.digest.steps import FinishedCall
+from session_memory.store.brief_events import BriefEvent
+
+
+class LastTurn:
+    """Evidence since the last prompt.
+
+    - ``request``: the prompt; empty if no person wrote it
+    - ``answer``: the last text of the model, ``is_answered``: no call came after it
+    - ``interrupt``, ``error``: what ended the turn, while nothing came after it
+    - ``plan``: the plan that the person accepted, while nothing came after it
+    - ``handed_over``: what was committed or pushed last
+    - ``is_skipped``: the skill that was called did not run
+    - ``undelivered``: what could not be committed or pushed, by kind
+    """
+
+    def __init__(self, request: str = "", before: "LastTurn | None" = None) -> None:
+        self.request: str = request if before is None else before.request
+        self.answer: BriefEvent | None = None
+        self.is_answered = self.has_begun = self.did_something = False
+        self.has_changed = self.has_tested = self.is_skipped = False
+        self.interrupt: str | None = None
+        self.error: str | None = None
+        self.plan: tuple[str, str] | None = None
+        self.failures: list[str] = []
+        self.last_call = 0
+        self.handed_over: tuple[str, ...] = () if before is None else before.handed_over
+        self.undelivered: dict[str, tuple[str, ...]] = {}
+        if before is not None:
+            self.has_changed, self.has_tested = before.has_changed, before.has_tested
+
+    def answered(self, event: BriefEvent) -> None:
+        self.answer, self.is_answered, self.has_begun = event, True, True
+        self.error = self.interrupt = self.plan = None
+
+    def called(self, event: BriefEvent) -> None:
+        self.is_answered, self.has_begun, self.last_call = False, True, event.seq
+        self.error = self.interrupt = self.plan = None
+
+    def add(self, finished: FinishedCall) -> None:
+        if not finished.failed:
+            self.did_something, self.error = True, None
+            self.has_changed |= "edit" in finished.kinds
+            return
+        self.error = finished.result.event_uid
+        if not finished.is_answer_no:
+            self.failures.append(finished.result.event_uid)
+
+    def delivered(self, kind: str, evidence: tuple[str, ...]) -> None:
+        self.handed_over = evidence
+        self.has_changed = True
+        # What is pushed was committed before, and a pull request needs what was pushed.
+        for earlier in STAGES[: STAGES.index(kind) + 1]:
+            self.undelivered.pop(earlier, None)
+
+    def broke_off(self, event: BriefEvent) -> None:
+        self.error, self.is_answered, self.has_begun = event.event_uid, False, True
