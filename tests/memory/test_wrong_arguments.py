@@ -198,7 +198,7 @@ def test_names_that_do_not_exist_are_refused_with_those_that_do(filled: str | Pa
     with Memory(filled) as memory:
         session = next(iter(memory.sessions()))
         for ask, known in (
-            (lambda: memory.sessions(outcome="good"), "abandoned, continued, fail, success, unknown"),
+            (lambda: memory.sessions(outcome="good"), "continued, fail, success, unknown"),
             (lambda: memory.sessions(flavor="cluade"), "claude"),
             (lambda: memory.sessions(flavor="zz*"), "claude"),
             (lambda: memory.cost(flavor="cluade"), "claude"),
