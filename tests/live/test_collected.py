@@ -108,6 +108,26 @@ def test_what_was_appended_is_collected_and_nothing_twice(home: Home) -> None:
     check_sound(home.store)
 
 
+@pytest.mark.only("sqlite")
+@pytest.mark.parametrize("change", ["rename", "archive", "close"])
+def test_a_change_without_a_new_row_is_collected_once(home: Home, change: str) -> None:
+    session = home.live.create_session(model="mock", cwd="/home/mira/code/kiln")
+    home.live.append_message(session, role="user", content="how hot is it?")
+    home.sync()
+    match change:
+        case "rename":
+            home.live.rename_session(session, "The kiln")
+        case "archive":
+            home.live.archive_session(session)
+        case "close":
+            home.live.close_session(session)
+    assert home.sync().ingested == 1
+    idle = home.sync()
+    assert (idle.ingested, idle.unchanged) == (0, 1)
+    assert [event.kind for event in events_of(home.store, f"live:{session}")] == ["user_msg"]
+    check_sound(home.store)
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["new", "grown"])
 def test_only_one_of_two_syncs_takes_the_same_rows(
     home: Home, monkeypatch: pytest.MonkeyPatch, first: bool

@@ -150,6 +150,13 @@ def test_a_session_that_a_fork_continues_stays(opened: Store, live: SessionStore
     assert rows_of_live(opened) == {}
 
 
+def test_a_session_that_was_only_restored_can_be_erased(opened: Store, live: SessionStore) -> None:
+    session = live.create_session()
+    with opened.transaction():
+        opened.retention.pin(f"live:{session}", 1, until=2**53)
+    assert live.erase_session(session) == 1
+
+
 def test_a_pinned_session_stays(opened: Store, live: SessionStore) -> None:
     child = child_of(live, live.create_session(session_id="top"))
     with opened.transaction():

@@ -62,6 +62,17 @@ def test_forgetting_the_origin_forgets_its_rows(stores: Stores, with_log: bool) 
         assert store.sessions.row(f"live:{NATIVE}") is None
 
 
+def test_forgetting_leaves_no_source_of_rows_that_were_never_read(stores: Stores) -> None:
+    with stores.new() as store:
+        import_history(
+            SessionStore(store.db), history_at(HOME / ".mycode" / "sessions" / NATIVE)
+        )
+        collect(store, with_log=True)
+        assert store.sources.known("")
+        forget(store, Config(), [ORIGIN], 1)
+        assert store.sources.known("") == {}
+
+
 @pytest.mark.parametrize("with_log", [False, True], ids=["alone", "with its log"])
 def test_a_portable_file_has_both_as_one(stores: Stores, tmp_path: Path, with_log: bool) -> None:
     with stores.new() as store, stores.new() as other:

@@ -141,6 +141,7 @@ class LiveSync:
 
     def _append(self, row: SourceRow, head: LiveHead, order: list[LiveItem]) -> None:
         cursor = Cursor(row.read_to, row.cursor_state)
+        has_rows = row.read_to < len(order)
         for first in range(row.read_to, len(order), AT_ONCE):
             items = order[first : first + AT_ONCE]
             lines = list(table_lines(self._rows, head.session_id, items))
@@ -153,7 +154,8 @@ class LiveSync:
                 is_last = row.read_to >= len(order)
                 self._write(row, head if is_last else None, records)
             self.bytes += sum(map(len, lines))
-        if not order:
+        if not has_rows:
+            # It was renamed, archived or closed: the revision that was read is another.
             with self._store.transaction():
                 if not self._was_read_elsewhere(row):
                     self._write(row, head, [])

@@ -123,7 +123,7 @@ def select(store: Store, uids: list[str]) -> Selection:
             sessions[row.id] = uid
         live += names
     _refuse_live_holders(store, live)
-    whole, shared = split_sources(store, sessions)
+    whole, shared = split_sources(store, sessions, live)
     return Selection(sessions, live, whole, shared, _related(store, sessions))
 
 
@@ -147,14 +147,18 @@ def _refuse_live_holders(store: Store, live: list[str]) -> None:
 
 
 def split_sources(
-    store: Store, sessions: dict[int, str]
+    store: Store, sessions: dict[int, str], live: Iterable[str] = ()
 ) -> tuple[list[SourceRow], list[SourceRow]]:
-    """The sources of these sessions only, and the sources that other sessions use too."""
+    """The sources of these sessions only, and the sources that other sessions use too.
+
+    ``live`` are the live sessions among them: their rows are sources even if none was read.
+    """
     sources: dict[int, SourceRow] = {}
-    for session, uid in sessions.items():
+    names = [split_uid(uid) for uid in sessions.values()]
+    for session in sessions:
         for source in store.sources.read_by(session):
             sources[source.id] = source
-        flavor, native = split_uid(uid)
+    for flavor, native in (*names, *((LIVE, name) for name in live)):
         for source in store.sources.named_for(flavor, native):
             if not store.sessions.of_source(source.id):
                 sources[source.id] = source

@@ -33,7 +33,8 @@ def erase_live(store: Store, natives: Collection[str], now: int) -> None:
 
 
 def is_pinned(db: Database, native: str, now: int) -> bool:
-    return _uid(db, native) in Store(db).retention.pins(now)
+    """Whether a person pinned it. A restored session, which has a pin that ends, may be erased."""
+    return Store(db).retention.pins(now).get(_uid(db, native), now) is None
 
 
 def _uid(db: Database, native: str) -> str:
