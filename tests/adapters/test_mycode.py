@@ -112,6 +112,35 @@ def test_a_log_that_grows_gives_the_same_as_one_read_at_once(release: str, tmp_p
             assert growing.fingerprint() == once.fingerprint()
 
 
+@pytest.mark.parametrize("document_first", [False, True])
+def test_a_session_whose_messages_have_no_times_has_those_of_its_document(
+    tmp_path: Path, document_first: bool
+) -> None:
+    folder = tmp_path / ".mycode" / "sessions" / "kiln"
+    folder.mkdir(parents=True)
+    meta = {
+        "cwd": "/src/kiln",
+        "message_format_version": 5,
+        "created_at": "2026-03-02T09:00:00+00:00",
+        "updated_at": "2026-03-02T09:30:00+00:00",
+    }
+    answer = {"role": "assistant", "content": [], "meta": {"usage": {"input_tokens": 5}}}
+    rewind = {"role": "rewind", "meta": {"rewind_to": 0, "created_at": "2026-03-02T09:20:00Z"}}
+    files = {"meta.json": json.dumps(meta), "messages.jsonl": json.dumps(answer) + "\n"}
+    with collected(tmp_path, flavor="mycode") as store:
+        for name in sorted(files, reverse=not document_first):
+            (folder / name).write_text(files[name])
+            collect(store, tmp_path, flavor="mycode")
+        with (folder / "messages.jsonl").open("a") as log:
+            log.write(json.dumps(rewind) + "\n")
+        collect(store, tmp_path, flavor="mycode")
+        session = store.sessions.get("mycode:kiln")
+        check_sound(store)
+    assert session is not None
+    assert session.started_at == "2026-03-02T09:00:00.000Z"
+    assert session.ended_at == "2026-03-02T09:30:00.000Z"
+
+
 def test_a_bad_line_does_not_shift_what_a_rewind_means(tmp_path: Path) -> None:
     """mycode passes over a line it cannot read, so it has no number in the list it shows."""
     directory = tmp_path / ".mycode" / "sessions" / "shifted"

@@ -119,7 +119,7 @@ def test_resolutions_are_counted_and_the_most_frequent_comes_first() -> None:
         ("look", "the same file", 1),
     ]
     assert advice(found) == (
-        "Write down how to avoid: `it broke` What helped, quoted from a log: the command `make`."
+        "Write down how to avoid: `it broke`. What helped, quoted from a log: the command `make`."
     )
 
 

@@ -98,6 +98,7 @@ def test_transcripts_are_shown_escaped_in_every_form(tmp_path: Path) -> None:
     assert "script" not in tags.seen and "alert(1)" in page
     assert "\x1b" not in page + markdown
     assert r"&lt;script\>" in markdown and r"\[x\](http" in markdown
+    assert ". What helped, quoted from a log: the command `pip install torch`." in markdown
     for heading in ("What was done", "What went wrong", "What fixed it", "Suggestions"):
         assert heading in page and heading in markdown
     assert json.loads(json.dumps(found.to_dict()))["repos"][0]["repo"] in ("app", "web")

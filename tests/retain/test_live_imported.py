@@ -64,9 +64,7 @@ def test_forgetting_the_origin_forgets_its_rows(stores: Stores, with_log: bool) 
 
 def test_forgetting_leaves_no_source_of_rows_that_were_never_read(stores: Stores) -> None:
     with stores.new() as store:
-        import_history(
-            SessionStore(store.db), history_at(HOME / ".mycode" / "sessions" / NATIVE)
-        )
+        import_history(SessionStore(store.db), history_at(HOME / ".mycode" / "sessions" / NATIVE))
         collect(store, with_log=True)
         assert store.sources.known("")
         forget(store, Config(), [ORIGIN], 1)

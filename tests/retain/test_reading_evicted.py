@@ -41,6 +41,7 @@ MANY = {
     "search": ("search", "pear"),
     "similar": ("similar", "--text", "pear"),
     "stats": ("stats",),
+    "how": ("how", "pear"),
 }
 
 

@@ -152,6 +152,8 @@ def test_python_and_the_command_set_and_list_tasks(
     assert run("task", uid) == {"session_uid": uid, "task_ref": "#12"}
     assert run("task", uid, "--none")["task_ref"] is None
     assert run("task", uid, "SHOP-9")["task_ref"] == "SHOP-9"
+    told = CliRunner().invoke(main, ["show", uid, "--store", place, "--no-color"]).stdout
+    assert "  task     SHOP-9\n" in told
     assert run("task", uid, "--reset")["task_ref"] is None
     assert run("task", uid, "x", "--reset", ok=2) == {}
     assert run("task", "--none", ok=2) == {}

@@ -28,7 +28,9 @@ def advice(pattern: Pattern) -> str:
     template = "{detail}" if detector is None else detector.advice
     text = template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
     helped = [how(fix) for fix in pattern.resolutions if fix.kind != "again"]
-    return f"{text} What helped, quoted from a log: {helped[0]}." if helped else text
+    if not helped:
+        return text
+    return f"{text.removesuffix('.')}. What helped, quoted from a log: {helped[0]}."
 
 
 def how(fix: Fix) -> str:

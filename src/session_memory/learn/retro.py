@@ -89,18 +89,22 @@ class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retro(msgspec.Struct, frozen=True, kw_only=True):
-    """A look back over a period, by repository. ``unread`` is the number of sessions without a
-    current digest; they are not included."""
+    """A look back over a period, by repository.
+
+    ``unread`` is the number of sessions without a current digest; they are not included.
+    ``evicted`` is the number of sessions whose skill calls are missing: no archive can be read.
+    """
 
     since: str
     until: str
     repos: tuple[RepoRetro, ...]
     skills: tuple[SkillRetro, ...]
     unread: int
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
-        return values
+        return values if self.evicted else {k: v for k, v in values.items() if k != "evicted"}
 
 
 def retro(
@@ -113,12 +117,14 @@ def retro(
         signals[signal.repo or NOWHERE].append(signal)
     parts = _by_repo(fleet)
     repos = [_repo(store, name, part, signals[name]) for name, part in parts.items()]
+    skills, evicted = skill_retros(store, since, until, repo)
     return Retro(
         since=format_time(since),
         until=format_time(until),
         repos=tuple(sorted(repos, key=lambda one: (-one.tokens, one.repo))),
-        skills=tuple(skill_retros(store, since, until, repo)),
+        skills=skills,
         unread=unread,
+        evicted=evicted,
     )
 
 
@@ -134,9 +140,15 @@ def retro_of(store: Store, uid: str, *, unread: int = 0) -> Retro | None:
     signals = [s for s in signals_of(store, fleet) if s.session_uid in members]
     repo = _repo(store, digest.repo or NOWHERE, Fleet(own, errors), signals)
     moments = digest.started_at or format_time(0), digest.ended_at or format_time(0)
-    skills = skill_retros(store, None, None, None, uid=uid) if digest.flavor == SKILL else ()
+    is_skill = digest.flavor == SKILL
+    skills, evicted = skill_retros(store, None, None, None, uid=uid) if is_skill else ((), 0)
     return Retro(
-        since=moments[0], until=moments[1], repos=(repo,), skills=tuple(skills), unread=unread
+        since=moments[0],
+        until=moments[1],
+        repos=(repo,),
+        skills=skills,
+        unread=unread,
+        evicted=evicted,
     )
 
 

@@ -1,15 +1,16 @@
 """Skills in a retrospective: pass rates, attempts, and the most frequent failures.
 
-Computed from the events of the skill logs.
+Computed from the events of the skill logs. Those of evicted sessions are read from the archive.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 
 import msgspec
 
+from session_memory.core.errors import ArchiveError, SessionEvicted
 from session_memory.core.skills import ATTEMPT, FLAVOR, RESULT, verdict_of
 from session_memory.core.time import MAX_MS, MIN_MS
+from session_memory.derive.archived import readable_store
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.digest.texts import Texts
@@ -74,17 +75,26 @@ class _SkillCounts:
 
 def skill_retros(
     store: Store, since: int | None, until: int | None, repo: str | None, uid: str | None = None
-) -> Iterator[SkillRetro]:
-    """Each skill that was called in the period, most failures first."""
+) -> tuple[tuple[SkillRetro, ...], int]:
+    """Each skill that was called in the period, most failures first.
+
+    The number is that of the evicted sessions that are missing, because no archive can be read.
+    """
     found: dict[str, _SkillCounts] = defaultdict(_SkillCounts)
+    missing = 0
     digests = Digests(store.db)
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     for row in digests.briefs(begin, end):
         is_included = row.session_uid == uid if uid else is_in(row.repo, repo)
         if row.flavor == FLAVOR and is_included:
-            _count(store, row.session_uid, found, begin, end)
-    for skill, counts in sorted(found.items(), key=lambda item: (-item[1].failed, item[0])):
-        yield _retro(skill, counts)
+            try:
+                having = readable_store(store, row.session_uid)
+            except (ArchiveError, SessionEvicted):
+                missing += 1
+                continue
+            _count(having, row.session_uid, found, begin, end)
+    order = sorted(found.items(), key=lambda item: (-item[1].failed, item[0]))
+    return tuple(_retro(skill, counts) for skill, counts in order), missing
 
 
 def _count(store: Store, uid: str, found: dict[str, _SkillCounts], since: int, until: int) -> None:

@@ -1,6 +1,7 @@
 """Entries of the skill log that no sync has collected yet, so that rates know them at once.
 
-A log is read from where the last sync stopped. Reading it changes neither the log nor the store.
+A log is read from where the last sync stopped, and as a whole if its session was evicted. Reading
+it changes neither the log nor the store.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from session_memory.config import Config, home, load_config, this_host
 from session_memory.core.errors import StoreError, UnsafePath
-from session_memory.core.ids import fit_native_id, make_uid
+from session_memory.core.ids import fit_native_id, make_uid, split_uid
 from session_memory.core.schema import Entry
 from session_memory.core.skills import FLAVOR, FOLDER, OURS
 from session_memory.core.text import escaped
@@ -33,9 +34,11 @@ def _logs_below(root: Path) -> Path:
 
 
 def uncollected(store: Store, logs: Sequence[SkillLog]) -> Iterator[Entry]:
-    """The entries in ``logs`` that are not in the store yet. Forgotten sessions stay out."""
-    distinct = {log.directory.resolve(): log for log in reversed(logs)}
-    present = [log for place, log in distinct.items() if place.is_dir()]
+    """The entries in ``logs`` that are not in the store yet, or that were evicted from it.
+
+    Forgotten sessions stay out.
+    """
+    present = _present(logs)
     if not present:
         return
     collected = _Collected(store)
@@ -49,6 +52,24 @@ def uncollected(store: Store, logs: Sequence[SkillLog]) -> Iterator[Entry]:
             except (StoreError, UnsafePath):
                 # A log that cannot be read costs itself alone. Sync reports it.
                 continue
+
+
+def count_without_log(store: Store, logs: Sequence[SkillLog]) -> int:
+    """How many evicted sessions have no log here: their entries are in the archive alone."""
+    gone = {uid for uid in store.retention.evicted_uids() if split_uid(uid)[0] == FLAVOR}
+    if not gone:
+        return 0
+    return len(gone - {_uid(file.session_id) for log in _present(logs) for file in log.files()})
+
+
+def _present(logs: Sequence[SkillLog]) -> list[SkillLog]:
+    """The logs whose directory exists, each directory once."""
+    distinct = {log.directory.resolve(): log for log in reversed(logs)}
+    return [log for place, log in distinct.items() if place.is_dir()]
+
+
+def _uid(session: str) -> str:
+    return make_uid(FLAVOR, fit_native_id(escaped(session))[0])
 
 
 class _Collected:
@@ -78,5 +99,4 @@ class _Collected:
     def is_forgotten(self, session: str) -> bool:
         if not self._forgotten:
             return False
-        uid = make_uid(FLAVOR, fit_native_id(escaped(session))[0])
-        return session_key(uid) in self._forgotten
+        return session_key(_uid(session)) in self._forgotten

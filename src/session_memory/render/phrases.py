@@ -30,6 +30,7 @@ def session_facts(start: SessionStart, tz: tzinfo | None = None) -> dict[str, st
         "repository": session.repo,
         "directory": session.cwd,
         "branch": session.git_branch,
+        "task": session.task_ref,
         "model": session.model,
         "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
         "time": time_words(start, tz),

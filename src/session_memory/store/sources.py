@@ -53,7 +53,7 @@ class SourceRow(msgspec.Struct, kw_only=True):
 
 
 class SourcePlace(NamedTuple):
-    """Where a source is, and how far it was read."""
+    """Where a source is, and how far its events are in the store: 0 if they were evicted."""
 
     host: str
     path: str
@@ -77,7 +77,9 @@ _EXISTS = "select 1 from sources where uid = :uid"
 _EVERY = f"{_SELECT} order by host, path, generation"
 _OF_SESSION = f"{_SELECT} where session = :native and flavor = :flavor order by path, generation"
 _PLACES = """
-    select host, path, session, inode, read_to from sources
+    select host, path, session, inode,
+        case when id in (select source_id from evicted_sources) then 0 else read_to end
+    from sources
     where flavor = :flavor and superseded = 0 order by generation
 """
 _READ_BY_SESSION = f"""
@@ -206,7 +208,7 @@ class Sources:
         return self._rows(_OF_SESSION, {"flavor": flavor, "native": native})
 
     def places(self, flavor: str) -> list[SourcePlace]:
-        """How far every source of an agent was read, the newest generation last."""
+        """How far the events of every source of an agent go, the newest generation last."""
         return [SourcePlace(*row) for row in self._db.all(_PLACES, {"flavor": flavor})]
 
     def read_by(self, session_id: int) -> list[SourceRow]:

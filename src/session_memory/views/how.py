@@ -14,6 +14,7 @@ from session_memory.redact import mask_cut
 from session_memory.search import Filters
 from session_memory.search.similar import MOST_SHOWN
 from session_memory.store import Store
+from session_memory.views.evicted import count_evicted
 from session_memory.views.search import search
 from session_memory.views.short_names import short_names
 from session_memory.views.similar import similar_to_text
@@ -61,11 +62,15 @@ class TaskSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HowDone(msgspec.Struct, frozen=True):
+    """``evicted`` is the number of evicted sessions. They were found by their titles only."""
+
     task: str
     sessions: list[TaskSession]
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {"task": self.task, "sessions": msgspec.to_builtins(self.sessions)}
+        more = {"evicted": self.evicted} if self.evicted else {}
+        return {"task": self.task, "sessions": msgspec.to_builtins(self.sessions), **more}
 
 
 class _Fit(msgspec.Struct):
@@ -94,7 +99,11 @@ def how_done(
     sessions.sort(
         key=lambda d: (_ORDER.get(d.outcome, 1), -d.fit, -(d.ended_at or 0), d.session_uid)
     )
-    return HowDone(task, sessions[: limit or None])
+    return HowDone(task, sessions[: limit or None], count_evicted(store, _in_repo(repo)))
+
+
+def _in_repo(repo: str | None) -> Filters:
+    return Filters() if repo is None else Filters(repos=(repo,))
 
 
 def _fits(store: Store, task: str, repo: str | None, now: int) -> dict[str, _Fit]:
@@ -109,8 +118,7 @@ def _fits(store: Store, task: str, repo: str | None, now: int) -> dict[str, _Fit
             fit = fits.setdefault(_asked_in(store, similar_sessions.session.uid), _Fit())
             if score > fit.score:
                 fit.score, fit.why = score, shared
-    filters = Filters() if repo is None else Filters(repos=(repo,))
-    hits = search(store, task, filters, now=now, limit=CANDIDATES, snippets=False).hits
+    hits = search(store, task, _in_repo(repo), now=now, limit=CANDIDATES, snippets=False).hits
     best = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         fit = fits.setdefault(_asked_in(store, hit.session_uid), _Fit())

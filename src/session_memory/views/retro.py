@@ -26,6 +26,7 @@ HOW = {
 }
 # Characters with a meaning in Markdown, and characters that control a terminal.
 _MARKS = re.compile(r"([\\`*_{}\[\]>#|!~&])")
+_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -38,7 +39,20 @@ def marked(text: str) -> str:
 
     ``<`` becomes an entity, because a backslash after an address would become a part of it.
     """
-    return _MARKS.sub(r"\\\1", plain(text)).replace("<", "&lt;")
+    return marked_whole(plain(text))
+
+
+def marked_whole(text: str) -> str:
+    return _MARKS.sub(r"\\\1", text).replace("<", "&lt;")
+
+
+def _advised(text: str) -> str:
+    """An advice for Markdown. Its quotes are code spans already, which nothing inside can end."""
+    line, said, end = _CONTROL.sub(" ", text), [], 0
+    for span in _SPAN.finditer(line):
+        said += [marked_whole(line[end : span.start()]), span[0]]
+        end = span.end()
+    return "".join([*said, marked_whole(line[end:])])
 
 
 def _code(text: str) -> str:
@@ -64,6 +78,9 @@ def _markdown(retro: Retro) -> Iterator[str]:
         yield ""
         yield from (f"- {skill_words(skill, marked)}" for skill in retro.skills)
         yield ""
+    if retro.evicted:
+        yield missing_skills(retro.evicted)
+        yield ""
 
 
 def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
@@ -78,7 +95,7 @@ def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
         yield "### Suggestions"
         yield ""
         for number, suggestion in enumerate(repo.suggestions, start=1):
-            yield f"{number}. {marked(suggestion.text)}"
+            yield f"{number}. {_advised(suggestion.text)}"
             yield f"   {marked(suggestion.why)}; {cost_words(suggestion)}."
             yield from (f"   {_code(command)}" for command in suggestion.look)
         yield ""
@@ -90,6 +107,12 @@ def _section(name: str, lines: list[str]) -> Iterator[str]:
         yield ""
         yield from (f"- {line}" for line in lines)
         yield ""
+
+
+def missing_skills(evicted: int) -> str:
+    """That calls of skills are missing, because their sessions are in no archive."""
+    where = plural(evicted, "evicted session")
+    return f"Skill calls of {where} are not counted: their archive cannot be read."
 
 
 def figures(repo: RepoRetro) -> str:
@@ -190,6 +213,8 @@ def _html(retro: Retro) -> Iterator[str]:
         yield from _list("What fixed it", [_fixed(f, _escaped, _html_code) for f in repo.fixed])
         yield from _list("Suggestions", list(map(_suggested, repo.suggestions)), "ol")
     yield from _list("Skills", [skill_words(skill, _escaped) for skill in retro.skills])
+    if retro.evicted:
+        yield f"<p>{missing_skills(retro.evicted)}</p>"
 
 
 def _suggested(suggestion: Suggestion) -> str:

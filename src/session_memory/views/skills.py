@@ -7,6 +7,7 @@ import msgspec
 
 from session_memory.live.skill_log import SkillLog
 from session_memory.live.skill_rates import ALWAYS, PassRate, pass_rates, sum_rates
+from session_memory.live.skill_uncollected import count_without_log, usual_logs
 from session_memory.store import Store
 from session_memory.views.matching import holds, is_like
 
@@ -23,10 +24,14 @@ class SkillRow(msgspec.Struct, frozen=True):
 
 
 class SkillList(msgspec.Struct, frozen=True):
+    """``evicted`` is the number of evicted sessions without a log here. They are not counted."""
+
     skills: list[SkillRow]
+    evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {"skills": [row.to_dict() for row in self.skills]}
+        more = {"evicted": self.evicted} if self.evicted else {}
+        return {"skills": [row.to_dict() for row in self.skills], **more}
 
 
 def list_skills(
@@ -50,7 +55,7 @@ def list_skills(
     ]
     order = list(windows)
     rows.sort(key=lambda row: (row.rate.skill, order.index(row.rate.window)))
-    return SkillList(rows)
+    return SkillList(rows, count_without_log(store, usual_logs() if logs is None else logs))
 
 
 def _in_window(rates: list[PassRate], skill: str | None, model: str | None) -> list[SkillRow]:

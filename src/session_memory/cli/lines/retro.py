@@ -13,7 +13,15 @@ from session_memory.pricing import Amount, shown
 from session_memory.render.paths import below_repo
 from session_memory.render.text import safe
 from session_memory.views.figures import count, plural
-from session_memory.views.retro import HOW, cost_words, figures, in_quotes, plain, skill_words
+from session_memory.views.retro import (
+    HOW,
+    cost_words,
+    figures,
+    in_quotes,
+    missing_skills,
+    plain,
+    skill_words,
+)
 
 if TYPE_CHECKING:
     from session_memory.learn.patterns import Pattern
@@ -44,6 +52,8 @@ def retro_lines(retro: "Retro", columns: int, labels: "SessionLabels") -> Iterat
         yield from _section("Skills")
         for skill in retro.skills:
             yield from _item("• ", safe(skill_words(skill, plain)), columns)
+    if retro.evicted:
+        yield from ("", missing_skills(retro.evicted))
 
 
 def _repo_lines(repo: "RepoRetro", columns: int, labels: "SessionLabels") -> Iterator[str]:

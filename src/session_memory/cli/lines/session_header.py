@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from session_memory.views.transcript_items import SessionStart
 
 MARGIN, NARROWEST = 11, 30
+_LIVE = "live"
 ShortNames = Callable[[str], str]
 """Gives the short name of a session."""
 
@@ -37,6 +38,7 @@ def header(
         "session": session.session_uid,
         "repo": place,
         "branch": session.git_branch,
+        "task": session.task_ref,
         "model": session.model,
         "agent": " ".join(filter(None, (session.flavor, session.agent_version))),
         "time": time_words(start, tz),
@@ -45,7 +47,7 @@ def header(
         "counted": _reported(start),
         "turns": f"{cost.turns}, {plural(cost.retries, 'retry', 'retries')}",
         "outcome": outcome_words(session),
-        "source": f"{short_path(session.source_path or '-')} ({size(session.source_bytes)})",
+        "source": _source(session),
         "parent": _parent(session, names),
         "evicted": evicted_words(start),
     }
@@ -60,6 +62,12 @@ def header(
         words = words if limit is None else cut(words, max(limit - MARGIN, NARROWEST))
         yield _line(child.relation or "child", words, None)
     yield ""
+
+
+def _source(session: "Session") -> str:
+    if not session.source_path:
+        return "this store" if session.flavor == _LIVE else "-"
+    return f"{short_path(session.source_path)} ({size(session.source_bytes)})"
 
 
 def _reported(start: "SessionStart") -> str:

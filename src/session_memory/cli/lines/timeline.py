@@ -41,13 +41,15 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 def timeline_lines(timeline: "TimelineStream", limit: int | None) -> Iterator[str]:
     scale = _Scale(timeline, _columns(limit))
-    day = ""
+    day, moment = "", None
     for moment in timeline.moments():
         its = local(moment.at, "%Y-%m-%d") if moment.at else day
         if its != day:
             day = its
             yield click.style(f"── {day}", dim=True)
         yield _line(moment, scale, limit)
+    if moment is None:
+        yield "No prompt, call or pause in this session."
 
 
 def _columns(limit: int | None) -> int:

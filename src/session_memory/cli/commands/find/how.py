@@ -31,7 +31,8 @@ WIDE = 100
     ),
     json_shape='{"task", "sessions": [{"session_uid", "name", "flavor", "repo", "title",'
     ' "ended_at", "outcome", "fit", "why", "commands": [TEXT, …], "files": [PATH, …], "commits":'
-    ' [TEXT, …], "microdollars", "unpriced_tokens", "is_analyzed"}, …]}',
+    ' [TEXT, …], "microdollars", "unpriced_tokens", "is_analyzed"}, …]}; "evicted" counts'
+    " sessions of which only the titles were searched.",
 )
 @click.argument("words", nargs=-1, required=True, metavar="TASK")
 @click.option(
@@ -44,7 +45,9 @@ WIDE = 100
 @click.pass_obj
 def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit: int) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
+    from session_memory.cli.lines.retention import end_incomplete
     from session_memory.core.time import now_ms
+    from session_memory.views.evicted import partly_sentence
     from session_memory.views.session_labels import session_labels
 
     with settings.memory() as memory:
@@ -54,6 +57,7 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
         remark_unread(settings, memory.store)
     if settings.as_json:
         print_learned(done.to_dict())
+        end_incomplete(settings, done.evicted)
         return
     columns = terminal_width() or WIDE
     for place, did in enumerate(done.sessions):
@@ -61,6 +65,8 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
         print_lines(_lines(did, labels.title(did.session_uid), columns, now_ms()))
     if not done.sessions:
         remark(settings, "No session matches this task.")
+    sentence = partly_sentence(done.evicted, "only the titles were searched")
+    end_incomplete(settings, done.evicted, sentence)
 
 
 def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[str]:

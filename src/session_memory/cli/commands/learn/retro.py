@@ -13,6 +13,7 @@ import click
 from session_memory.cli.kit.calling import callable_text
 from session_memory.cli.kit.command import make_command
 from session_memory.cli.kit.completion import complete_facet, complete_uid
+from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.lesson_options import print_learned
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
@@ -39,7 +40,8 @@ DAY_MS = 86_400_000
     json_shape='{"since", "until", "repos": [{"repo", "sessions", "subagents", "outcomes",'
     ' "tokens", "microdollars", "unpriced_tokens", "done": […], "problems": [PATTERN, …], "fixed":'
     ' […], "suggestions": [{"text", "why", "pattern_id", "tokens", "microdollars", "basis",'
-    ' "look"}, …]}, …], "skills": […], "unread"}',
+    ' "look"}, …]}, …], "skills": […], "unread"}; "evicted" counts sessions whose skill'
+    " calls are missing.",
 )
 @click.argument("session", required=False, metavar="[UID]", shell_complete=complete_uid)
 @when_options
@@ -106,6 +108,8 @@ def command(
     if not found.repos and newest is not None and newest.ended_at:
         day = newest.ended_at[:10]
         remark(settings, f"The newest session ended on {day}: session-memory retro --since {day}")
+    if found.evicted:
+        click.get_current_context().exit(PROBLEMS)
 
 
 def _uids(found: "Retro") -> set[str]:

@@ -53,7 +53,8 @@ _COLUMNS = (
     ' "pass_rate", "attempts", "verified", "try_rate", "evidence", "advice", "models": [{"model",'
     ' "pass", …}, …]}, …]}; "pass_rate" is pass / (pass + fail), null where there is neither;'
     ' "try_rate" is verified / attempts, null without attempts; "advice" is fast, sample or'
-    ' thinking, and "evidence" the number of calls, for a model of attempts, that it rests on.',
+    ' thinking, and "evidence" the number of calls, for a model of attempts, that it rests on.'
+    ' "evicted" sessions, if there are any, have no log here and are not counted.',
 )
 @click.option("--skill", metavar="NAME", help="Only this skill; * and ? match.")
 @click.option(
@@ -75,14 +76,18 @@ _COLUMNS = (
 def command(
     settings: Settings, skill: str | None, model: str | None, windows: tuple[str, ...]
 ) -> None:
+    from session_memory.cli.lines.retention import end_incomplete
+
     with settings.memory() as memory:
         listing = memory.skills(skill, model=model, windows=windows)
     if settings.as_json:
         print_json(listing.to_dict())
+        end_incomplete(settings, listing.evicted)
         return
     print_lines(_lines(listing))
-    if not listing.skills:
+    if not listing.skills and not listing.evicted:
         remark(settings, "No skill calls. Log them with: session-memory skill append")
+    end_incomplete(settings, listing.evicted)
 
 
 def _lines(listing: "SkillList") -> Iterator[str]:
