@@ -131,14 +131,15 @@ def test_a_session_whose_messages_have_no_times_has_those_of_its_document(
         for name in sorted(files, reverse=not document_first):
             (folder / name).write_text(files[name])
             collect(store, tmp_path, flavor="mycode")
+        before = store.sessions.get("mycode:kiln")
         with (folder / "messages.jsonl").open("a") as log:
             log.write(json.dumps(rewind) + "\n")
         collect(store, tmp_path, flavor="mycode")
-        session = store.sessions.get("mycode:kiln")
+        after = store.sessions.get("mycode:kiln")
         check_sound(store)
-    assert session is not None
-    assert session.started_at == "2026-03-02T09:00:00.000Z"
-    assert session.ended_at == "2026-03-02T09:30:00.000Z"
+    assert before is not None and after is not None
+    assert before.started_at == after.started_at == "2026-03-02T09:00:00.000Z"
+    assert before.ended_at == "2026-03-02T09:30:00.000Z"
 
 
 def test_a_bad_line_does_not_shift_what_a_rewind_means(tmp_path: Path) -> None:
