@@ -11,12 +11,13 @@ import pytest
 from keeping import Keeper, analyzed, talk
 
 from session_memory.collect import batches, file_pieces
-from session_memory.derive import cluster_records, derivation, rebuilding, reindex
+from session_memory.derive import cluster_records, derivation, new_sessions, rebuilding, reindex
 from session_memory.derive.derivation import derive_stale
 from session_memory.learn.analyze import analyze
 from session_memory.retain.forget import compact, forget
 from session_memory.store import open_store, pieces
 from session_memory.store.lock_holds import LockHold, listening
+from session_memory.store.retention import Retention
 from session_memory.store.retention_archive import Archive
 from session_memory.store.sessions import Sessions
 from session_memory.testing.collecting import check_same, check_sound, collect, contents, rebuilt
@@ -60,7 +61,7 @@ def outside(keeper: Keeper, read: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture
 def reads_outside(filled: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (cluster_records, derivation, rebuilding):
+    for module in (cluster_records, new_sessions, rebuilding):
         monkeypatch.setattr(module, "stored_records", outside(filled, module.stored_records))
 
 
@@ -163,12 +164,65 @@ def test_evicting_and_restoring_work_family_by_family(
     before = contents(filled.store)
     analyzed(filled.store)
     monkeypatch.setattr(Archive, "read", outside(filled, Archive.read))
-    # The session and its fork share records, so they go and come back together.
-    assert len(holds_of(filled.retain)) >= COUNT
+    # The fork owns nothing that the other session holds, so each of them goes and comes back alone.
+    assert len(holds_of(filled.retain)) > COUNT
     assert len(filled.store.retention.evicted_sessions()) == COUNT + 1
-    assert len(holds_of(filled.restore)) == COUNT
+    assert len(holds_of(filled.restore)) > COUNT
     check_same(before, contents(filled.store))
     check_sound(filled.store)
+
+
+@pytest.mark.parametrize("prefix", [True, False], ids=["forks of a part", "forks of all"])
+@pytest.mark.parametrize("after", [1, 3, 4])
+def test_evicting_and_restoring_forks_can_be_killed_between_two_of_them(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, after: int, prefix: bool
+) -> None:
+    origin = talk(keeper.claude.session("origin"), "one")
+    for number in range(4):
+        talk(keeper.claude.fork(origin, f"fork-{number}"), f"own{number}")
+    if prefix:
+        talk(origin, "two")
+    keeper.collect()
+    before = contents(keeper.store)
+    analyzed(keeper.store)
+    for work in (keeper.retain, keeper.restore):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(Sessions, "mark_stale", killed_after(0, Sessions.mark_stale))
+            for name in ("freeze", "unfreeze"):
+                killed = killed_after(after, getattr(Retention, name))
+                patched.setattr(Retention, name, killed)
+            work()
+        assert len(keeper.store.retention.evicted_sessions()) in (after, 5 - after)
+        check_sound(keeper.store)
+        work()
+    check_same(before, contents(keeper.store))
+    check_sound(keeper.store)
+
+
+def killed_after(times: int, method: Callable[..., None]) -> Callable[..., None]:
+    calls = []
+
+    def counted(*arguments: Any, **named: Any) -> None:
+        calls.append(method)
+        if len(calls) > times:
+            raise KeyboardInterrupt
+        method(*arguments, **named)
+
+    return counted
+
+
+def test_each_fork_of_many_is_evicted_and_restored_alone(keeper: Keeper) -> None:
+    """They were once written in one transaction, 1.4 ms each, with all others."""
+    origin = talk(keeper.claude.session("origin"), "one")
+    for number in range(8):
+        talk(keeper.claude.fork(origin, f"fork-{number}"), f"own{number}")
+    keeper.collect()
+    before = contents(keeper.store)
+    analyzed(keeper.store)
+    assert len(holds_of(keeper.retain)) >= 9
+    assert len(holds_of(keeper.restore)) >= 9
+    check_same(before, contents(keeper.store))
+    check_sound(keeper.store)
 
 
 def test_evicting_many_forks_looks_at_each_of_them_a_few_times(

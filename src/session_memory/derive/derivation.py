@@ -12,27 +12,22 @@ import msgspec
 
 from session_memory.adapters.base import Record
 from session_memory.core.errors import AdapterFailed, AdapterUnusable
-from session_memory.core.roles import LOGS
-from session_memory.derive.cluster_records import HELD_IN_MEMORY, ClusterRecords, PlacedRecord
+from session_memory.derive.cluster_records import ClusterRecords, PlacedRecord
 from session_memory.derive.cluster_usage import ClusterUsage
 from session_memory.derive.connected import connected_sessions
-from session_memory.derive.facts import origin_is_logged
 from session_memory.derive.ingest import Ingest
+from session_memory.derive.new_sessions import new_session, reset
 from session_memory.derive.owners import Owners, positions
 from session_memory.derive.placement import infer_parent
-from session_memory.derive.raw_source import stored_records
 from session_memory.derive.readers import note_substitute
 from session_memory.derive.reported_usage import settle_reports
 from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids, shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
-from session_memory.derive.settle import SettleState
 from session_memory.derive.turns_with_subagents import set_sums
 from session_memory.derive.writing import SessionWriting, decode_state
-from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
-from session_memory.store.usage import BUCKETS
 
 BATCH = 2000
 TRIES = 3
@@ -61,7 +56,7 @@ def derive_stale(
         with store.transaction() if tries >= TRIES else nullcontext():
             mark = None if store.db.is_writing else store.db.write_mark()
             with store.db.snapshot():
-                new = None if stale[0] in shared else _new_session(store, stale[0])
+                new = None if stale[0] in shared else new_session(store, stale[0])
                 work = new or _surveyed(store, stale[0], now, repositories)
             if isinstance(work, _Unreadable):
                 note_substitute(store, work.flavor, work.reason)
@@ -85,54 +80,6 @@ class _Unreadable(NamedTuple):
     sessions: Collection[int]
     flavor: str
     reason: str
-
-
-class _NewSession(NamedTuple):
-    """A session that was never derived. Perhaps all others can stay as they are.
-
-    A long fork is read in several batches. Only all its records together show that it is one.
-    """
-
-    store: Store
-    row: CollectedSession
-    source: SourceRow
-    records: list[Record]
-
-    @property
-    def sessions(self) -> Collection[int]:
-        return (self.row.id,)
-
-    def is_current(self) -> bool:
-        row, sources = self.row, _logs_of(self.store, self.row.id)
-        return self.store.sessions.row_by_id(row.id) == row and sources == [self.source]
-
-    def write(self, now: int, repositories: RepositoryNames) -> bool:
-        """Append the session, inside a transaction. False if it must be derived with others."""
-        row = msgspec.structs.replace(self.row, stale=0)
-        ingest = Ingest(self.store, now, repositories)
-        return ingest.append_if_safe(row, self.source, self.records) is None
-
-
-def _new_session(store: Store, session_id: int) -> _NewSession | None:
-    row = store.sessions.row_by_id(session_id)
-    if not row.is_new:
-        return None
-    sources = _logs_of(store, session_id)
-    if len(sources) != 1 or sources[0].kept > HELD_IN_MEMORY:
-        return None
-    try:
-        records = [
-            record
-            for record in stored_records(store, sources[0])
-            if record.session == row.native_id and record.problem is None
-        ]
-    except (AdapterUnusable, AdapterFailed):
-        return None
-    return _NewSession(store, row, sources[0], records)
-
-
-def _logs_of(store: Store, session_id: int) -> list[SourceRow]:
-    return [one for one in store.sources.read_by(session_id) if one.role in LOGS]
 
 
 def _surveyed(
@@ -273,7 +220,7 @@ class Derivation:
         """Settle one session. Unless all of it is settled ``at_once``, its rows are stored, too."""
         row, owners = self._rows[index], self._owners
         inferred = (row.parent_uid, row.relation)
-        _reset(row)
+        reset(row)
         self._ingest.rename(row, None)
         if row.parent_uid is None and inferred[0] and self._store.sessions.is_evicted(inferred[0]):
             # It is a copy of an evicted session, whose records are not here to be compared.
@@ -385,14 +332,3 @@ def _batches(records: Iterator[PlacedRecord]) -> Iterator[tuple[SourceRow, list[
         batch.append(record)
     if current is not None:
         yield current, batch
-
-
-def _reset(row: CollectedSession) -> None:
-    """Set a row back to what it was before its first record; watermarks and documents stay."""
-    row.state = msgspec.msgpack.encode(SettleState())
-    row.own_records = row.event_count = row.turns = row.retries = row.wall_clock_ms = 0
-    row.started_at = row.ended_at = None
-    for name in BUCKETS:
-        setattr(row, name, 0)
-    if not origin_is_logged(row):
-        row.parent_uid = row.relation = None

@@ -16,7 +16,7 @@ from session_memory.core.roles import LOGS
 from session_memory.derive.bodies import Bodies, bodies_in
 from session_memory.derive.readers import note_substitute
 from session_memory.store.hits import Hits
-from session_memory.store.index import event_of
+from session_memory.store.index import MERGE_EVERY, event_of
 from session_memory.store.pieces import PieceShare, run_in_pieces
 from session_memory.store.store import Store
 
@@ -78,6 +78,7 @@ class _IndexBuilding:
         self._waiting: list[tuple[int, str]] = []
         self._size = 0
         self._share = PieceShare()
+        self._unmerged = 0
         with store.transaction():
             store.index.claim_next(self._name)
         run_in_pieces(store.transaction, store.index.unfinished_removed())
@@ -116,6 +117,10 @@ class _IndexBuilding:
             began = time.monotonic()
             self._store.index.add_next(docs)
         self._share.note(time.monotonic() - began)
+        self._unmerged += 1
+        if self._unmerged >= MERGE_EVERY:
+            self._unmerged = 0
+            run_in_pieces(self._building, self._store.index.next_merged())
 
     def _write_waiting(self) -> None:
         while self._waiting:

@@ -18,6 +18,7 @@ from session_memory.derive.repository_names import DomainOf
 from session_memory.retain.passes import DATA_LOSS, PlannedEviction
 from session_memory.retain.units import Unit, is_analyzed
 from session_memory.store.live_closed import lock_closed
+from session_memory.store.pieces import write_in_pieces
 from session_memory.store.raw import Pack
 from session_memory.store.retention import EvictedSource
 from session_memory.store.retention_archive import (
@@ -32,6 +33,9 @@ from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
 FILE_BYTES = 256 * 1024 * 1024
+
+Evicted = tuple[PlannedEviction, int]
+"""An eviction that was done, and the bytes that it freed."""
 
 
 class SafeCopy(msgspec.Struct, frozen=True):
@@ -48,7 +52,7 @@ def evict(
     steps: list[PlannedEviction],
     now: int,
     domain_of: DomainOf,
-) -> Iterator[tuple[PlannedEviction, int]]:
+) -> Iterator[Evicted]:
     """Evict the planned units, and yield each with its freed bytes.
 
     Without an ``archive`` the logs are deleted for good. A unit that changed since it was planned
@@ -57,9 +61,46 @@ def evict(
     for batch in _batches(steps):
         safe = _archived(store, archive, [step.unit for step in batch], now)
         for together in _sharing(store, batch):
-            with store.transaction():
-                gone = _drop(store, together, safe, now, domain_of)
-            yield from gone
+            yield from _evict_group(store, together, safe, now, domain_of)
+
+
+def _evict_group(
+    store: Store,
+    steps: list[PlannedEviction],
+    safe: dict[int, SafeCopy],
+    now: int,
+    domain_of: DomainOf,
+) -> list[Evicted]:
+    """Evict units that share records. Those that own nothing of what is shared, as most of many
+    forks, go first, in short transactions: this changes no other session."""
+    sessions = [one for step in steps for one in step.unit.sessions]
+    others = set(connected_to(store, sessions)).difference(sessions)
+    owning, inheriting = _by_ownership(store, steps) if len(steps) > 1 else (steps, [])
+    gone: list[Evicted] = []
+    write_in_pieces(
+        store.transaction,
+        inheriting,
+        lambda step: gone.extend(_drop(store, [step], safe, now)),
+    )
+    with store.transaction():
+        gone += _drop(store, owning, safe, now)
+        for other in others if gone else ():
+            # It becomes the owner of the events that it shared. They are in its own log too.
+            store.sessions.mark_stale(other)
+        derive_stale(store, now, domain_of)
+    return gone
+
+
+def _by_ownership(
+    store: Store, steps: list[PlannedEviction]
+) -> tuple[list[PlannedEviction], list[PlannedEviction]]:
+    """The units with events that another session inherits, and the others."""
+    owning: list[PlannedEviction] = []
+    inheriting: list[PlannedEviction] = []
+    for step in steps:
+        is_owner = any(map(store.events.are_inherited, step.unit.sessions))
+        (owning if is_owner else inheriting).append(step)
+    return owning, inheriting
 
 
 def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
@@ -77,7 +118,7 @@ def _batches(steps: list[PlannedEviction]) -> Iterator[list[PlannedEviction]]:
 
 
 def _sharing(store: Store, steps: list[PlannedEviction]) -> list[list[PlannedEviction]]:
-    """Groups of units that share records. Each group is evicted in one transaction.
+    """Groups of units that share records. Those that own shared records are evicted together.
 
     Otherwise a shared record would be derived again for a session that is evicted next.
     """
@@ -158,17 +199,12 @@ def _contents(store: Store, held: dict[int, ArchivedSource]) -> ArchiveContents:
 
 
 def _drop(
-    store: Store,
-    steps: list[PlannedEviction],
-    safe: dict[int, SafeCopy],
-    now: int,
-    domain_of: DomainOf,
-) -> list[tuple[PlannedEviction, int]]:
+    store: Store, steps: list[PlannedEviction], safe: dict[int, SafeCopy], now: int
+) -> list[Evicted]:
     """Delete units from the store, inside a transaction. Changed units stay."""
     pinned = set(store.retention.pins(now))
     steps = [step for step in steps if _is_as_planned(store, step, safe, pinned)]
     sessions = {one for step in steps for one in step.unit.sessions}
-    others = set(connected_to(store, sessions)) - sessions
     gone = []
     for step in steps:
         sizes = {source: _size(store, source) for source in step.unit.sources}
@@ -183,10 +219,6 @@ def _drop(
             delete_live(store.db, [split_uid(uid)[1] for uid in step.unit.uids])
             gone.append((step, step.unit.bytes))
     store.retention.freeze(sorted(sessions), now)
-    for other in others:
-        # It becomes the owner of the events that it shared. They are in its own log too.
-        store.sessions.mark_stale(other)
-    derive_stale(store, now, domain_of)
     return gone
 
 

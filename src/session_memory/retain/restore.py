@@ -1,6 +1,9 @@
 """Restore evicted sessions from the archive: raw byte for byte, events derived from it."""
 
-from collections.abc import Iterator
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -18,9 +21,16 @@ from session_memory.derive.evicted import (
     load_archived,
 )
 from session_memory.retain.passes import DAY_MS
+from session_memory.store.pieces import end_of_piece
 from session_memory.store.store import Store
 
 AT_ONCE = 50
+# So many forks of a group are derived with others before the rest of the group is restored at once.
+MOST_TOGETHER = 3
+
+Family = list[int]
+"""Sessions that must be restored together."""
+
 _UNREADABLE = (ArchiveError, SessionEvicted, StoreDamaged)
 
 
@@ -64,80 +74,124 @@ def _restore(
         candidates = store.retention.candidates()
         uids = [one.uid for one in candidates if one.evicted_at is not None]
     archive = archive_of(store, config)
-    restored = []
+    work = _Restoring(store, config, now)
     for batch in _batches(store, _sharing(store, _families(store, uids))):
         try:
             # Many at once, because each call reads the archive files from their start.
-            some = sorted({one for kin in batch for one in kin})
+            some = sorted({one for group in batch for kin in group for one in kin})
             is_small = archived_bytes(store, some) <= HELD_IN_MEMORY
             loaded = load_archived(store, archive, some) if is_small else None
-            for kin in batch:
-                restored.append(_bring_back(store, config, kin, now, loaded))
+            for group in batch:
+                work.bring_back(group, loaded)
         except _UNREADABLE:
             if failed is None:
                 raise
-            restored += _one_by_one(store, config, batch, now, failed)
-    return restored
+            _one_by_one(work, store, chain.from_iterable(batch), failed)
+    return work.restored
 
 
-def _sharing(store: Store, families: list[list[int]]) -> list[list[int]]:
-    """The families, with those that share records as one. Restored one after the other, each would
-    be derived again with the next."""
-    groups = grouped(store, families)
-    return [[one for number in group for one in families[number]] for group in groups]
+def _sharing(store: Store, families: list[Family]) -> list[list[Family]]:
+    """Groups of families that share records. In a group, origins come before their forks."""
+    groups = [[families[number] for number in group] for group in grouped(store, families)]
+    return [_origins_first(store, group) if len(group) > 1 else group for group in groups]
 
 
-def _batches(store: Store, families: list[list[int]]) -> Iterator[list[list[int]]]:
-    """Some families at a time. Their packs fit into memory, or it is a single family."""
-    batch: list[list[int]] = []
+def _origins_first(store: Store, families: list[Family]) -> list[Family]:
+    rows = {one: store.sessions.row_by_id(one) for kin in families for one in kin}
+    parents = {row.uid: row.parent_uid for row in rows.values()}
+
+    def depth(uid: str | None) -> int:
+        above = 0
+        while uid in parents and above < len(parents):
+            above, uid = above + 1, parents[uid]
+        return above
+
+    return sorted(families, key=lambda kin: min(depth(rows[one].uid) for one in kin))
+
+
+def _batches(store: Store, groups: list[list[Family]]) -> Iterator[list[list[Family]]]:
+    """Some groups at a time. Their packs fit into memory, or it is a single group."""
+    batch: list[list[Family]] = []
     size = 0
-    for kin in families:
-        own = sum(one.bytes for session in kin for one in store.retention.evicted_of(session))
+    for group in groups:
+        every = (session for kin in group for session in kin)
+        own = sum(one.bytes for session in every for one in store.retention.evicted_of(session))
         if batch and (len(batch) >= AT_ONCE or size + own > HELD_IN_MEMORY):
             yield batch
             batch, size = [], 0
-        batch.append(kin)
+        batch.append(group)
         size += own
     if batch:
         yield batch
 
 
-def _bring_back(
-    store: Store, config: Config, kin: list[int], now: int, loaded: LoadedPacks | None = None
-) -> RestoredSessions:
-    """Restore one family in one transaction: nobody sees a session without its events."""
-    names = [store.sessions.row_by_id(one).uid for one in sorted(kin)]
-    with store.transaction():
-        size = bring_back(store, archive_of(store, config), sorted(kin), loaded)
-        derive_stale(store, now, config.domain_of)
-        _pin(store, names, now, config.retention.raw_max_age_days)
-    return RestoredSessions(tuple(names), size)
+class _Restoring:
+    """Restores families: their logs, the events that are derived from these, and a pin."""
+
+    def __init__(self, store: Store, config: Config, now: int) -> None:
+        self.restored: list[RestoredSessions] = []
+        self._store = store
+        self._config = config
+        self._now = now
+
+    def bring_back(self, group: list[Family], loaded: LoadedPacks | None = None) -> None:
+        """Restore families that share records, in pieces: nobody sees a session without events.
+
+        Most forks of a session are written alone, when it is there. If some are not, the rest is
+        restored at once. Otherwise each would be derived again with the next.
+        """
+        waiting, together = deque(group), 0
+        names: list[str] = []
+        size = 0
+        try:
+            while waiting:
+                with self._store.transaction():
+                    until = end_of_piece()
+                    back: list[RestoredSessions] = []
+                    while waiting and (not back or time.monotonic() < until):
+                        rest = 1 if together < MOST_TOGETHER else len(waiting)
+                        kin = sorted(one for _ in range(rest) for one in waiting.popleft())
+                        back.append(self._bring_back(kin, loaded))
+                        together += self._derive() > len(kin)
+                names += [uid for one in back for uid in one.sessions]
+                size += sum(one.bytes for one in back)
+        finally:
+            if names:
+                self.restored.append(RestoredSessions(tuple(sorted(names)), size))
+
+    def _bring_back(self, kin: Family, loaded: LoadedPacks | None) -> RestoredSessions:
+        """Put the logs of sessions back, inside a transaction. They are stale then."""
+        store, limits = self._store, self._config.retention
+        names = [store.sessions.row_by_id(one).uid for one in kin]
+        size = bring_back(store, archive_of(store, self._config), kin, loaded)
+        for uid in names:
+            if not store.retention.is_pinned(uid, self._now):
+                until = int(self._now + limits.raw_max_age_days * DAY_MS)
+                store.retention.pin(uid, self._now, until)
+        return RestoredSessions(tuple(names), size)
+
+    def _derive(self) -> int:
+        return derive_stale(self._store, self._now, self._config.domain_of)
 
 
 def _one_by_one(
-    store: Store,
-    config: Config,
-    families: list[list[int]],
-    now: int,
-    failed: list[FailedRestore],
-) -> list[RestoredSessions]:
+    work: _Restoring, store: Store, families: Iterable[Family], failed: list[FailedRestore]
+) -> None:
     """Restore each family alone, past those whose archive is missing or damaged."""
-    restored = []
     for kin in families:
         if store.sessions.row_by_id(kin[0]).evicted_at is None:
             # It was restored before the error.
             continue
         try:
-            restored.append(_bring_back(store, config, kin, now))
+            work.bring_back([kin])
         except _UNREADABLE as error:
             names = tuple(store.sessions.row_by_id(one).uid for one in kin)
             failed.append(FailedRestore(names, str(error)))
-    return restored
 
 
-def _families(store: Store, uids: list[str]) -> list[list[int]]:
+def _families(store: Store, uids: list[str]) -> list[Family]:
     """For each evicted session, the sessions to restore with it. No session occurs twice."""
-    families: list[list[int]] = []
+    families: list[Family] = []
     seen: set[int] = set()
     for uid in uids:
         row = store.sessions.row(uid)
@@ -147,10 +201,3 @@ def _families(store: Store, uids: list[str]) -> list[list[int]]:
             families.append(family(store, row.id))
             seen.update(families[-1])
     return families
-
-
-def _pin(store: Store, uids: list[str], now: int, days: float) -> None:
-    pinned = store.retention.pins(now)
-    for uid in uids:
-        if uid not in pinned:
-            store.retention.pin(uid, now, int(now + days * DAY_MS))

@@ -24,6 +24,15 @@ _INHERITS_ANY = """
     select 1 from copies
     where session_id = {session} and seq is not null and record in ({{keys}}) limit 1
 """
+_ARE_ANY = """
+    select 1 from events where session_id = :session
+    union all
+    select 1 from copies where session_id = :session limit 1
+"""
+_ARE_INHERITED = """
+    select 1 from events e join copies c on c.record = e.record
+    where e.session_id = :session and c.seq is not null and c.session_id <> :session limit 1
+"""
 _OWN = """
     select e.record, e.ts from events e
     where e.session_id = :session and not exists (
@@ -99,6 +108,14 @@ class EventLookups:
         """Whether the session inherits one of the records."""
         sql = _INHERITS_ANY.format(session=int(session_id))
         return next(self._db.matching(sql, records), None) is not None
+
+    def are_any(self, session_id: int) -> bool:
+        """Whether the session has events, own or inherited ones."""
+        return self._db.one(_ARE_ANY, {"session": session_id}) is not None
+
+    def are_inherited(self, session_id: int) -> bool:
+        """Whether another session inherits some of the session's events."""
+        return self._db.one(_ARE_INHERITED, {"session": session_id}) is not None
 
     def first_own_time(self, session_id: int) -> int | None:
         """The time of the session's first record with a native id that no other session holds."""

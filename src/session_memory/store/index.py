@@ -29,6 +29,8 @@ CLASSES = ("message", "summary", "call", "output")
 NEXT, OLD = f"{TABLE}_next", f"{TABLE}_old"
 WRITE_AT_BYTES = 16 * 1024 * 1024
 ALL = 1 << 62
+# After so many transactions that wrote to it, the index is merged.
+MERGE_EVERY = 8
 
 _STATE = "select name, value from search_state"
 _SET = "update search_state set value = :value where name = :name"
@@ -62,6 +64,10 @@ class WordIndex:
         self._words = db.word_engine(TABLE)
         self._titles = db.word_engine(TITLES)
         self._is_collecting = False
+        # The first transaction of a process counts as the last of some. Otherwise many short
+        # processes would never merge.
+        self._unmerged = MERGE_EVERY - 1
+        self._is_written = False
         self._reset()
 
     def _reset(self) -> None:
@@ -87,8 +93,9 @@ class WordIndex:
             yield
             self._write_docs()
             self._write_titles()
+            self._unmerged += self._is_written
         finally:
-            self._is_collecting = False
+            self._is_collecting = self._is_written = False
             self._reset()
 
     def _write_docs(self) -> None:
@@ -98,10 +105,12 @@ class WordIndex:
             self._words.drop(dropped)
         if docs:
             self._words.add(sorted(docs.items()))
+        self._is_written |= bool(docs or dropped)
 
     def _write_titles(self) -> None:
         titles, self._new_titles = sorted(self._new_titles.items()), {}
         if titles:
+            self._is_written = True
             self._titles.drop([session_id for session_id, _ in titles])
             self._titles.add((session_id, title) for session_id, title in titles if title)
 
@@ -146,6 +155,17 @@ class WordIndex:
             words.destroy()
             words.create()
         self.declare(complete=True)
+
+    @property
+    def must_merge(self) -> bool:
+        """Whether `merged` is due. Searches get slower with every transaction that writes."""
+        return self._unmerged >= MERGE_EVERY
+
+    def merged(self) -> Iterator[object]:
+        """Merge what many transactions have written to the index, step by step."""
+        self._unmerged = 0
+        yield from self._words.merged()
+        yield from self._titles.merged()
 
     def purged(self) -> Iterator[object]:
         """Remove the traces of deleted texts from the index files, step by step."""
@@ -253,6 +273,10 @@ class WordIndex:
 
     def drop_next(self, docs: Sequence[int]) -> None:
         self._next.drop(docs)
+
+    def next_merged(self) -> Iterator[object]:
+        """Merge what many transactions have written to the new index, step by step."""
+        return self._next.merged()
 
     def swap(self, titles: Iterable[tuple[int, str]]) -> None:
         """Replace the current index by the new one, and index the titles again.

@@ -16,6 +16,11 @@ FIRST_SHARE, LEAST_SHARE = 1 / 4, 1 / 32
 Item = TypeVar("Item")
 
 
+def end_of_piece() -> float:
+    """When a piece that begins now ends, as `time.monotonic` counts."""
+    return time.monotonic() + PIECE_S
+
+
 def write_in_pieces(
     transaction: Callable[[], AbstractContextManager[None]],
     items: Iterable[Item],
@@ -25,7 +30,7 @@ def write_in_pieces(
     waiting = deque(items)
     while waiting:
         with transaction():
-            until = time.monotonic() + PIECE_S
+            until = end_of_piece()
             while waiting:
                 write(waiting.popleft())
                 if time.monotonic() >= until:
@@ -39,7 +44,7 @@ def run_in_pieces(
     more = True
     while more:
         with transaction():
-            until = time.monotonic() + PIECE_S
+            until = end_of_piece()
             while more := next(steps, steps) is not steps:
                 if time.monotonic() >= until:
                     break

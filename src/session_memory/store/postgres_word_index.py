@@ -144,6 +144,10 @@ class PostgresWordEngine:
         rows = self._db.all(sql, {"first": first, "last": last})
         return [(row[0], int(row[1])) for row in rows]
 
+    def merged(self) -> Iterator[None]:
+        """Nothing to do: the server does it by itself."""
+        yield from ()
+
     def purged(self) -> Iterator[None]:
         """Nothing to do: the next vacuum removes deleted rows."""
         yield from ()

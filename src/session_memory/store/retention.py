@@ -97,6 +97,9 @@ _CLEAR_EVICTED_PROBLEM = """
 """
 _FORGET_EVICTION = "delete from evicted_sources where source_id = :source"
 _PINS = "select session_uid, until from pins where until is null or until > :now"
+_IS_PINNED = """
+    select 1 from pins where session_uid = :uid and (until is null or until > :now)
+"""
 _PIN = "insert into pins (session_uid, pinned_at, until) values (:uid, :now, :until)"
 _UNPIN = "delete from pins where session_uid = :uid"
 _ADD_TOMBSTONE = """
@@ -255,6 +258,9 @@ class Retention:
     def pins(self, now: int) -> dict[str, int | None]:
         """Pinned session uid → end of the pin. None means no end."""
         return dict(self._db.all(_PINS, {"now": now}))
+
+    def is_pinned(self, uid: str, now: int) -> bool:
+        return self._db.one(_IS_PINNED, {"uid": uid, "now": now}) is not None
 
     def pin(self, uid: str, now: int, until: int | None = None) -> None:
         self.unpin(uid)

@@ -29,8 +29,9 @@ create virtual table {table} using fts5 (
 )
 """
 # Segments are merged late, so a first load writes each word only once or twice. Searching sixteen
-# segments is as fast as searching four.
-_SETTINGS = {"hashsize": HASH_BYTES, "automerge": 16, "crisismerge": 64}
+# segments is as fast as searching four. FTS5 would merge them when a transaction commits, and a
+# page for each deleted text. So it merges nothing by itself, and `merged` does it in steps.
+_SETTINGS = {"hashsize": HASH_BYTES, "automerge": 0, "usermerge": 16, "crisismerge": 64}
 CONFIGURE = ";\n".join(
     f"insert into {{table}} ({{table}}, rank) values ('{name}', {value})"
     for name, value in _SETTINGS.items()
@@ -41,6 +42,7 @@ class SqliteWordEngine:
     def __init__(self, db: "Sqlite", table: str) -> None:
         self._db = db
         self._table = table
+        self._is_configured = False
 
     def create(self) -> None:
         for statement in (CREATE, *CONFIGURE.split(";\n")):
@@ -124,13 +126,29 @@ class SqliteWordEngine:
         sql = f"{known} and term >= :first and term < :last"
         return self._db.all(sql, {"first": first, "last": last})
 
+    def merged(self) -> Iterator[None]:
+        self._configure()
+        yield from self._merged(MERGED_PAGES)
+
     def purged(self) -> Iterator[None]:
         """Rewrite the segments of the index without deleted docs: `optimize` in small steps."""
+        return self._merged(-MERGED_PAGES)  # A negative number begins with all segments.
+
+    def _merged(self, pages: int) -> Iterator[None]:
         merge = f"insert into {self._table} ({self._table}, rank) values ('merge', :pages)"
-        pages = -MERGED_PAGES  # A negative number begins with all segments.
         while self._db.changes_of(merge, {"pages": pages}) >= 2:
             pages = MERGED_PAGES
             yield
+
+    def _configure(self) -> None:
+        """Set the settings of an index that an earlier version made."""
+        if self._is_configured:
+            return
+        known: dict[str, int] = dict(self._db.all(f"select k, v from {self._table}_config"))
+        if any(known.get(name) != value for name, value in _SETTINGS.items()):
+            for statement in CONFIGURE.split(";\n"):
+                self._db.execute(statement.format(table=self._table))
+        self._is_configured = True
 
 
 def _params(query: WordQuery, text_class: int | None) -> dict[str, object]:

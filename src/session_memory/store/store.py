@@ -15,6 +15,7 @@ from session_memory.store.fingerprint import fingerprint
 from session_memory.store.index import WordIndex
 from session_memory.store.migrations import migrate
 from session_memory.store.name_table import NameTable
+from session_memory.store.pieces import run_in_pieces
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.problems import Problems
 from session_memory.store.raw import Raw, compressor, packed
@@ -69,7 +70,11 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction. After a rollback, cached numbers of new rows are dropped."""
+        """A write transaction. After a rollback, cached numbers of new rows are dropped.
+
+        After it, the search index may be merged in short transactions of its own.
+        """
+        is_outermost = not self.db.is_writing
         try:
             with self.db.transaction(), self.index.collecting():
                 yield
@@ -77,6 +82,8 @@ class Store:
             self.names.forget()
             self.raw.dictionary.cache_clear()
             raise
+        if is_outermost and self.index.must_merge:
+            run_in_pieces(self.db.transaction, self.index.merged())
 
     def adopt_source(self, other: "Store", source_id: int) -> SourceRow:
         """Copy a source with its bytes from another store, unless it is here already."""

@@ -96,6 +96,10 @@ _LOGGED_BY = (
     {_ROWS} where session_id = :session and (owner_id is null or owner_id <> session_id)
     """,
 )
+_LOGGED_BY_OTHERS = """
+    select 1 from usage u join usage o on o.usage_key = u.usage_key and o.session_id <> u.session_id
+    where u.owner_id = :session or u.reported_for = :session limit 1
+"""
 _REPORTED = """
     select distinct usage_key from usage where reported_for is not null and usage_key in ({keys})
 """
@@ -231,6 +235,10 @@ class UsageTable:
         With ``reported`` these are reports, also those of responses that a session logged itself.
         """
         return self._db.all(_REPORTED_BY if reported else _COUNTED_BY, {"session": session_id})
+
+    def is_logged_by_others(self, session_id: int) -> bool:
+        """Whether another session logged a response too that counts for the session."""
+        return self._db.one(_LOGGED_BY_OTHERS, {"session": session_id}) is not None
 
     def set_owner(self, usage_row_id: int, owner: int | None) -> None:
         self._db.execute(_SET_OWNER, {"id": usage_row_id, "owner": owner})

@@ -80,5 +80,8 @@ class WordEngine(Protocol):
         Longer words are cut to `LONGEST` characters.
         """
 
+    def merged(self) -> Iterator[object]:
+        """Keep the index quick to read: merge what many transactions have written, step by step."""
+
     def purged(self) -> Iterator[object]:
         """Remove the traces of deleted texts from the index files, step by step."""
