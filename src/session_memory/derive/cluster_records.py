@@ -22,19 +22,22 @@ PlacedRecord = tuple[SourceRow, Record]
 
 
 class ClusterRecords:
-    """Reads the sessions of ``rows``, by their position in it; small ones are read once."""
+    """Reads the sessions of ``rows``, by their position in it; small ones are read once.
+
+    ``have_bases``: some begin with another's history by reference.
+    """
 
     def __init__(self, store: Store, rows: list[CollectedSession]) -> None:
         self._store = store
         self._rows = rows
         self._sources = self._logs()
         self._index = {row.uid: index for index, row in enumerate(rows)}
-        self._has_bases = any(base_of(row) is not None for row in rows)
+        self.have_bases = any(base_of(row) is not None for row in rows)
         self._in_memory: dict[int, list[PlacedRecord]] = {}
 
     def _logs(self) -> list[list[SourceRow]]:
-        read_by = self._store.sources.read_by
-        return [[source for source in read_by(row.id) if source.role in LOGS] for row in self._rows]
+        read_by = self._store.sources.read_by_each([row.id for row in self._rows])
+        return [[one for one in read_by[row.id] if one.role in LOGS] for row in self._rows]
 
     def are_current(self) -> bool:
         """Whether the logs are those that were found at first, and nothing was added to them."""
@@ -74,7 +77,7 @@ class ClusterRecords:
             for source, record in self._not_taken_back(origin):
                 if record.ordinal is not None and record.ordinal < end and record.native_id:
                     yield source, _copied(record)
-        if self._has_bases:
+        if self.have_bases:
             yield from ((source, _copied(record)) for source, record in self._own(index))
         else:
             yield from self._own(index)

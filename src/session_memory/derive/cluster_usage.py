@@ -76,11 +76,13 @@ class ClusterUsage:
         near = {one for row in rows for one in store.sessions.family(row.uid)} - self._known
         return rows_nearby(store, keys, times, near)
 
-    def assign(self, owners: Owners, sharing: Iterable[int]) -> None:
+    def assign(self, owners: Owners, sharing: Iterable[int]) -> set[int]:
         """Let a response that several sessions logged count once, for its owner.
 
-        ``sharing`` are the sets of sessions that share records.
+        ``sharing`` are the sets of sessions that share records. Returns the sessions for which
+        more or less counts than before.
         """
+        changed: set[int] = set()
         index_of = {row.id: index for index, row in enumerate(self._rows)}
         same = SameResponses(self._rows, sharing, self._lines)
         for response, mask in self._used_by.items():
@@ -101,17 +103,25 @@ class ClusterUsage:
                 for usage in group:
                     holders |= 1 << index_of[usage.session_id]
                 self.same.add(holders)
-                self._give(group, self._rows[owners.of(holders)].id)
+                changed |= self._give(group, self._rows[owners.of(holders)].id)
+        return changed
 
     def _counts_for_evicted(self, response: Response, usage: StoredUsage) -> bool:
         away = self.evicted.get(response, ())
         return any(other.input_counts == usage.input_counts for other in away)
 
-    def _give(self, group: list[StoredUsage], owner: int) -> None:
+    def _give(self, group: list[StoredUsage], owner: int) -> set[int]:
         """Let the best of several rows of a response count for its owner."""
         # The largest output is the whole answer; among equals the owner's own record.
         best = max(group, key=lambda usage: (usage.output_tokens, usage.session_id == owner))
         usages = self._store.usage
+        changed: set[int | None] = set()
         for usage in group:
-            give = usages.give_report if usage.is_reported else usages.set_owner
-            give(usage.id, owner if usage is best else None)
+            given = owner if usage is best else None
+            if usage.is_reported:
+                usages.give_report(usage.id, given)
+            elif given != usage.owner_id:
+                usages.set_owner(usage.id, given)
+            if usage.is_reported or given != usage.owner_id:
+                changed |= {given, usage.owner_id}
+        return {session for session in changed if session is not None}

@@ -25,6 +25,12 @@ from session_memory.derive.repository_names import DomainOf, RepositoryNames
 from session_memory.derive.response_ids import note_shared_ids, shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
 from session_memory.derive.turns_with_subagents import set_sums
+from session_memory.derive.unchanged_sessions import (
+    inherits_from,
+    is_shown_otherwise,
+    set_parent,
+    unchanged,
+)
 from session_memory.derive.writing import SessionWriting, decode_state
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
@@ -112,8 +118,9 @@ class Derivation:
     ) -> None:
         self._store = store
         self.sessions = cluster
-        rows = [store.sessions.row_by_id(session_id) for session_id in cluster]
-        self._as_read = [msgspec.structs.replace(row) for row in rows]
+        found = store.sessions.rows_by_id(cluster)
+        rows = [found[session_id] for session_id in cluster]
+        self._as_read = {row.id: msgspec.structs.replace(row) for row in rows}
         # The logs of an evicted session are not in the store. The session stays as it is, and the
         # usage counted for it still counts for it.
         self._rows = [row for row in rows if row.evicted_at is None]
@@ -124,8 +131,10 @@ class Derivation:
         self._same_ids = SameIds()
         self._holders = self._same_ids.holders
         self._usage = ClusterUsage(store, self._rows, self._evicted)
+        # The positions of sessions whose events stay as they are stored.
+        self._kept: frozenset[int] = frozenset()
         # Sessions whose usage may change.
-        self._written = {row.id for row in self._rows}
+        self._written: set[int] = set()
         self._has_turns = False
         self._other_contents: list[OtherContent] = []
         self._settled: dict[int, _SettledSession] = {}
@@ -142,11 +151,9 @@ class Derivation:
     def is_current(self) -> bool:
         """Whether no other process has changed anything that was read."""
         sessions = self._store.sessions
-        found = {one for first in self.sessions for one in sessions.sharing_with(first)}
         return (
-            set(sessions.existing(self.sessions)) == set(self.sessions)
-            and found <= set(self.sessions)
-            and all(sessions.row_by_id(row.id) == row for row in self._as_read)
+            sessions.rows_by_id(self.sessions) == self._as_read
+            and sessions.sharing_with_any(self.sessions) <= set(self.sessions)
             and self._records.are_current()
             and not self.outside_holders()
         )
@@ -160,20 +167,22 @@ class Derivation:
         owners = self._owners
         self._note_other_contents(self._other_contents)
         shared_with_evicted = self._sharing_with_evicted()
-        reported = {key for row in self._rows for key in self._store.usage.also_reported(row.id)}
-        shared = shared_ids(self._store, [row.id for row in self._rows])
-        for row in self._rows:
-            self._store.events.drop(row.id)
-            self._store.sessions.drop_derived(row.id)
-        inherits_from = [self._write(index, owners) for index in range(len(self._rows))]
+        again = [row.id for index, row in enumerate(self._rows) if index not in self._kept]
+        self._written.update(again)
+        reported = {key for one in again for key in self._store.usage.also_reported(one)}
+        shared = shared_ids(self._store, again)
+        for session_id in again:
+            self._store.events.drop(session_id)
+            self._store.sessions.drop_derived(session_id)
+        owner_of = [self._write(index, owners) for index in range(len(self._rows))]
         self._assign_usage(owners)
         reported.update(self._usage.keys())
         self._written |= settle_reports(self._store, reported, self._rows)
-        shared |= shared_ids(self._store, [row.id for row in self._rows])
+        shared |= shared_ids(self._store, self._written)
         note_shared_ids(self._store, shared, self._written, self._now)
         if self._has_turns:
             self._ingest.subtract_subagents(self._rows)
-        self._infer_parents(inherits_from)
+        self._infer_parents(owner_of)
         self._save_sharing(shared_with_evicted)
 
     def survey(self) -> None:
@@ -193,8 +202,12 @@ class Derivation:
         self._owners = Owners(self._rows, self._holders, self._same_ids.first_seen())
         self._other_contents = self._found_contents(self._owners)
         if self._records.are_in_memory:
+            if not self._evicted:
+                found = self._rows, self._records, self._same_ids, self._owners
+                self._kept = unchanged(self._store, *found)
             for index in range(len(self._rows)):
-                self._settled[index] = self._settle_one(index, at_once=True)
+                if index not in self._kept:
+                    self._settled[index] = self._settle_one(index, at_once=True)
 
     def _found_contents(self, owners: Owners) -> list[OtherContent]:
         """Give records with the same id and other content keys of their own."""
@@ -206,7 +219,7 @@ class Derivation:
     def _note_other_contents(self, found: list[OtherContent]) -> None:
         """Store a problem for each of these records, and remove those of an earlier derivation."""
         problems: dict[int, dict[int, str]] = {}
-        for row in self._as_read:
+        for row in self._as_read.values():
             if row.evicted_at is None and decode_state(row.state).has_variants:
                 for source_id in self._store.sessions.source_ids(row.id):
                     problems[source_id] = {}
@@ -253,6 +266,9 @@ class Derivation:
     def _write(self, index: int, owners: Owners) -> int | None:
         """Store one session. Returns the owner of its last inherited record."""
         row, settled = self._rows[index], self._settled.get(index)
+        if index in self._kept:
+            row.own_records = owners.own_records(index)
+            return inherits_from(index, self._records, self._same_ids, owners)
         if settled is None:
             settled = self._settle_one(index, at_once=False)
         writing, inherited = settled
@@ -275,15 +291,18 @@ class Derivation:
 
     def _assign_usage(self, owners: Owners) -> None:
         """Let a response that several sessions logged count once, for its owner."""
-        self._usage.assign(owners, self._holders.values())
+        self._written |= self._usage.assign(owners, self._holders.values())
         if len(self._rows) > 1:
             for row in self._rows:
-                set_sums(self._store, row)
-                self._store.sessions.save(row)
+                if row.id in self._written:
+                    set_sums(self._store, row)
 
-    def _infer_parents(self, inherits_from: list[int | None]) -> None:
-        for row, owner in zip(self._rows, inherits_from, strict=True):
-            if owner is not None:
+    def _infer_parents(self, owner_of: list[int | None]) -> None:
+        for index, owner in enumerate(owner_of):
+            row = self._rows[index]
+            if index in self._kept:
+                set_parent(row, None if owner is None else self._rows[owner])
+            elif owner is not None:
                 infer_parent(row, self._rows[owner])
                 self._store.sessions.save(row)
 
@@ -302,14 +321,19 @@ class Derivation:
             pairs.update((first, other) for other in others)
         self._store.sessions.set_sharing(pairs)
         sharing = {session for pair in pairs for session in pair}
-        for row in self._rows:
+        for index, row in enumerate(self._rows):
             row.has_shared = int(row.id in sharing)
             # A session that was written later may have named the repository.
             self._ingest.repositories.refresh(row)
             row.stale = 0
             if row.relation == "subagent":
                 self._ingest.placement.place_again(row)
-            self._store.sessions.save(row)
+            if index not in self._kept:
+                self._store.sessions.save(row)
+            elif row != (before := self._as_read[row.id]):
+                if row.revision == before.revision and is_shown_otherwise(row, before):
+                    row.revision += 1
+                self._store.sessions.save(row)
 
 
 class _SettledSession(NamedTuple):

@@ -82,6 +82,7 @@ COLUMNS = CollectedSession.__struct_fields__
 _SELECT = f"select {', '.join(COLUMNS)} from sessions"
 _BY_UID = f"{_SELECT} where uid = :uid"
 _BY_ID = f"{_SELECT} where id = :id"
+_BY_IDS = f"{_SELECT} where id in ({{keys}})"
 EVICTED_SESSIONS = "select id from sessions where evicted_at is not null"
 # The logs of an evicted session are not here, so it cannot be derived until it is restored.
 _STALE = "select id from sessions where stale = 1 and evicted_at is null order by id"
@@ -107,6 +108,7 @@ _LINK_SOURCE = """
 """
 _SOURCES = "select source_id from session_sources where session_id = :session"
 _SHARING = "select other_id from shares where session_id = :session"
+_SHARING_WITH_ANY = "select distinct other_id from shares where session_id in ({keys})"
 _SHARE = """
     insert into shares (session_id, other_id) values (:one, :other) on conflict do nothing
 """
@@ -241,6 +243,11 @@ class Sessions:
             raise LookupError(session_id)
         return found
 
+    def rows_by_id(self, session_ids: Sequence[int]) -> dict[int, CollectedSession]:
+        """Those of the sessions that are in the store."""
+        found = self._db.matching(_BY_IDS, session_ids)
+        return {row[0]: CollectedSession(**dict(zip(COLUMNS, row, strict=True))) for row in found}
+
     def _row(self, sql: str, params: dict[str, Any]) -> CollectedSession | None:
         found = self._db.one(sql, params)
         return None if found is None else CollectedSession(**dict(zip(COLUMNS, found, strict=True)))
@@ -305,9 +312,13 @@ class Sessions:
     def sharing_with(self, session_id: int) -> list[int]:
         return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]
 
+    def sharing_with_any(self, session_ids: Sequence[int]) -> set[int]:
+        """The sessions that share records with one of these."""
+        return {row[0] for row in self._db.matching(_SHARING_WITH_ANY, session_ids)}
+
     def set_sharing(self, pairs: set[tuple[int, int]]) -> None:
-        for one, other in sorted(pairs | {(b, a) for a, b in pairs}):
-            self._db.execute(_SHARE, {"one": one, "other": other})
+        both = sorted(pairs | {(b, a) for a, b in pairs})
+        self._db.update_many(_SHARE, ({"one": one, "other": other} for one, other in both))
 
     def wholly_shared(self, flavor: str, *, before: str) -> list[int]:
         """The sessions with a lower uid of which other sessions hold every record."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -84,6 +84,10 @@ _PLACES = """
 """
 _READ_BY_SESSION = f"""
     {_SELECT} where id in (select source_id from session_sources where session_id = :session)
+"""
+_READ_BY_SESSIONS = f"""
+    select x.session_id, {", ".join("o." + name for name in COLUMNS)}
+    from session_sources x join sources o on o.id = x.source_id where x.session_id in ({{keys}})
 """
 _IDENTITY = ("id", "uid", "host", "flavor", "path", "generation", "discovered_at")
 _CHANGING = [name for name in COLUMNS if name not in _IDENTITY]
@@ -214,6 +218,13 @@ class Sources:
     def read_by(self, session_id: int) -> list[SourceRow]:
         """Sources with records of the session, in reading order."""
         return sorted(self._rows(_READ_BY_SESSION, {"session": session_id}), key=reading_order)
+
+    def read_by_each(self, session_ids: Sequence[int]) -> dict[int, list[SourceRow]]:
+        """For each session the sources with its records, in reading order."""
+        found: dict[int, list[SourceRow]] = {one: [] for one in session_ids}
+        for session_id, *values in self._db.matching(_READ_BY_SESSIONS, session_ids):
+            found[session_id].append(_row(tuple(values)))
+        return {one: sorted(sources, key=reading_order) for one, sources in found.items()}
 
     def _rows(self, sql: str, params: dict[str, Any]) -> list[SourceRow]:
         return [_row(values) for values in self._db.all(sql, params)]

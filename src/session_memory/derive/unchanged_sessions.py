@@ -1,0 +1,70 @@
+"""Sessions of a cluster that can stay as they are when the others are derived again.
+
+A session may have thousands of forks. When it goes on, most of them own the same records as before,
+and what is stored of them is what would be derived again. Only their parent and what counts for
+them may change. Those are a few columns.
+"""
+
+from session_memory.derive.cluster_records import ClusterRecords
+from session_memory.derive.facts import origin_is_logged
+from session_memory.derive.owners import Owners
+from session_memory.derive.placement import infer_parent
+from session_memory.derive.same_ids import SameIds
+from session_memory.derive.writing import decode_state
+from session_memory.store.record_keys import record_key
+from session_memory.store.sessions import CollectedSession
+from session_memory.store.store import Store
+from session_memory.store.usage import BUCKETS
+
+# The columns that may change without the events. Others are only used for deriving.
+_SHOWN = ("parent_uid", "relation", "repo", "domain", *BUCKETS)
+
+
+def unchanged(
+    store: Store,
+    rows: list[CollectedSession],
+    records: ClusterRecords,
+    same_ids: SameIds,
+    owners: Owners,
+) -> frozenset[int]:
+    """The positions of the sessions whose events stay as they are stored.
+
+    They are not stale, and no record gets or loses them as its owner. None, if their events may
+    depend on more than that.
+    """
+    if len(rows) == 1 or records.have_bases or same_ids.contents:
+        return frozenset()
+    if any(row.relation == "subagent" or decode_state(row.state).has_variants for row in rows):
+        return frozenset()
+    stored = dict(store.events.holders(list(same_ids.holders)))
+    moved: set[int | None] = set()
+    for record, holders in same_ids.holders.items():
+        owner = rows[owners.of(holders)].id
+        if stored.get(record) != owner:
+            moved |= {owner, stored.get(record)}
+    return frozenset(i for i, row in enumerate(rows) if not row.stale and row.id not in moved)
+
+
+def inherits_from(
+    index: int, records: ClusterRecords, same_ids: SameIds, owners: Owners
+) -> int | None:
+    """The position of the owner of the last record that a session inherits."""
+    found = None
+    for _, record in records.of(index):
+        if record.native_id and record.events:
+            owner = owners.of(same_ids.holders.get(record_key(record.native_id), 1 << index))
+            found = found if owner == index else owner
+    return found
+
+
+def set_parent(row: CollectedSession, owner: CollectedSession | None) -> None:
+    """Set the parent that is inferred from copied records, as deriving the session would do."""
+    if not origin_is_logged(row):
+        row.parent_uid = row.relation = None
+    if owner is not None:
+        infer_parent(row, owner)
+
+
+def is_shown_otherwise(row: CollectedSession, before: CollectedSession) -> bool:
+    """Whether a session is another one than before for whoever reads it."""
+    return any(getattr(row, name) != getattr(before, name) for name in _SHOWN)
