@@ -297,7 +297,7 @@ def test_what_a_killed_run_left_in_free_pages_is_swept_by_the_next(keeper: Keepe
 def test_a_reader_that_keeps_the_log_is_told_and_the_log_is_swept_later(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.store.sqlite.BUSY_S", 0.1)
+    monkeypatch.setattr("session_memory.store.sqlite_waiting.BUSY_S", 0.1)
     secretive(keeper)
     keeper.collect()
     with open_store(keeper.place) as reader, reader.db.snapshot():

@@ -179,7 +179,7 @@ def test_everything_of_a_store_behind_a_link_is_beside_the_store_itself(linked: 
 def test_the_proof_searches_the_log_of_a_store_behind_a_link(
     linked: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_memory.store.sqlite.BUSY_S", 0.1)
+    monkeypatch.setattr("session_memory.store.sqlite_waiting.BUSY_S", 0.1)
     talk(linked.claude.session("alpha"), f"please {SECRET}", f"and again {SECRET}")
     linked.collect()
     with open_store(linked.place) as reader, reader.db.snapshot():

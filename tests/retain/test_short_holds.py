@@ -152,6 +152,33 @@ def test_forgetting_purges_the_index_in_steps_and_leaves_live_tables_alone(fille
     check_sound(filled.store)
 
 
+@pytest.mark.only("sqlite")
+def test_compacting_and_evicting_do_not_rewrite_the_file(filled: Keeper) -> None:
+    analyzed(filled.store)
+    before = filled.store.db.bytes_on_disk()
+    holds = holds_of(filled.retain)
+    assert filled.store.db.value("pragma freelist_count") == 0
+    with filled.store.transaction():
+        filled.store.index.clear()
+    holds += holds_of(lambda: compact(filled.store, filled.config, 1))
+    assert "vacuum" not in [hold.what for hold in holds]
+    assert filled.store.db.value("pragma freelist_count") == 0
+    assert filled.store.db.bytes_on_disk() < before
+
+
+@pytest.mark.only("sqlite")
+def test_a_file_of_an_earlier_version_is_rewritten_once(filled: Keeper) -> None:
+    db = filled.store.db
+    db.execute("pragma auto_vacuum = 0")
+    db.vacuum()
+    db.execute("pragma auto_vacuum = 2")
+    analyzed(filled.store)
+    assert [hold.what for hold in holds_of(filled.retain)].count("vacuum") == 1
+    filled.restore()
+    analyzed(filled.store)
+    assert "vacuum" not in [hold.what for hold in holds_of(filled.retain)]
+
+
 @pytest.mark.only("postgresql")
 def test_compacting_rewrites_all_tables(filled: Keeper) -> None:
     holds = holds_of(lambda: compact(filled.store, filled.config, 1))

@@ -33,7 +33,7 @@ def test_each_eviction_makes_the_whole_smaller(keeper: Keeper) -> None:
         keeper.evict(uid)
         assert whole(keeper) < before
         before = whole(keeper)
-        # Only the first one rewrites the file.
+        # So the file is not rewritten.
         assert keeper.store.db.value("pragma auto_vacuum") == INCREMENTAL
         assert keeper.store.db.value("pragma freelist_count") == 0
     keeper.restore()

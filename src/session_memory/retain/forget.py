@@ -103,7 +103,9 @@ def sweep(
             if marks and (place := beside(store)) is not None:
                 sweep_unfinished(place)
             unswept = _sweep_index(store) if marks else []
-            if everything or UNSWEPT in marks:
+            if not marks:
+                unswept += store.db.compact()
+            elif everything or UNSWEPT in marks:
                 unswept += store.db.vacuum()
             else:
                 unswept += store.db.vacuum(marks, without_live=UNSWEPT_LOGS in marks)

@@ -180,6 +180,13 @@ class Database(Protocol):
         ``without_live``, everything but the tables of live sessions has to be, and what was left.
         """
 
+    def compact(self) -> list[Unswept]:
+        """Make the store small. Returns what could not be done, as `vacuum` does.
+
+        Data that was deleted before may still be in the file.
+        """
+        ...
+
     def shrink(self) -> None:
         """Give the space of deleted rows back: to the disk, or on a server to later rows."""
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-PIECE_S = 0.05
+# The commit of a piece comes on top of it.
+PIECE_S = 0.03
 FIRST_SHARE, LEAST_SHARE = 1 / 4, 1 / 32
 
 Item = TypeVar("Item")

@@ -396,6 +396,9 @@ alter table dictionaries alter column body set storage external;
             tables = list(dict.fromkeys([*logs, *tables]))
         return sweep_tables(self, tables)
 
+    def compact(self) -> list[Unswept]:
+        return self.vacuum()
+
     def shrink(self) -> None:
         make_space_reusable(self, self._all_tables())
 

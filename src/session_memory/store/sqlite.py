@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import apsw
 
 from session_memory.core.errors import NotAStore, StoreClosed, StoreNotFound
-from session_memory.store.database import BUSY_S, Key, Params, Row, Unswept, forks
+from session_memory.store.database import Key, Params, Row, Unswept, forks
 from session_memory.store.filesystems import refuse_network
 from session_memory.store.lock_holds import HeldLock
 from session_memory.store.operation_lock import OperationLock, locked_file
 from session_memory.store.private_files import create_private, sweep_unfinished, whole_database
 from session_memory.store.sqlite_errors import FAULTS, translated
-from session_memory.store.sqlite_shrink import give_free_pages_back
+from session_memory.store.sqlite_shrink import INCREMENTAL, shrink
+from session_memory.store.sqlite_waiting import retry, use_wal
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
-RETRY_S = 0.002
 # After a transaction of this length, others that wait for the lock have a moment to take it.
 LONG_S, GIVE_WAY_S, GIVE_WAY_SHARE = 0.02, 0.004, 0.1
 PAGE_BYTES = 4096
@@ -119,8 +119,10 @@ class Sqlite:
         # The last connection to close removes the WAL file. When opening failed because of a disk
         # error, SQLite has removed a WAL that held the only copy of some messages.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.set_busy_handler(_retry)
+        connection.set_busy_handler(retry)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
+        # An older file gets this setting with its next `vacuum`.
+        connection.execute(f"pragma auto_vacuum = {INCREMENTAL}")
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")
         connection.execute("pragma foreign_keys = on")
@@ -282,7 +284,7 @@ class Sqlite:
     def ready(self) -> None:
         """Switch the file to WAL mode, in which readers and a writer do not block each other."""
         try:
-            _use_wal(self.connection)
+            use_wal(self.connection)
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
@@ -346,13 +348,13 @@ class Sqlite:
         except (apsw.BusyError, apsw.LockedError):
             pass
         finally:
-            connection.set_busy_handler(_retry)
+            connection.set_busy_handler(retry)
         try:
             yield
         finally:
             # An error here must not hide an earlier one, such as a full disk.
             with suppress(apsw.Error):
-                _use_wal(connection)
+                use_wal(connection)
 
     def vacuum(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
@@ -367,10 +369,16 @@ class Sqlite:
         return [Unswept((str(self.file), f"{self.file}-wal"), reason, remedy)]
 
     def shrink(self) -> None:
-        give_free_pages_back(self)
+        shrink(self)
+
+    def compact(self) -> list[Unswept]:
+        self.shrink()
+        return []
 
     def checkpoint(self) -> bool:
         """Move the content of the WAL file into the database. False if a reader prevented it."""
+        # Nobody waits for this one. The second one has little left to do and locks out writers.
+        self.one("pragma wal_checkpoint(passive)")
         held = HeldLock()
         row = self.one("pragma wal_checkpoint(truncate)")
         held.released("checkpoint")
@@ -411,32 +419,6 @@ def _insert_statement(table: str, columns: tuple[str, ...]) -> str:
 def _with_remedy(finding: str) -> str:
     """The finding, with the command that repairs it if it is about the word index."""
     return f"{finding}; run: session-memory store reindex" if "fts5" in finding.lower() else finding
-
-
-def _retry(times: int) -> bool:
-    """Sleep for a moment, then try again to get the lock, for up to a minute.
-
-    SQLite's own handler sleeps up to 100 ms at a time and misses the short gaps between the
-    transactions of a sync.
-    """
-    time.sleep(RETRY_S)
-    return times * RETRY_S < BUSY_S
-
-
-def _use_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL mode, unless another process is loading the file for the first time.
-
-    Then the mode stays as it is, which also works, and the next `open_store` tries again.
-    """
-    if connection.pragma("journal_mode") in ("wal", "memory"):
-        return
-    connection.set_busy_timeout(0)
-    try:
-        connection.pragma("journal_mode", "wal")
-    except (apsw.BusyError, apsw.LockedError):
-        return
-    finally:
-        connection.set_busy_handler(_retry)
 
 
 def _is_unwritten(path: Path) -> bool:
