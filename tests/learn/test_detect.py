@@ -1,5 +1,6 @@
 """Detectors find what was planted, and keep silent where nothing stands out."""
 
+import json
 from pathlib import Path
 from random import Random
 
@@ -10,9 +11,11 @@ from session_memory.learn.detect import detectors
 from session_memory.learn.fleet import fleet_of
 from session_memory.learn.patterns import patterns, signals_of
 from session_memory.learn.signal import Signal
+from session_memory.live.store import SessionStore
+from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.codex import CodexHome, ran
-from session_memory.testing.collecting import collected, events_of
+from session_memory.testing.collecting import collect, collected, events_of
 from session_memory.testing.planted import (
     HARMLESS,
     TO_FIND,
@@ -87,6 +90,27 @@ def test_precision_and_recall_are_whole_on_generated_sessions(claude: ClaudeHome
 def test_detectors_run_in_the_order_of_their_names() -> None:
     assert list(detectors()) == sorted(detectors())
     assert all(name == detector.type for name, detector in detectors().items())
+
+
+@pytest.mark.parametrize("between", ("pip install torch", "git status", None))
+def test_an_install_between_two_runs_of_a_test_is_no_flaky_test(
+    tmp_path: Path, between: str | None
+) -> None:
+    # SWITCHING 0.85: found in live sessions, where it was the first suggestion of the retro.
+    with open_store(tmp_path / "memory.db", durability="normal") as store:
+        live = SessionStore(store.db)
+        session = live.create_session(session_id="loom")
+        live.append_message(session, role="user", content="weave")
+        runs = [("pytest -q", "1 failed in 0.1s"), (between, "done"), ("pytest -q", "1 passed")]
+        for number, (command, output) in enumerate(one for one in runs if one[0]):
+            bash = {"name": "bash", "arguments": json.dumps({"command": command})}
+            call = {"id": f"c{number}", "type": "function", "function": bash}
+            live.append_message(session, role="assistant", tool_calls=[call])
+            live.append_message(session, role="tool", content=output, tool_call_id=call["id"])
+        collect(store, tmp_path)
+        analyze(store, now=NOW)
+        types = {signal.type for signal in signals_of(store, fleet_of(store))}
+    assert ("flaky_test" in types) == (between != "pip install torch")
 
 
 def test_what_comes_back_is_one_pattern_over_agents_and_repositories(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def sends_and_tools(reopen: Reopen) -> Any:
 
 
 def dies_before_the_first_of_two_tools(reopen: Reopen) -> Any:
-    """Row 3.88: over our store, ``resume`` ran no tool and sent a call without a result."""
+    """SWITCHING 3.88: over our store, ``resume`` ran no tool and sent a call without a result."""
     store, calls = reopen(), [call("a", n=1), call("b", n=2)]
     session = store.create_session()
     with pytest.raises(Killed):
@@ -324,7 +324,7 @@ def test_the_loop_does_the_same_in_more_stories(
 def test_a_crash_at_each_tool_leaves_exactly_the_calls_without_a_result(
     ours: Reopen, dies_at: int
 ) -> None:
-    """Rows 3.74 and 3.88. Over power-loop's own store nothing ran after the first result."""
+    """SWITCHING 3.74, 3.88. Over power-loop's own store nothing ran after the first result."""
     store, calls = ours(), [call(f"c{n}", n=n) for n in (1, 2, 3)]
     session, tools = store.create_session(), Tools(dies_at)
     with pytest.raises(Killed):
@@ -500,7 +500,7 @@ def test_a_cancelled_loop_can_be_resumed(ours: Reopen) -> None:
 def test_what_the_loop_kept_is_priced_searched_and_has_its_repository(
     opened: Store, ours: Reopen, tmp_path: Path
 ) -> None:
-    """Rows 3.79 and 3.90: its usage had no model, and its directory was not seen."""
+    """SWITCHING 3.79, 3.90: its usage had no model, and its directory was not seen."""
     store, model = ours(), Model([call("a", n=1)], "Counted to one.")
     session = store.create_session(model="gpt-5.5", metadata={"cwd": "/home/mira/code/kiln"})
     run(loop_over(store, model, Tools()).send("Count the tiles.", session_id=session))
