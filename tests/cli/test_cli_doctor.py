@@ -149,3 +149,16 @@ def test_all_well_is_status_0(logs, home, run) -> None:
     assert result.exit_code == 0, result.stdout
     assert "adapters: claude" in result.stdout
     assert "1 piece of bad input" in result.stdout
+
+
+def test_an_archive_that_is_gone_is_a_warning(logs, home, run, checks, tmp_path) -> None:
+    run("sync", "--analyze")
+    assert "archive" not in checks()[1]
+    run("retain")
+    [archive] = tmp_path.rglob("archive")
+    assert [check["status"] for check in checks()[1]["archive"]] == ["ok"]
+    shutil.rmtree(archive)
+    status, found = checks()
+    [check] = found["archive"]
+    assert (status, check["status"]) == (3, "warn")
+    assert "1 of 1 file with evicted sessions" in check["text"] and "archive_dir" in check["hint"]

@@ -73,6 +73,16 @@ def test_what_is_pinned_stays_until_it_is_unpinned(machine: Machine) -> None:
     assert machine.json("retain")["backstop_evicted"] == 1
 
 
+def test_retain_says_that_nothing_can_go_if_it_is_over_its_cap(machine: Machine) -> None:
+    machine.run("pin", UID)
+    assert "Nothing has to go." in machine.run("retain")
+    config = machine.home / "small.toml"
+    config.write_text("[retention]\nraw_soft_cap_bytes = 1\n")
+    said = machine.run("retain", "--config", str(config))
+    assert "Nothing can go: what is over the soft cap is pinned or live." in said
+    assert machine.json("retain", "--config", str(config))["over_soft_cap"] is True
+
+
 def test_forgetting_asks_proves_and_lasts(machine: Machine) -> None:
     plan = machine.json("forget", "alpha", "--dry-run")
     assert (plan["forgotten"], plan["proof"]) == ([UID], None)

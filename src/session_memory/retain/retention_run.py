@@ -39,6 +39,7 @@ class RetentionReport(msgspec.Struct, kw_only=True):
     overflow_data_loss: int = 0
     bytes_freed: int = 0
     final_usage_bytes: int = 0
+    over_soft_cap: bool = False
     over_hard_cap: bool = False
     tier2_over_cap: bool = False
     waiting_for_analysis: int = 0
@@ -128,6 +129,7 @@ def _retain(
     report = outcome.report
     final = used - report.bytes_freed if dry_run else store.retention.used_bytes()
     report.final_usage_bytes = final
+    report.over_soft_cap = final > limits.raw_soft_cap_bytes
     report.over_hard_cap = final > limits.raw_hard_cap_bytes
     taken = {step.unit.uids for step in steps}
     left = [unit for unit in every if unit.uids not in taken]

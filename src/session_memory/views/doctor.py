@@ -16,6 +16,7 @@ from session_memory.collect.discover import roots
 from session_memory.collect.doctor import adapter_problems, adapter_versions
 from session_memory.config import Config, RetentionConfig
 from session_memory.core.time import now_ms
+from session_memory.derive.evicted import archive_of
 from session_memory.derive.readers import unusable_flavors
 from session_memory.store import Store
 from session_memory.store.address import is_postgres, shown
@@ -77,6 +78,7 @@ def examine(
             *_permissions(path),
             *_versions(store, facts),
             *_analysis(store, config, facts),
+            *_archive(store, config),
         ]
     free = _free_bytes(path)
     checks += _space(free)
@@ -218,6 +220,21 @@ def _analysis(store: Store, config: Config, facts: dict[str, Any]) -> Iterator[C
     if count := outdated(store):
         text = f"{plural(count, 'digest')} made by an older version"
         yield Check("analysis", "warn", text, "Make them again: session-memory analyze")
+
+
+def _archive(store: Store, config: Config) -> Iterator[Check]:
+    """Whether the archive files with evicted sessions are there. They are not read."""
+    files = {one.file for one in store.retention.evicted().values() if one.file is not None}
+    archive = archive_of(store, config)
+    if not files or archive is None:
+        return
+    gone = sorted(files - {file.name for file in archive.files()})
+    if gone:
+        text = f"{len(gone)} of {plural(len(files), 'file')} with evicted sessions not found in"
+        hint = 'Put them back, or name their place: [retention] archive_dir = "…"'
+        yield Check("archive", "warn", f"{text} {archive.directory}: {gone[0]}", hint)
+    else:
+        yield Check("archive", "ok", f"{archive.directory}: {plural(len(files), 'file')}")
 
 
 def _free_bytes(path: Path | None) -> "tuple[Path, int] | None":

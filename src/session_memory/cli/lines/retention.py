@@ -62,8 +62,10 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
             sessions = plural(sum(len(one.sessions) for one in gone), "session")
             freed = size(sum(one.bytes for one in gone))
             lines.append(f"{sessions} {would}evicted ({freed}): {meaning}.")
-    if not outcome.gone and not report.waiting_for_analysis:
+    if not (outcome.gone or report.waiting_for_analysis or report.over_soft_cap):
         lines.append("Nothing has to go.")
+    elif not (outcome.gone or report.waiting_for_analysis):
+        lines.append("Nothing can go: what is over the soft cap is pinned or live.")
     elif not outcome.gone:
         lines.append("Nothing can go yet.")
     elif outcome.archive:
@@ -75,7 +77,7 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
         compact = "session-memory store compact"
         lines.append(f"Their space is not free yet: {outcome.not_shrunk}. Run: {compact}")
     if report.over_hard_cap:
-        lines.append("The store is still over its hard cap: what is left is pinned.")
+        lines.append("The store is still over its hard cap: what is left is pinned or live.")
     if report.tier2_over_cap:
         lines.append(
             "Digests and lessons take more than distilled_cap_bytes; nothing of them goes."

@@ -158,7 +158,7 @@ def retention_alarms(ran: "RetentionRan") -> "Iterator[str]":
     if lost := ran.report["overflow_data_loss"]:
         yield f"{plural(lost, 'session')} evicted without an analysis: DATA LOSS"
     if ran.report["over_hard_cap"]:
-        yield "the store is still over its hard cap: what is left is pinned"
+        yield "the store is still over its hard cap: what is left is pinned or live"
 
 
 def summary(stopped: "Stopped") -> str:

@@ -35,7 +35,7 @@ SHOWN = 20
         ("pin 5b0c6a1e", "never evict this session"),
     ),
     json_shape='{"backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss",'
-    ' "bytes_freed", "final_usage_bytes", "over_hard_cap", "tier2_over_cap",'
+    ' "bytes_freed", "final_usage_bytes", "over_soft_cap", "over_hard_cap", "tier2_over_cap",'
     ' "waiting_for_analysis", "waiting_bytes", "dry_run", "archive", "evicted": [{"sessions": [UID,'
     ' …], "why", "bytes", "last_at"}, …], "expiry": [{"flavor", "files", "at_risk",'
     ' "bytes_at_risk", "days_left"}, …]}; the first four and "waiting_for_analysis" are sessions.'
