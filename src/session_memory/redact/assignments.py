@@ -13,18 +13,17 @@ from typing import NamedTuple
 
 from session_memory.redact.plausibility import entropy, is_placeholder, is_uuid
 
-# Searched for in the lower-case text.
-WORDS = (
-    "passw",
-    "passphrase",
-    "_pass",
-    "pwd",
-    "secret",
-    "apikey",
-    "api-key",
-    "accesskey",
-    "token",
-) + ("_key",)
+# Searched for in the lower-case text, with the length of the part that belongs to the name.
+_STEMS = {
+    **dict.fromkeys(("pass", "pwd", "secret", "apikey", "api-key", "accesskey", "access-key"), 0),
+    **dict.fromkeys(("token", "_key", "privatekey", "signingkey", "encryptionkey", "auth-key"), 0),
+    **dict.fromkeys(("subscription-key", "key-data", "credential", "masterauth"), 0),
+    # Short names that are parts of other words count only at the end of a name.
+    **{f"{stem}{end}": len(stem) for stem in ("pat", "pw", "psk", "_auth") for end in "=:\\\"' "},
+    **dict.fromkeys(("?key=", "&key="), 4),
+}
+_STEMS = {word: size or len(word) for word, size in _STEMS.items()}
+WORDS = tuple(_STEMS)
 
 _LONGEST_NAME = 60
 # After so many values that are no secrets, the words inside of the last one are skipped. Otherwise
@@ -34,7 +33,13 @@ _NAME_SIGNS = string.ascii_letters + string.digits + "_.-"
 _REST = re.compile(
     r"(?P<tail>[\w-]{0,40}+)(?P<close>\\{0,7}[\"'`]\]?)?"
     r"(?:[ \t]{0,4}(?::[ \t]{0,2}[A-Za-z]{1,12}[ \t]{0,2}=|=>|:=|={1,3}|:|>)[ \t]{0,4}"
-    r"|\\u003[ade]|(?P<blank>[ \t]{1,2}))"
+    r"|\\u003[ade]"
+    # A separate value: {"name": "X", "value": "…"}. A default: getenv("X", "…"), env.X || "…".
+    r"|(?P<pair>,?(?:[ \t\r\n]|\\{1,7}[nrt]){0,24}+\\{0,7}[\"']?[Vv]alue\\{0,7}[\"']?"
+    r"[ \t]{0,2}[:=][ \t]{0,2})"
+    r"|(?P<default>\)?[ \t]{0,2}(?:\|\||\?\?|\?:|,|or\b)[ \t]{0,2}(?=[rbf]?\\{0,7}[\"'`]))"
+    r"|(?P<call>\((?=\\{0,7}[\"'`]))"
+    r"|(?P<says>[ \t]is:?[ \t](?=[^ \t]))|(?P<blank>[ \t]{1,2}))"
     r"(?P<open>[rbf]?\\{0,7}[\"'`])?",
     re.ASCII,
 )
@@ -43,14 +48,29 @@ _BARE = re.compile(r"[^\x00-\x20\x7f\"'`\\<>,;(){}\[\]|&]{6,200}+(?![(\[])", re.
 _ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-f]{4})", re.ASCII | re.IGNORECASE)
 
 # After these names a blank may separate the value.
-_VALUE_AFTER_BLANK = re.compile(r"--|aws_secret_access_key", re.ASCII)
+_VALUE_AFTER_BLANK = re.compile(
+    r"--?[a-z]|(?:aws_secret_access_key|requirepass|masterauth|[\w.:/-]{0,40}_authtoken|_auth)\Z",
+    re.ASCII,
+)
+_SETTING = re.compile(r"(?:\b|(?<=\\n))(?:ENV|ARG|setx|env add|config set)[ \t]\Z", re.ASCII)
+_SHORT_NAME = re.compile(r"(?:\A|[_.-]|db|my|user|admin|root)(?:pw|pat)\Z", re.ASCII)
+_PASSWORD_NAME = re.compile(
+    r"passw|passphrase|passcode|_pass|(?:\A|[.:/-]|db|admin|root|user|sql|pg|ssh|smtp|store|key|require"
+    r"|ftp|mail|redis|mongo|http|proxy|bind|auth|become|login|svc|app|srv|my|wp|rdp|vnc)pass[_-]?\d{0,3}\Z",
+    re.ASCII,
+)
 # Names that contain one of the words but hold no secret.
 _HARMLESS = re.compile(
     r"tokeni[sz]|tokens\b|token_?(?:count|type|usage|limit|budget|index|name|len|url|id|expir|class)"
-    r"|(?:max|min|num|total|next|page|csrf|xsrf|pad|eos|bos|sep|cls|unk|mask|continuation|sync)_?token"
+    r"|(?:max|min|num|total|next|page|csrf|xsrf|pad|eos|bos|sep|cls|unk|mask|continuation|sync"
+    r"|design|color|colour|syntax)[_-]?token"
     r"|public|primary_key|foreign_key|unique_key|cache|sort_key|partition|idempoten|dedup|lock_key"
     r"|_(?:file|path|dir|field|label|hint|name|policy|length|hash|digest|url|uri|env|var|count|len"
-    r"|prompt|required|type|column|attr|manager|provider|version|arn|ref)s?\b|secrets?_?manager"
+    r"|prompt|required|type|column|attr|manager|provider|version|arn|ref|rounds?|timeout|lifetime|ttl"
+    r"|minutes|seconds|attempts|strength|mode|algo(?:rithm)?|reset|change|encoder|validator)s?\b"
+    r"|secrets?_?manager|password_?(?:too|must|is|not|min|max|mismatch|invalid|incorrect|confirm)_"
+    r"|passwordless|hash(?:ed|es|er|-algo)?\b"
+    r"|(?:secret|key|token|credential)s?(?:name|arn|ref|type|url|uri|path|file|field|label|class)s?\b"
     r"|resource_?version|keyword|_keys\b|_pass(?:ed|es|ing|_?rate|_?through|_?count)",
     re.ASCII,
 )
@@ -60,16 +80,31 @@ _SECRET_KEYS = re.compile(
     re.ASCII,
 )
 _OWNED_TOKEN = re.compile(
-    r"(?:access|auth|api|bearer|refresh|bot|user|personal|session|id|deploy|service|app|admin|hub|lab)"
+    r"(?:access|auth|api|bearer|refresh|bot|user|personal|session|id|deploy|service|app|admin|hub|lab"
+    r"|http|vault|acl)"
     r"[_.-]?token",
     re.ASCII,
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:[.:-][A-Za-z_$][\w$]*)*[.:]?", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[.-]|::?)[A-Za-z_$][\w$]*)*[.:]?", re.ASCII)
+# A name in code that is no literal: module.name, Ed25519PrivateKey.
+_OTHER_NAME = re.compile(
+    r"(?:[a-z_]{3,40}(?:\.|::))+[A-Za-z_]\w*|[A-Za-z_]\w*(?:Key|Token|Secret|Credential|Password)s?",
+    re.ASCII,
+)
 _PLACE = re.compile(
     r"[~.]{0,2}/|[A-Za-z]:/|[a-z][a-z0-9+]{1,15}://|\d+(?:\.\d+)+\Z|\d{4}-\d\d-\d\d"
     r"|0[xX][0-9a-fA-F]{1,40}\Z|v?\d+\.\d",
     re.ASCII,
 )
+_WORDS_AND_NUMBERS = re.compile(
+    r"(?:[a-z]{1,15}\d{0,3}|\d{1,5})(?:[-_./: ](?:[a-z]{1,15}\d{0,3}|\d{1,5})){1,12}",
+    re.ASCII,
+)
+_INVENTED = re.compile(r"test|fake|mock|demo|dummy|sample|stub", re.ASCII)
+_DIGEST = re.compile(
+    r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]|urn:|arn:|process\.env|import\.meta", re.ASCII
+)
+_PARTS = re.compile(r"[-.:_]")
 _LETTERS = re.compile(r"[A-Za-z]", re.ASCII)
 _DIGITS = re.compile(r"\d", re.ASCII)
 _TURNS = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])", re.ASCII)
@@ -114,7 +149,7 @@ def assigned_secrets(
     ``starts`` gets the start of every value, also of those that are no secrets.
     """
     done = failed_to = failures = 0
-    rest_at, size = _REST.match, len(word)
+    rest_at, size = _REST.match, _STEMS[word]
     for place in places:
         if place < done or (failures >= MOST_FAILURES and place < failed_to):
             continue
@@ -140,11 +175,35 @@ def _kind_of(
     """The kind of a value that is a secret, or None. ``word`` is at ``place``, in any case."""
     first = _name_start(text, place)
     name = text[first : rest.end("tail")].lower()
-    if rest["blank"] is not None and not _VALUE_AFTER_BLANK.match(name):
+    if rest["blank"] is not None and not _may_follow_blank(text, first, name, rest):
         return None
-    is_upper = text[place : place + len(word)].isupper()
+    if rest["default"] and not _is_default(text, first, rest, value[0]):
+        return None
+    if (rest["says"] or rest["call"]) and not name.endswith("password"):
+        return None
+    if text[first - 1 : first] == ":" and "arn:" in text[max(first - 80, 0) : first]:
+        return None
+    is_upper = text[place : place + _STEMS[word]].isupper()
     literal = is_upper and text[rest.end() - 1] == "=" or _is_literal(text, first, rest, value)
     return _judged(name, word, is_upper, value[0], literal)
+
+
+def _is_default(text: str, first: int, rest: re.Match[str], value: str) -> bool:
+    """Whether the value is a default, and not the next name in a list of names."""
+    if is_name(value) or is_words(value.lower()):
+        return False
+    is_operator = text[rest.start("default") : rest.end("default")].strip() != ","
+    called = text[max(first - 9, 0) : first].rstrip("\\\"'`")
+    return is_operator or (rest["close"] is not None and called.endswith("("))
+
+
+def _may_follow_blank(text: str, first: int, name: str, rest: re.Match[str]) -> bool:
+    """Whether only a blank is between the name and its value: an option, a setting, or in SQL."""
+    if _VALUE_AFTER_BLANK.match(name):
+        return text[rest.end() : rest.end() + 1] != "-"
+    if rest["open"]:
+        return name == "password"
+    return _SETTING.search(text, max(first - 12, 0), first) is not None
 
 
 # The same assignments are in a log again and again: in each view of a text, too.
@@ -166,9 +225,12 @@ def _is_literal(text: str, first: int, rest: re.Match[str], value: re.Match[str]
     before, after = text[first - 1 : first], text[value.end() : value.end() + 2]
     if text[rest.end() - 1] == ">":
         return after == "</"
-    is_tight = text[rest.end() - 1] == "=" and text[rest.end("tail")] == "="
+    sign, name_end = text[rest.end() - 1], rest.end("tail")
+    # openssl -passin pass:…
+    is_colon = sign == ":" and text[first:name_end].lower().endswith("pass")
+    is_tight = text[name_end] == sign and (sign == "=" or is_colon)
     ends = not after or after[0] in " \t\r\n\"'\\&;"
-    return is_tight and ends and (not before or before in " \t\n;?&=\"'n")
+    return is_tight and ends and (not before or before in " \t\n;?&=/\"'n")
 
 
 def _issuer(name: str, value: str) -> str | None:
@@ -196,25 +258,55 @@ def _name_start(text: str, place: int) -> int:
 def _kind(name: str, word: str, is_upper: bool) -> str | None:
     if _HARMLESS.search(name):
         return None
-    if word in ("passw", "passphrase", "pwd", "_pass"):
-        return "password"
-    if word == "token":
-        return "token"
-    if word == "secret":
+    stem = word[: _STEMS[word]]
+    if stem == "pass":
+        return "password" if _PASSWORD_NAME.search(name) else None
+    if stem in ("pwd", "pw", "psk", "masterauth"):
+        return "password" if len(stem) > 2 or _SHORT_NAME.search(name) else None
+    if stem in ("token", "pat", "_auth"):
+        return "token" if stem != "pat" or _SHORT_NAME.search(name) else None
+    if stem in ("secret", "credential"):
         return "secret"
     return "api-key" if word != "_key" or is_upper or _SECRET_KEYS.search(name) else None
 
 
 def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
-    if _PLACE.match(value) or (kind == "password" and not is_password(value, literal)):
+    if (
+        _PLACE.match(value)
+        or _DIGEST.match(value)
+        or (kind == "password" and not is_password(value, literal))
+    ):
         return False
     if is_placeholder(value):
         return False
     if kind == "password":
-        return True
+        # "PASS: TestName" is the result of a test.
+        is_short = name in ("pass", "pw")
+        return not is_short or (
+            len(value) >= 8 and not value.isdigit() and (literal or name == "pw")
+        )
+    if not literal and _OTHER_NAME.fullmatch(value):
+        return False
+    if not value.isascii() or is_words(value) and _is_harmless(kind, value):
+        return False
     if kind == "token" and is_uuid(value):
         return _OWNED_TOKEN.search(name) is not None or _issuer(name, value) is not None
     return _is_random(value, literal)
+
+
+def is_name(value: str) -> bool:
+    """Whether a value is the name of something in code, maybe with a number in it."""
+    return _IDENTIFIER.fullmatch(value) is not None and len(_DIGITS.findall(value)) < 3
+
+
+def is_words(value: str) -> bool:
+    """Whether a value consists of words and numbers: ``test-key-123``."""
+    return _WORDS_AND_NUMBERS.fullmatch(value) is not None
+
+
+def _is_harmless(kind: str, words: str) -> bool:
+    """Whether words and numbers are no secret. Some people choose words as a secret."""
+    return kind != "secret" or words.count("/") > 2 or _INVENTED.search(words) is not None
 
 
 def is_password(value: str, literal: bool) -> bool:
@@ -227,7 +319,8 @@ def is_password(value: str, literal: bool) -> bool:
         return digits >= 6 and literal or digits >= 4 and symbols > 0
     if _IDENTIFIER.fullmatch(value) and not (digits and literal) and digits < 3:
         # Letters alone are a word, a type or a variable, except for a long quoted random run.
-        return literal and len(value) >= 16 and value.isalpha() and entropy(value) >= 3.5
+        is_quoted_run = literal and len(value) >= 16 and value.isalpha() and entropy(value) >= 3.5
+        return is_quoted_run or (len(value) >= 20 and is_random_run(value))
     return digits + symbols > 0
 
 
@@ -237,12 +330,22 @@ def is_random_run(run: str) -> bool:
     return len(run) >= 12 and turns >= len(run) * 0.25 and _DIGITS.search(run) is not None
 
 
+def _is_random_letters(run: str) -> bool:
+    """Whether letters change between upper and lower case more often than in a name."""
+    return len(run) >= 24 and run.isalpha() and len(_TURNS.findall(run)) >= len(run) * 0.4
+
+
 def _is_random(value: str, literal: bool) -> bool:
     digits = len(_DIGITS.findall(value))
-    if len(value) < 10 or not digits or not _LETTERS.search(value):
+    if len(value) < 10 or not _LETTERS.search(value):
         return False
+    if not digits:
+        return literal and any(map(_is_random_letters, _PARTS.split(value)))
     if entropy(value) < (3.0 if len(value) < 20 else 3.3):
         return False
     # some_name_2 and someName2 are names. a1B2c3 is not.
     is_name = _IDENTIFIER.fullmatch(value) and digits < (2 if literal else 3)
-    return not is_name or len(_TURNS.findall(value)) >= len(value) * 0.4
+    if not is_name or len(_TURNS.findall(value)) >= len(value) * 0.4:
+        return True
+    # A random part after a prefix of words: django-insecure-….
+    return any(len(part) >= 20 and is_random_run(part) for part in _PARTS.split(value))

@@ -104,7 +104,8 @@ _INVISIBLE_CODES = frozenset(
 # literal or one set, because Python searches for that much faster than for alternatives.
 _ESCAPES = re.compile(
     r"\\(?:(?P<more>\\{0,3})u001[bB](?:\\(?P=more)){2}(?P<end>)|\\{0,7}(?:u([0-9a-fA-F]{4})"
-    r"|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,5})\}|(?P<slash>/)|(?P<octal>033|e(?=\[))))",
+    r"|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,5})\}|(?P<slash>/)|(?P<octal>033|e(?=\[))"
+    r"|(?P<digits>[01][0-7]{2})))",
     re.ASCII,
 )
 # Entities of HTML, and the ways to write ESC.
@@ -134,7 +135,8 @@ def _decoded(match: re.Match[str]) -> str:
         return "\x1b[" if match[0] == "\xc2\x9b" else "\x1b"
     if kind == "name":
         return _NAMES[match["name"]]
-    code = int(match["decimal"]) if kind == "decimal" else int(match[match.lastindex or 0], 16)
+    base = {"decimal": 10, "digits": 8}.get(kind or "", 16)
+    code = int(match[match.lastindex or 0], base)
     if 8 <= code < 127:
         return chr(code)
     if code < 8 or code == 127 or code in _INVISIBLE_CODES:
@@ -227,7 +229,7 @@ MARKS: tuple[str, ...] = (
     r"\\u(?:00[0-79aA]|034|18[01]|20[026]|241|[fF][eE]|\{)",
     r"\\/",
     r"\\x[0-9a-fA-F]{2}",
-    r"\\033",
+    r"\\[01][0-7]{2}",
     r"\\e\[",
     r"\\b[ -~]{2}\\",
     r"\x1b",

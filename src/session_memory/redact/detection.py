@@ -17,8 +17,11 @@ from session_memory.redact.assignments import (
     WORDS,
     AssignedSecret,
     assigned_secrets,
+    is_name,
     is_password,
+    is_words,
 )
+from session_memory.redact.commands import FLAGS, command_secrets
 from session_memory.redact.decoding import MARKS
 from session_memory.redact.plausibility import entropy, is_placeholder
 from session_memory.redact.quoted_keys import quoted_key_lines
@@ -35,6 +38,7 @@ _DATABASES = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _SCHEME_SIGNS = f"{string.ascii_letters}{string.digits}_+"
+_SCHEMES = ("basic", "token", "bot", "apikey", "digest", "negotiate")
 # After a backslash, these characters end an escape, so they cannot start a secret.
 _ESCAPED = frozenset("nrtbfu\"'\\/")
 
@@ -69,7 +73,7 @@ def _words(*, in_run: bool, any_case: bool) -> set[str]:
 _ANYWHERE = _words(in_run=False, any_case=False)
 _EXACT = tuple(sorted(_ANYWHERE))
 _IN_RUN = tuple(sorted(_words(in_run=True, any_case=False) - _ANYWHERE))
-_ANY_CASE = tuple(sorted(_words(in_run=False, any_case=True) | set(WORDS)))
+_ANY_CASE = tuple(sorted(_words(in_run=False, any_case=True) | {*WORDS, *FLAGS}))
 _NUMBERED = (*_IN_RUN, *_EXACT, *_ANY_CASE)
 TOKEN_WORDS = (*_IN_RUN, *_EXACT)
 _KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "private-key")
@@ -129,13 +133,24 @@ def hits(text: str, starts: list[int] | None = None, data: bytes | None = None) 
         word = _NUMBERED[number]
         if word == _KEY_WORD:
             found += _quoted_keys(text, places)
-        if word in WORDS:
-            for value in assigned_secrets(text, places, word, seen):
-                hit = _bounded(text, NAMED, value)
-                if hit is not None:
-                    found.append(hit)
+        if word in WORDS or word in FLAGS:
+            found += _found_beside(text, places, word, seen)
     seen += [hit.start for hit in found]
     return found
+
+
+def _found_beside(
+    text: str, places: list[int], word: str, starts: list[int]
+) -> Iterator[RuleMatch]:
+    """The values of names with the word, or the arguments after the flag."""
+    if word in WORDS:
+        values = assigned_secrets(text, places, word, starts)
+    else:
+        values = command_secrets(text, places, word)
+    for value in values:
+        hit = _bounded(text, NAMED, value)
+        if hit is not None:
+            yield hit
 
 
 def _starts(rule: Rule, text: str, places: list[int]) -> list[int]:
@@ -209,11 +224,18 @@ def _accepted(rule: Rule, rank: int, text: str, match: re.Match[str]) -> RuleMat
             return None
         if kind == "url-password" and _is_database(text, match.start()):
             kind = "database-url-password"
-    if kind == "authorization-header" and not any(sign.isdigit() for sign in value):
+    if kind == "authorization-header" and not _is_credential(text, match):
         return None
     genuine = rule.checksum(value) if rule.checksum is not None else None
     start, end = match.span(group)
     return _bounded(text, rank, AssignedSecret(kind, start, end), genuine)
+
+
+def _is_credential(text: str, match: re.Match[str]) -> bool:
+    """Whether the value of a header is one, and not the name of a variable."""
+    value, before = match[1], text[match.start() : match.start(1)].rstrip().lower()
+    has_scheme = before.endswith(_SCHEMES) or "bearer" in before
+    return any(map(str.isdigit, value)) and (has_scheme or not (is_name(value) or is_words(value)))
 
 
 def _is_database(text: str, end: int) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from session_memory.redact.plausibility import ends_in_checksum
 
 # Increase this when a rule changes. Sources that were masked while collecting record it.
-VERSION = 4
+VERSION = 5
 
 # A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
 # of an escape, in an address the end of a percent escape. A sign before it may be that of a diff.
@@ -30,7 +30,7 @@ LINE = r"(?:[\r\n]|\\{1,7}[rn])"
 SIGN = r"(?:[ \t>#|*;%:.+/-]|\\{1,7}t|\xe2\x86\x92|\xe2\x94\x82|\\{1,7}u(?:2192|2502|003[Ee]))"
 _MARGIN = rf"{SIGN}{{0,24}}+(?:\d{{1,7}}{SIGN}{{1,8}}+)?+"
 
-LEAD = 60
+LEAD = 160
 KEY_LEAD = "-----BEGIN"
 
 
@@ -84,6 +84,78 @@ def _in_text(kind: str, words: tuple[str, ...], pattern: str, floor: float = 0.0
     compiled = re.compile(pattern, re.ASCII | re.IGNORECASE)
     return Rule(kind, words, compiled, floor, any_case=True)
 
+
+_OPEN = r"\\{0,7}[\"']"
+_CLOSE = rf"(?={_OPEN})"
+# Passwords in commands and in code whose place says what they are.
+_ARGUMENTS: tuple[Rule, ...] = (
+    # The password of a user in SQL.
+    _in_text(
+        "command-line-password",
+        ("identified ",),
+        rf"identified[ \t](?:with[ \t][\"'\w]{{1,40}}+[ \t])?(?:by|as)[ \t](?:password[ \t])?"
+        rf"{_OPEN}([^\s\"'\\]{{4,128}}+){_CLOSE}",
+    ),
+    _in_text(
+        "command-line-password",
+        ("securestring ",),
+        rf"securestring[ \t](?:-string[ \t])?{_OPEN}([^\s\"'\\]{{4,128}}+){_CLOSE}",
+    ),
+    _in_text(
+        "command-line-password",
+        ("auth=(", "basicauth("),
+        rf"(?:auth=|basicauth)\([ \t]{{0,2}}{_OPEN}[^\"'\\\r\n]{{1,80}}+{_OPEN},[ \t]{{0,2}}"
+        rf"{_OPEN}([^\s\"'\\]{{4,128}}+){_CLOSE}",
+    ),
+    _in_text(
+        "command-line-password",
+        ("sqlplus ", "oracle:thin:"),
+        r"(?:sqlplus[ \t](?:-\w{1,8}[ \t]){0,3}|oracle:thin:)[\"']?[\w$]{1,40}+/"
+        r"([^\s\"'\\@/]{4,128}+)@",
+    ),
+    _in_text(
+        "command-line-password",
+        ("htpasswd ",),
+        r"htpasswd[ \t](?:-\w{1,6}[ \t]){0,2}?-(?=\w{0,5}b)"
+        r"(?:(?=\w{0,5}n)\w{2,6}|\w{1,6}[ \t][^\s\"'\\]{1,80}+)[ \t][^\s\"'\\]{1,60}+[ \t]"
+        r"[\"']?([^\s\"'\\]{4,128}+)",
+    ),
+    _in_text(
+        "command-line-password",
+        ("--with-token", "sudo -s", "secret put ", "chpasswd", "vncpasswd "),
+        r"(?:--with-token|sudo[ \t]-S[^\r\n<|\\]{0,40}|secret put[ \t][\w-]{1,60}|chpasswd"
+        rf"|vncpasswd -f)[ \t]{{0,2}}<<<[ \t]{{0,2}}(?:{_OPEN})?([^\s\"'\\]{{4,200}}+)",
+    ),
+    # The password that a command gets from another one.
+    Rule(
+        "command-line-password",
+        ("-stdin", "--with-token", "sudo -s", "chpasswd"),
+        re.compile(
+            rf"echo[ \t](?:-\w{{1,3}}[ \t])?(?:{_OPEN})?(?:[\w.@-]{{1,40}}:)?+"
+            rf"([^\s\"'\\|:]{{4,200}}+)(?:{_OPEN})?[ \t]{{0,2}}\|",
+            re.ASCII,
+        ),
+        0.0,
+        any_case=True,
+        lead="echo ",
+    ),
+    _in_text(
+        "seed-phrase",
+        ("mnemonic", "seed phrase", "seed_phrase", "seedphrase"),
+        rf"(?:mnemonic|seed[ _]?phrase)(?:{_OPEN})?(?:[ \t]is)?[ \t]{{0,2}}[:=]?"
+        rf"[ \t]{{0,2}}(?:{_OPEN})?"
+        # A text that was cut ends in an ellipsis.
+        r"([a-z]{3,8}(?:(?:[ ][a-z]{3,8}){11,23}(?![ ]?[\w,])"
+        r"|(?:[ ][a-z]{3,8}){2,10}[ ]?[a-z]{0,8}(?=\xe2\x80\xa6|\\u2026)))",
+        2.5,
+    ),
+    _in_text(
+        "url-signature",
+        ("signature=",),
+        r"signature=([0-9a-f]{64}(?!\w)|(?=[\w%+/-]{0,60}?\d)[\w%+/-]{27,90}+(?:=|%3D){0,2})",
+        3.5,
+    ),
+)
 
 RULES: tuple[Rule, ...] = (
     # A key whose end was cut off also matches, as far as its lines are base64.
@@ -269,27 +341,28 @@ RULES: tuple[Rule, ...] = (
         re.compile(r"://[^\s/:@\"'`\\<>|]{0,100}:([^\s/@\"'`\\<>]{3,200})@(?=[\w\[])", re.ASCII),
         0.0,
     ),
+    Rule(
+        "url-password",
+        ("://",),
+        re.compile(
+            r"(?:(?<=http)|(?<=https))://(?=[\w-]{0,60}\d[\w-]{0,60}\d)([\w-]{20,200}+)@(?=[\w\[])",
+            re.ASCII,
+        ),
+        3.5,
+    ),
     _in_text(
         "authorization-header",
         ("authorization",),
         r"authorization\\{0,7}[\"'`]?[ \t]{0,2}[:=,][ \t]{0,2}\\{0,7}[\"'`]?"
-        r"(?:(?:bearer|basic|token|bot|apikey|digest|negotiate)[ \t]{1,2})?([\w.~+/=-]{8,4000})",
+        r"(?:(?:bearer|basic|token|bot|apikey|digest|negotiate)[ \t]{1,2})?"
+        r"([\w.~+/=-]{8,4000}+)(?![(\[])",
         2.5,
     ),
     _in_text("authorization-header", ("bearer ",), r"\bbearer ([\w.~+/=-]{20,4000})", 3.5),
     _in_text(
-        "command-line-password",
-        (" -u ", "--user ", "sshpass ", "mysql", "redis-cli "),
-        r"(?:(?: -u|--user)[ \t]{1,2}[\"']?[\w.@+-]{1,64}:"
-        r"|sshpass[ \t]{1,2}-p[ \t]{0,2}[\"']?|redis-cli[ \t][^\r\n\\|;&]{0,60}?-a[ \t]{1,2}"
-        r"|mysql(?:dump|admin)?[ \t](?:[^\r\n\\|;&]{0,60}?[ \t])?-p(?=[^\s-]))"
-        r"([^\s\"'\\@]{4,128})",
-        2.0,
-    ),
-    _in_text(
         "session-cookie",
         ("cookie",),
-        r"cookie\\{0,7}[\"'`]?[ \t]{0,2}[:=][ \t]{0,2}\\{0,7}[\"'`]?"
+        r"cookie(?:\\{0,7}[\"'`]?[ \t]{0,2}[:=]|[ \t])[ \t]{0,2}\\{0,7}[\"'`]?"
         r"(?:[\w.-]{1,40}+=[^;\s\"'\\]{0,200}+;[ \t]?){0,8}"
         r"[\w.-]{0,30}(?:sess|sid|auth|token)[\w.-]{0,20}=([\w%.~+/=:-]{16,4000})",
         3.0,
@@ -297,8 +370,9 @@ RULES: tuple[Rule, ...] = (
     _in_text(
         "netrc-password",
         ("login ",),
-        r"\blogin[ \t]{1,4}[^\s\"\\]{1,80}(?:[ \t]|\\{1,7}n){1,4}"
+        r"(?:\b|(?<=\\[nrt]))login[ \t]{1,4}[^\s\"\\]{1,80}+(?:[ \t]|\r?\n|\\{1,7}[nrt]){1,16}+"
         r"password[ \t]{1,4}([^\s\"\\]{4,128})",
         2.0,
     ),
+    *_ARGUMENTS,
 )

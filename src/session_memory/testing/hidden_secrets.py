@@ -60,6 +60,7 @@ FORMS: dict[str, Form] = {
     "word joiner": _inside("\u2060"),
     "control characters": _inside("\x0f\x00"),
     "first letter as a code": lambda secret: f"\\x{ord(secret[0]):02x}{secret[1:]}",
+    "octal codes": lambda secret: "".join(f"\\{ord(c):03o}" for c in secret),
     "entities": lambda secret: "".join(f"&#{ord(c)};" for c in secret),
 }
 
@@ -129,6 +130,7 @@ def seen(text: str) -> str:
     for _ in range(4):
         text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), text)
         text = re.sub(r"\\+x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), text)
+    text = re.sub(r"\\+([01][0-7]{2})", lambda m: chr(int(m[1], 8)), text)
     text = re.sub(r"&#(\d+);", lambda m: chr(int(m[1])), text)
     text = re.sub("(.)\b\\1", r"\1", text)
     text = re.sub(r"\\+b", "\b", text)

@@ -223,6 +223,16 @@ def _rare_named(make: _Maker) -> list[Planted]:
         ("algolia-key", some(32, _HEX), "ALGOLIA_API_KEY={}".format),
         ("cohere-key", some(40), "COHERE_API_KEY={}".format),
         ("mistral-key", some(32), "MISTRAL_API_KEY={}".format),
+        (
+            "url-signature",
+            some(64, _HEX),
+            "https://x.local/a?X-Amz-Date=1&X-Amz-Signature={}".format,
+        ),
+        (
+            "seed-phrase",
+            " ".join(some(6, string.ascii_lowercase) for _ in range(12)),
+            'mnemonic = "{}"'.format,
+        ),
         ("snyk-token", str(uuid.UUID(some(32, _HEX))), "SNYK_TOKEN={}".format),
     )
     return [Planted(kind, secret, text(secret)) for kind, secret, text in named]

@@ -1,0 +1,101 @@
+"""Passwords that are arguments of a command: ``docker login -p …``, ``curl -u me:…``.
+
+The same flag means something else for other commands (``mkdir -p``, ``ssh -p``), so the command
+before the flag decides. It must be on the same line, at most `_REACH` characters before the flag.
+"""
+
+import re
+from collections.abc import Iterator
+
+from session_memory.redact.assignments import AssignedSecret, is_password
+from session_memory.redact.plausibility import is_placeholder
+
+# Searched for in the lower-case text.
+_CURL_FLAGS = (" -su", " -ssu", " -ku", " -sku", " -siu", " -iu", " -vu", " -fssu", " -fsslu")
+FLAGS = (" -p", " -u", "-user", " -a ", " -w ", *_CURL_FLAGS)
+KIND = "command-line-password"
+
+_REACH = 200
+_LONGEST_COMMAND = 24
+# Each group names the flag after which its commands take a password. ``other`` commands take none.
+_COMMAND = re.compile(
+    r"(?:(?<![\w.-])|(?<=\\[nrt]))(?:(?P<p_tight>(?:mysql|mariadb)[\w-]{0,12}|7z[arz]?|unrar|rar)"
+    r"|(?P<p_any>sshpass)"
+    r"|(?P<p>login|mongo(?:sh|dump|restore|export|import|stat|top|files)?|cqlsh|snowsql|twine"
+    r"|rdesktop|az[ \t](?:sql|postgres|mysql|vm|vmss|ad)(?=[ \t]))"
+    r"|(?P<P>zip|unzip|sqlcmd|bcp|ipmitool|tsql)|(?P<a>redis-cli|http|https|xh)"
+    r"|(?P<w>ldap[a-z]{1,12})|(?P<curl>curl)|(?P<smb>smbclient|rpcclient)"
+    r"|(?P<other>docker|podman|nerdctl|kubectl|rsync|chown|git|install|ps))(?=[\s.])",
+    re.ASCII,
+)
+_ENDS = re.compile(r"[\r\n|;&]|\\{1,7}[rn]")
+_QUOTE = r"\\{0,7}[\"']?"
+_VALUE = r"([^\s\"'\\-][^\s\"'\\]{3,127}+)"
+_ATTACHED = re.compile(rf"{_QUOTE}{_VALUE}", re.ASCII)
+_APART = re.compile(rf"(?:[ \t]{{1,2}}|=){_QUOTE}{_VALUE}", re.ASCII)
+_USER = r"[\w.@+-]{1,64}"
+_AFTER_USER = re.compile(rf"(?:[ \t]{{1,2}}|=){_QUOTE}{_USER}:([^\s\"'\\@]{{4,128}}+)", re.ASCII)
+_USER_ATTACHED = re.compile(rf"{_QUOTE}{_USER}:([^\s\"'\\@/]{{4,128}}+)", re.ASCII)
+_AFTER_PERCENT = re.compile(rf"[ \t]{{1,2}}{_QUOTE}[\w.\\/@+-]{{1,64}}%([^\s\"'\\]{{4,128}}+)")
+_WORDS = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "token"})
+
+
+def command_secrets(text: str, places: list[int], flag: str) -> Iterator[AssignedSecret]:
+    """The passwords after ``flag`` at one of ``places``, in order."""
+    done = searched = 0
+    command, command_end = "", -1
+    for place in places:
+        if place < done:
+            continue
+        values = list(_values(text, place, flag))
+        if not values:
+            continue
+        # Every part of the text is searched for commands only once.
+        first = max(searched - _LONGEST_COMMAND, place - _REACH, 0)
+        for match in _COMMAND.finditer(text, first, place + 1):
+            command, command_end = match.lastgroup or "", match.end()
+        searched = place
+        known = ""
+        if place - command_end <= _REACH and not _ENDS.search(text, max(command_end, 0), place):
+            known = command
+        for name, value in values:
+            if _takes(known, name) and _is_secret(value[1]):
+                done = value.end()
+                yield AssignedSecret(KIND, *value.span(1))
+                break
+
+
+def _values(text: str, place: int, flag: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """What may be a password after the flag, each with the use of the flag."""
+    sign, end = text[place + len(flag.rstrip()) - 1], place + len(flag.rstrip())
+    uses: tuple[tuple[str, re.Pattern[str]], ...]
+    if flag == " -p":
+        uses = (("p_tight", _ATTACHED), ("p", _APART)) if sign == "p" else (("P", _APART),)
+    elif flag == "-user":
+        is_option = text[max(place - 7, 0) : place].endswith(("-", "--proxy"))
+        uses = (("u", _AFTER_USER),) if is_option else ()
+    elif flag in _CURL_FLAGS:
+        uses = (("curl", _AFTER_USER),)
+    elif flag == " -u":
+        uses = (("u", _AFTER_USER), ("curl", _USER_ATTACHED), ("smb", _AFTER_PERCENT))
+    else:
+        uses = ((sign, _AFTER_USER), (sign, _APART)) if sign in "aw" else ()
+    for name, pattern in uses:
+        match = pattern.match(text, end)
+        if match is not None:
+            yield name, match
+
+
+def _takes(command: str, use: str) -> bool:
+    """Whether the command takes a password in this way."""
+    if use == "u":
+        return command != "other"
+    if command == "p_any":
+        return use in ("p", "p_tight")
+    return command == use
+
+
+def _is_secret(value: str) -> bool:
+    if value.lower() in _WORDS or value.isdigit() or is_placeholder(value):
+        return False
+    return is_password(value, literal=True)
