@@ -50,6 +50,26 @@ def seqs(live: SessionStore, session: str = ONE) -> list[int]:
 # ---------------------------------------------------------------- looking
 
 
+def test_closed_and_archived_sessions_are_not_unknown(
+    live: SessionStore, run: Any, home: Path
+) -> None:
+    live.create_session(session_id="kiln", metadata={"imported_from": "mycode:old"})
+    for name in (ONE, f"live:{ONE}", "mycode:old"):
+        answered(run("live", "show", name, "--json"))
+    live.close_session(ONE)
+    shown = answered(run("live", "show", ONE, "--json"))
+    assert (shown["session"]["status"], len(shown["messages"])) == ("closed", 9)
+    run("sync", "--analyze")
+    config = home / "small.toml"
+    config.write_text("[retention]\nraw_soft_cap_bytes = 0\n")
+    run("retain", "--config", str(config))
+    for name in (ONE, f"live:{ONE}"):
+        result = run("live", "show", name, "--json")
+        error = json.loads(result.stderr)["error"]
+        assert (result.exit_code, error["kind"]) == (1, "unknown_live_session")
+        assert "is archived" in error["message"] and f"restore live:{ONE}" in error["hint"]
+
+
 def test_list_shows_the_newest_first_and_filters(live: SessionStore, run: Any) -> None:
     listed = [row["session_id"] for row in answered(run("live", "list", "--json"))["sessions"]]
     assert listed == [TWO, ONE]

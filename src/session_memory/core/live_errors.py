@@ -26,14 +26,20 @@ class LiveError(StoreError):
 
 
 class UnknownLiveSession(LiveError, ValueError):
-    """There is no live session with this id, or it was closed."""
+    """There is no live session with this id, or it was closed, or retention archived it."""
 
     hint = "List them with: session-memory live list"
 
     def __init__(
-        self, session: str, reason: str = "unknown session", hint: str | None = None
+        self, session: str, reason: str = "unknown session", *, is_archived: bool = False
     ) -> None:
-        super().__init__(f"{reason}: {short_repr(session)}", *([hint] if hint else []))
+        self.is_archived = is_archived
+        if is_archived:
+            hint = f"Bring it back with: session-memory restore live:{session}"
+            message = f"the session was closed and is archived: {short_repr(session)}"
+            super().__init__(message, hint)
+        else:
+            super().__init__(f"{reason}: {short_repr(session)}")
 
 
 class SessionExists(LiveError, ValueError):

@@ -139,10 +139,8 @@ class LiveConnection:
     def _unknown(self, session_id: str) -> UnknownLiveSession:
         """The error for a session that is not there. It says so if retention archived it."""
         uid = {"uid": f"live:{session_id}"}
-        if is_usable(session_id) and self._db.one(IS_EVICTED, uid) is not None:
-            hint = f"Bring it back with: session-memory restore live:{session_id}"
-            return UnknownLiveSession(session_id, "the session was closed and is archived", hint)
-        return UnknownLiveSession(session_id)
+        is_archived = is_usable(session_id) and self._db.one(IS_EVICTED, uid) is not None
+        return UnknownLiveSession(session_id, is_archived=is_archived)
 
     def _refusal(
         self, session_id: str, fence: int | None = None, expect: int | None = None

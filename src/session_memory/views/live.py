@@ -11,7 +11,7 @@ from session_memory.core.live_errors import UnknownLiveSession
 from session_memory.core.text import short_repr
 from session_memory.live.blocks import calls_in, results_in, text_of
 from session_memory.live.compaction import CompactionPlan, plain_summary, plan_compaction
-from session_memory.live.connection import SESSION_ID
+from session_memory.live.connection import is_usable
 from session_memory.live.rows import (
     CompactionRow,
     MessageRow,
@@ -27,6 +27,7 @@ DEFAULT_LIMIT = 20
 SHORTEST = 4
 EVERY = 2**31 - 1
 PREFIX = "sess_"
+LIVE = "live"
 WHICH = ("context", "path", "all")
 DEEPEST = 200
 
@@ -73,15 +74,20 @@ def live_store(store: Store) -> SessionStore:
 
 
 def find_live(live: SessionStore, text: str) -> str:
-    """The id of the one session whose id is ``text`` or starts with it."""
+    """The id of the one session whose id is ``text`` or starts with it.
+
+    A closed session is found by its whole id. The uid under which a session is collected works too.
+    """
     name = text.strip()
-    if SESSION_ID.fullmatch(name) and live.get_session(name) is not None:
-        return name
+    if (exact := _exact(live, name)) is not None:
+        return exact
     if len(name) < SHORTEST:
         hint = f"Give {SHORTEST} or more characters of an id. List ids: session-memory live list"
         raise AmbiguousSession(f"too short to name a session: {short_repr(text)}", hint)
-    ids = [row.session_id for row in live.list_sessions(limit=EVERY, with_subagents=True)]
-    found = [one for one in ids if one.startswith((name, PREFIX + name))]
+    rows = live.list_sessions(limit=EVERY, with_subagents=True)
+    found = [row.session_id for row in rows if row.metadata.get("imported_from") == name]
+    ids = [row.session_id for row in rows]
+    found = found or [one for one in ids if one.startswith((name, PREFIX + name))]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -89,6 +95,21 @@ def find_live(live: SessionStore, text: str) -> str:
     some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
     message = f"{len(found)} live sessions begin with {short_repr(text)}"
     raise AmbiguousSession(message, f"Give more of the one you mean: {some}")
+
+
+def _exact(live: SessionStore, name: str) -> str | None:
+    """The session with this id or uid, closed or not. Raises if retention archived it."""
+    for one in (name, name.removeprefix(f"{LIVE}:")):
+        if not is_usable(one):
+            continue
+        if live.get_session(one, with_closed=True) is not None:
+            return one
+        try:
+            live.head(one)
+        except UnknownLiveSession as error:
+            if error.is_archived:
+                raise
+    return None
 
 
 def list_live(
@@ -109,7 +130,7 @@ def list_live(
 
 
 def show_live(live: SessionStore, session_id: str, which: str = "context") -> LiveSessionView:
-    row = live.get_session(session_id)
+    row = live.get_session(session_id, with_closed=True)
     if row is None:
         raise UnknownLiveSession(session_id)
     return LiveSessionView(
