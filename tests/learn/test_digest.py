@@ -13,6 +13,7 @@ from session_memory.core.errors import SessionMemoryError
 from session_memory.core.money import OwnPrice
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digest import DIGEST_VERSION, decoded, encoded
+from session_memory.learn.digest_check import check_digests
 from session_memory.store import Store, open_store
 from session_memory.store.digests import Digests
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, usage
@@ -230,6 +231,28 @@ def test_two_analyses_at_once_agree(claude: ClaudeHome) -> None:
         )
         assert done.analyzed == 1
         assert Digests(store.db).count() == 1
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_session_that_grows_beside_an_analysis_has_the_money_of_its_tokens(
+    claude: ClaudeHome,
+) -> None:
+    first, second = claude.session("one"), claude.session("two")
+    for log in (first, second):
+        log.prompt("work")
+        log.answer("Done.", used=usage(100))
+    with collected(claude.write()) as store:
+
+        def grow(_: int) -> None:
+            if Digests(store.db).count() == 0 and len(second.lines) == 2:
+                second.answer("More.", used=usage(10_000))
+                collect(store, claude.write())
+
+        # It is collected between our listing of the sessions and our reading of the second one.
+        assert analyze(store, now=NOW, on_session=grow).analyzed == 2
+        grown = store.sessions.get(second.uid)
+        assert grown is not None and grown.analyzed_revision == grown.revision
+        assert check_digests(store, [second.uid]).findings == []
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -131,7 +131,11 @@ def _read(
                 # An evicted session cannot be read, so its digest stays as it is.
                 continue
             try:
-                digest = read_session(store, unread.id, session, amounts[unread.uid])
+                amount = amounts[unread.uid]
+                if session.revision != unread.revision:
+                    # It has grown since it was listed, so the amount may be that of its beginning.
+                    amount = session_amounts(store, [unread.uid])[unread.uid]
+                digest = read_session(store, unread.id, session, amount)
                 unread = msgspec.structs.replace(unread, revision=session.revision)
                 rows = _rows(unread, digest, prices)
             except Exception as error:

@@ -48,7 +48,8 @@ def check_digests(store: Store, sampled: Collection[str]) -> DigestCheck:
         ):
             result.findings.append(_wrong(row, "its digest differs from its row"))
         elif row.session_uid in wanted and (row.prices, row.analysis) == (prices, version.code):
-            _compare(store, row, result)
+            with store.db.snapshot():
+                _compare(store, row, result)
     return result
 
 
