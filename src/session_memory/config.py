@@ -70,9 +70,10 @@ class Exclusions(msgspec.Struct, forbid_unknown_fields=True):
 class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
     """How much raw the store keeps, compressed, and for how long; see docs/retention.md.
 
-    The limits are suggestions until retention is turned on: only ``session-memory retain`` uses
-    them. With ``after_sync`` they apply once a day after a sync. A configuration file that sets a
-    limit turns it on too, unless it says ``after_sync = false``.
+    The limits are suggestions until retention is turned on. With ``after_sync`` they apply once a
+    day after a sync. A configuration file that sets a limit turns it on too, unless it says
+    ``after_sync = false``; then its limits apply when ``session-memory retain`` is run. With
+    ``archive_small`` sessions go although their archive takes more space than they free.
     """
 
     raw_max_age_days: Annotated[float, msgspec.Meta(ge=0)] = 45
@@ -81,7 +82,16 @@ class RetentionConfig(msgspec.Struct, forbid_unknown_fields=True):
     distilled_cap_bytes: Annotated[int, msgspec.Meta(ge=0)] = 1024**3
     archive: bool = True
     archive_dir: str = ""
+    archive_small: bool = False
     after_sync: bool = False
+
+    @property
+    def is_off(self) -> bool:
+        """Whether no limit applies: retention is off, and only the suggested limits are there."""
+        suggested = RetentionConfig()
+        return not self.after_sync and all(
+            getattr(self, name) == getattr(suggested, name) for name in RETENTION_LIMITS
+        )
 
 
 # Whoever sets one of these wants it to apply.

@@ -81,7 +81,7 @@ def test_a_store_with_the_demo_alone_is_cleaned_too(demo, run, home) -> None:
 
 def test_an_evicted_demo_leaves_the_archive_as_well(demo, run, home) -> None:
     run("analyze")
-    (home / "config.toml").write_text("[retention]\nraw_max_age_days = 0\n")
+    (home / "config.toml").write_text("[retention]\nraw_max_age_days = 0\narchive_small = true\n")
     retained = run("retain", "--json", "--config", str(home / "config.toml"))
     assert json.loads(retained.stdout)["backstop_evicted"] == 8
     assert "8 demo sessions removed" in run("sync").stderr

@@ -137,7 +137,8 @@ def test_sessions_in_the_archive_are_named(demo: Path, run: Run, tmp_path: Path)
     """Their events are gone from the store; what they are called is not."""
     config = tmp_path / "config.toml"
     config.write_text(
-        f'[retention]\nraw_max_age_days = 0\narchive_dir = "{tmp_path / "archive"}"\n'
+        "[retention]\nraw_max_age_days = 0\narchive_small = true\n"
+        f'archive_dir = "{tmp_path / "archive"}"\n'
     )
     assert "evicted" not in json.loads(run("search", "clock", "--json").stdout)
     assert run("analyze").exit_code == 0

@@ -16,7 +16,7 @@ from session_memory.memory.weekly_retro import last_week
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome
 
-ON = "[retention]\nafter_sync = true\nraw_soft_cap_bytes = 0\n"
+ON = "[retention]\nafter_sync = true\nraw_soft_cap_bytes = 0\narchive_small = true\n"
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ def test_retention_applies_as_on_the_command_line(
     place: Path, home: Path, cli: AskCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = home / "config.toml"
-    file.write_text("[retention]\nraw_max_age_days = 1\n")
+    file.write_text("[retention]\nraw_max_age_days = 1\narchive_small = true\n")
     with Memory(config=file) as memory:
         plan = memory.retain(dry_run=True)
         assert json.loads(to_json(plan.to_dict())) == cli(

@@ -206,7 +206,7 @@ def test_every_reading_command_works(read_only: ReadOnly) -> None:
 CHANGES: dict[str, Callable[[Memory], object]] = {
     "sync": lambda memory: memory.sync(_a_log()),
     "analyze": lambda memory: memory.analyze(next(iter(memory.sessions())).uid),
-    "retain": lambda memory: memory.retain(),
+    "retain": lambda memory: memory.retain(max_age_days=0),
     "live": lambda memory: memory.live.create_session(title="new"),
 }
 

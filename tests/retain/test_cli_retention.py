@@ -26,6 +26,10 @@ class Machine:
         log.prompt("please xylophone-quartet")
         log.answer("done with it", id="msg_1", used=usage(10))
         self.claude.write()
+        config = home / ".session-memory" / "config.toml"
+        config.parent.mkdir(mode=0o700)
+        # The one session is small, and these tests follow it into the archive.
+        config.write_text("[retention]\nraw_max_age_days = 45\narchive_small = true\n")
 
     def run(self, *words: str, status: int = 0, typed: str = "") -> str:
         environment = {"HOME": str(self.home), "NO_COLOR": "1"}

@@ -55,15 +55,17 @@ def test_no_session_leaves_a_store_whose_user_said_nothing(machine: Machine) -> 
 
 
 def test_the_user_turns_it_on_and_off_with_one_command(machine: Machine) -> None:
-    machine.config.write_text("# mine\n[budget]\nday = 3\n")
+    before = "# mine\n[budget]\nday = 3\n\n[retention]\narchive_small = true\n"
+    machine.config.write_text(before)
     done = machine.run("config", "--retention", "on")
     assert "Retention is on: sessions older than 45 days" in done.stdout
-    assert machine.config.read_text().startswith("# mine\n[budget]\nday = 3\n")
-    assert load_config(machine.config).retention == RetentionConfig(after_sync=True)
+    assert machine.config.read_text().startswith(before[: before.index("archive_small")])
+    small = {"archive_small": True}
+    assert load_config(machine.config).retention == RetentionConfig(after_sync=True, **small)
     assert machine.evicted_by_a_sync() == 1
     off = json.loads(machine.run("config", "--retention", "off", "--json").stdout)
     assert off["retention"]["after_sync"] is False
-    assert load_config(machine.config).retention == RetentionConfig()
+    assert load_config(machine.config).retention == RetentionConfig(**small)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +87,36 @@ def test_a_file_that_sets_a_limit_keeps_what_it_says(
     assert load_config(file).retention.after_sync is is_on
 
 
-def test_retain_works_by_hand_and_says_that_it_does_not_run_by_itself(machine: Machine) -> None:
+def test_retain_by_hand_evicts_nothing_without_a_limit(machine: Machine) -> None:
+    foreseen = machine.run("retain", "--dry-run").stdout
+    assert "With the suggested limits (older than 45 days" in foreseen
     done = machine.run("retain")
+    assert "Retention is off and no limit is set: nothing was evicted." in done.stdout
+    assert "session-memory retain --max-age 45" in done.stderr
+    report = json.loads(machine.run("retain", "--json").stdout)
+    assert (report["is_off"], report["evicted"]) == (True, [])
+
+
+def test_retain_takes_a_limit_and_leaves_what_would_make_the_whole_larger(machine: Machine) -> None:
+    machine.config.write_text("[retention]\nafter_sync = false\n")
+    small = machine.run("retain", "--max-age", "45")
+    assert "1 session (" in small.stdout and "would take more space" in small.stdout
+    assert json.loads(machine.run("retain", "--max-age", "45", "--json").stdout)["too_small"] == 1
+    machine.config.write_text("[retention]\nafter_sync = false\narchive_small = true\n")
+    assert "Nothing has to go." in machine.run("retain", "--max-age", "36500").stdout
+    done = machine.run("retain", "--max-age", "45")
     assert "1 session evicted" in done.stdout
+    assert "into ~/.session-memory/archive/memory." in done.stdout
     assert "does not run by itself" in done.stderr
+
+
+def test_limits_of_the_file_apply_by_hand_although_it_does_not_run_by_itself(
+    machine: Machine,
+) -> None:
+    machine.config.write_text(
+        "[retention]\nafter_sync = false\nraw_max_age_days = 60\narchive_small = true\n"
+    )
+    assert "1 session evicted" in machine.run("retain").stdout
 
 
 def test_doctor_suggests_it_for_a_large_store_or_a_full_disk(

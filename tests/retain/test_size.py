@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from keeping import Keeper, talk
+from keeping import Keeper, analyzed, talk
 
 from session_memory.core.errors import StoreError
 from session_memory.memory.retention import run_due_retention
@@ -66,10 +66,40 @@ def test_a_dictionary_is_not_copied_for_the_sake_of_a_small_session(
             keeper.store.db.execute(
                 "update sessions set analyzed_revision = revision where uid = :uid", {"uid": uid}
             )
-    monkeypatch.setattr(keeper.store.retention, "dictionaries_of", lambda sources: {1: size})
+    monkeypatch.setattr(keeper.store.retention, "dictionaries_of", lambda sources: {1: 10 * size})
     assert run_due_retention(keeper.store, keeper.config).outcome.gone == []  # type: ignore[union-attr]
     monkeypatch.setattr(keeper.store.retention, "dictionaries_of", lambda sources: {1: size // 5})
     assert run_due_retention(keeper.store, keeper.config).outcome.gone  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("sessions", "words", "goes"),
+    [(1, 2, False), (1, 20, False), (5, 10, False), (20, 10, True), (40, 5, False), (2, 60, True)],
+)
+def test_sessions_that_would_make_the_whole_larger_stay(
+    keeper: Keeper, sessions: int, words: int, goes: bool
+) -> None:
+    for number in range(sessions):
+        said = (f"{number}-{one} again and again {one * 7919}" for one in range(words))
+        talk(keeper.claude.session(f"small-{number}"), *said)
+    keeper.collect()
+    analyzed(keeper.store)
+    keeper.store.db.shrink()
+    before = whole(keeper)
+    outcome = keeper.retain(patient=True)
+    assert len(outcome.gone) == (sessions if goes else 0)
+    assert outcome.report.too_small == (0 if goes else sessions)
+    assert whole(keeper) < before if goes else whole(keeper) == before
+
+
+def test_a_cap_takes_a_newer_session_if_the_older_one_is_too_small(keeper: Keeper) -> None:
+    talk(keeper.claude.session("old"), "hello")
+    long_sessions(keeper, "new")
+    analyzed(keeper.store)
+    keeper.limits.raw_max_age_days, keeper.limits.raw_soft_cap_bytes = 40_000, 1000
+    outcome = keeper.retain(patient=True)
+    assert [one.sessions for one in outcome.gone] == [("claude:new",)]
+    assert outcome.report.too_small == 1
 
 
 @pytest.mark.only("sqlite", "postgresql")

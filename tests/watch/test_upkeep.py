@@ -27,7 +27,7 @@ Watch = Callable[..., Watching]
 NAMES = ("one", "two", "three")
 EVERYTHING = ("--analyze", "--analyze-every", "0.1")
 DAY_MS = 86_400_000
-CAPS = "[retention]\nafter_sync = true\nraw_soft_cap_bytes = 0\n"
+CAPS = "[retention]\nafter_sync = true\nraw_soft_cap_bytes = 0\narchive_small = true\n"
 
 
 def logs_of(memory: Memory, count: int = 1) -> list[Path]:

@@ -177,21 +177,38 @@ class Operations(OpenMemory):
         self._follows.add(follow)
         return follow
 
-    def retain(self, *, dry_run: bool = False, archive: bool | None = None) -> "RetainResult":
+    def retain(
+        self,
+        *,
+        max_age_days: int | None = None,
+        dry_run: bool = False,
+        archive: bool | None = None,
+    ) -> "RetainResult":
         """Bring the store within its configured limits: move the logs of old sessions away.
 
         The logs go into the archive. ``archive=False`` deletes them instead; None does what the
-        configuration says.
+        configuration says. While retention is off, nothing is evicted without ``max_age_days``.
         """
-        from session_memory.memory.retention import RetainResult, run_retention
+        from session_memory.memory.retention import (
+            RetainResult,
+            limited,
+            nothing_evicted,
+            run_retention,
+        )
         from session_memory.views.retention import expiry
 
         a_flag("dry_run", dry_run)
         if archive is not None:
             a_flag("archive", archive)
-        outcome = run_retention(self.store, self.config, dry_run=dry_run, archive=archive)
+        age = maybe_count("max_age_days", max_age_days)
+        config = self.config if age is None else limited(self.config, age)
+        is_off = age is None and config.retention.is_off
+        if is_off and not dry_run:
+            outcome = nothing_evicted(self.store)
+        else:
+            outcome = run_retention(self.store, config, dry_run=dry_run, archive=archive)
         soon = tuple(expiry(self.store, self.config))
-        return RetainResult(outcome=outcome, expiry=soon, dry_run=dry_run)
+        return RetainResult(outcome=outcome, expiry=soon, dry_run=dry_run, is_off=is_off)
 
     def sources(
         self,

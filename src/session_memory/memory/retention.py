@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from session_memory.views.retention import Expiry
 
 
+NO_CAP = 1 << 62
+
+
 class RetainResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What retention did, or would do. ``expiry`` lists the logs that the agents delete soon."""
+    """What retention did, or would do. ``expiry`` lists the logs that the agents delete soon.
+
+    ``is_off``: retention is off and no limit was given, so nothing was evicted. A dry run shows
+    what the suggested limits would evict.
+    """
 
     outcome: "RetentionOutcome"
     expiry: "tuple[Expiry, ...]"
     dry_run: bool
+    is_off: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         evicted = [
@@ -35,6 +43,7 @@ class RetainResult(msgspec.Struct, frozen=True, kw_only=True):
         return {
             **msgspec.to_builtins(self.outcome.report),
             "dry_run": self.dry_run,
+            "is_off": self.is_off,
             "archive": self.outcome.archive,
             "evicted": evicted,
             "expiry": msgspec.to_builtins(self.expiry),
@@ -55,11 +64,10 @@ def run_retention(
     *,
     dry_run: bool = False,
     archive: bool | None = None,
-    patient: bool = False,
 ) -> "RetentionOutcome":
     """Bring the store within its bounds. Sessions over the hard cap are analyzed first.
 
-    With ``patient``, old sessions wait until an archive file is worth its size.
+    Sessions whose archive would take more space than they free stay, unless ``archive_small``.
     """
     from session_memory.learn.analyze import analyze
     from session_memory.retain import lake
@@ -80,8 +88,25 @@ def run_retention(
             analyzed,
             dry_run=dry_run,
             archived=archive,
-            patient=patient,
+            patient=not config.retention.archive_small,
         )
+
+
+def limited(config: "Config", max_age_days: int) -> "Config":
+    """The configuration with this age as limit; the caps apply only if they were set."""
+    limits = {"raw_max_age_days": max_age_days}
+    if config.retention.is_off:
+        limits |= {"raw_soft_cap_bytes": NO_CAP, "raw_hard_cap_bytes": NO_CAP}
+    retention = msgspec.structs.replace(config.retention, **limits)
+    return msgspec.structs.replace(config, retention=retention)
+
+
+def nothing_evicted(store: "Store") -> "RetentionOutcome":
+    """The outcome of a run without limits."""
+    from session_memory.retain.retention_run import RetentionOutcome, RetentionReport
+
+    used = store.retention.used_bytes()
+    return RetentionOutcome(report=RetentionReport(final_usage_bytes=used))
 
 
 def run_due_retention(store: "Store", config: "Config") -> DueRetention:
@@ -89,7 +114,7 @@ def run_due_retention(store: "Store", config: "Config") -> DueRetention:
     if not config.retention.after_sync or not store.retention.is_due(now_ms()):
         return DueRetention()
     try:
-        return DueRetention(run_retention(store, config, patient=True))
+        return DueRetention(run_retention(store, config))
     except (SessionMemoryError, OSError) as error:
         # The sync itself succeeded, so this must not make it fail.
         return DueRetention(error=str(error))

@@ -20,6 +20,7 @@ from session_memory.retain.passes import (
     waiting_for_analysis,
 )
 from session_memory.retain.units import Unit
+from session_memory.retain.worth import is_worth_a_file, too_small
 from session_memory.store.store import Store
 
 Analyzer = Callable[[list[str]], object]
@@ -30,7 +31,8 @@ class RetentionReport(msgspec.Struct, kw_only=True):
     """What a run did, in sessions and compressed bytes.
 
     ``overflow_data_loss`` counts sessions that were evicted without an analysis. The sessions
-    ``waiting_for_analysis`` are over the limits and stay until they are analyzed.
+    ``waiting_for_analysis`` are over the limits and stay until they are analyzed. Those that are
+    ``too_small`` stay because their archive would take more space than they free.
     """
 
     backstop_evicted: int = 0
@@ -44,6 +46,8 @@ class RetentionReport(msgspec.Struct, kw_only=True):
     tier2_over_cap: bool = False
     waiting_for_analysis: int = 0
     waiting_bytes: int = 0
+    too_small: int = 0
+    too_small_bytes: int = 0
 
 
 class Eviction(msgspec.Struct, frozen=True):
@@ -64,8 +68,6 @@ class RetentionOutcome(msgspec.Struct, kw_only=True):
     not_shrunk: str | None = None
 
 
-# Events and their index take at least this part of the size of their packs.
-WORTH = 0.25
 _COUNTED = {
     AGE: "backstop_evicted",
     SOFT_CAP: "budget_evicted",
@@ -87,8 +89,8 @@ def retain(
 ) -> RetentionOutcome:
     """Evict sessions until the store is within its limits.
 
-    ``archived=False`` deletes their stored logs instead of archiving them. With ``patient``, old
-    sessions wait until an archive file is worth its size.
+    ``archived=False`` deletes their stored logs instead of archiving them. With ``patient``,
+    sessions stay whose archive would take more space than they free.
     """
     with nullcontext() if dry_run else store.db.operation_lock(shared=False):
         return _retain(store, config, now, analyze, dry_run, archived, patient, on_evicted)
@@ -110,9 +112,12 @@ def _retain(
     used = store.retention.used_bytes()
     analysis = _assume_analyzed if dry_run else _Analysis(store, analyze, now)
     every = all_units(store, now)
-    steps = plan(every, used, limits, now, analysis)
-    if patient and archive is not None and not _is_worth_a_file(store, steps):
-        steps = []
+
+    def planned(units: Iterable[Unit]) -> list[PlannedEviction]:
+        return plan(units, used, limits, now, analysis)
+
+    saving = patient and archive is not None
+    steps, small = _worth_it(store, every, planned) if saving else (planned(every), [])
     done: Iterable[tuple[PlannedEviction, int]]
     if dry_run:
         done = [(step, step.unit.bytes) for step in steps]
@@ -136,6 +141,8 @@ def _retain(
     waiting = waiting_for_analysis(left, final, limits, now)
     report.waiting_for_analysis = sum(len(unit.uids) for unit in waiting)
     report.waiting_bytes = sum(unit.bytes for unit in waiting)
+    report.too_small = sum(len(unit.uids) for unit in small)
+    report.too_small_bytes = sum(unit.bytes for unit in small)
     report.tier2_over_cap = store.retention.distilled_bytes() > limits.distilled_cap_bytes
     if not dry_run:
         with store.transaction():
@@ -143,16 +150,25 @@ def _retain(
     return outcome
 
 
-def _is_worth_a_file(store: Store, steps: list[PlannedEviction]) -> bool:
-    """Whether an archive file is smaller than what the evictions free in the store.
+def _worth_it(
+    store: Store, every: list[Unit], planned: Callable[[list[Unit]], list[PlannedEviction]]
+) -> tuple[list[PlannedEviction], list[Unit]]:
+    """The planned evictions that make store and archive together smaller, and the units that stay.
 
-    A file has a copy of each dictionary that its packs need. For a few small sessions that copy
-    would be larger than their events, so they wait for more. Limits of size never wait.
+    Without a unit that stays, the limits may ask for others. A file that is not worth its own size
+    is not written: its units wait for more.
     """
-    if any(step.why != AGE for step in steps):
-        return True
-    used = store.retention.dictionaries_of([one for step in steps for one in step.unit.sources])
-    return sum(used.values()) <= WORTH * sum(step.unit.bytes for step in steps)
+    small: dict[tuple[str, ...], Unit] = {}
+    while True:
+        steps = planned([unit for unit in every if unit.uids not in small])
+        units = [step.unit for step in steps]
+        found = too_small(store, units)
+        small |= {unit.uids: unit for unit in found}
+        if not found:
+            break
+    if units and not is_worth_a_file(store, units):
+        return [], [*small.values(), *units]
+    return steps, list(small.values())
 
 
 def _shrink(store: Store) -> str | None:

@@ -20,14 +20,23 @@ TURN_ON_RETENTION = "Turn it on: session-memory config --retention on"
 def limits_sentence(limits: RetentionConfig) -> str:
     """Whether retention runs by itself, and with which limits."""
     if not limits.after_sync:
-        return "Retention is off: nothing is evicted unless you run session-memory retain."
+        return "Retention is off: nothing is evicted."
+    words = limit_words(limits)
+    return f"Retention is on: sessions {words}, are evicted once a day after a sync."
+
+
+def limit_words(limits: RetentionConfig) -> str:
+    """``older than 45 days or over 4.3 GB, at most 6.4 GB``."""
     age = f"older than {plural(round(limits.raw_max_age_days), 'day')}"
     caps = f"{size(limits.raw_soft_cap_bytes)}, at most {size(limits.raw_hard_cap_bytes)}"
-    return f"Retention is on: sessions {age} or over {caps}, are evicted once a day after a sync."
+    return f"{age} or over {caps}"
 
 
 class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Compressed bytes of the stored logs, the caps, and the number of sessions."""
+    """Compressed bytes of the stored logs, the caps, and the number of sessions.
+
+    ``held`` sessions were restored and stay for as long as a new one.
+    """
 
     bytes: int
     soft_cap: int
@@ -35,18 +44,21 @@ class RetentionStatus(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     evicted: int
     pinned: int
+    held: int
     after_sync: bool
 
 
 def retention_status(store: Store, config: Config, now: int) -> RetentionStatus:
     limits = config.retention
+    pins = store.retention.pins(now).values()
     return RetentionStatus(
         bytes=store.retention.used_bytes(),
         soft_cap=limits.raw_soft_cap_bytes,
         hard_cap=limits.raw_hard_cap_bytes,
         sessions=store.sessions.count(),
         evicted=store.retention.count_evicted(),
-        pinned=len(store.retention.pins(now)),
+        pinned=sum(until is None for until in pins),
+        held=sum(until is not None for until in pins),
         after_sync=limits.after_sync,
     )
 

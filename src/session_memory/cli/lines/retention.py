@@ -7,6 +7,7 @@ import click
 from session_memory.cli.kit.failures import PROBLEMS
 from session_memory.cli.kit.output import remark
 from session_memory.cli.kit.settings import Settings
+from session_memory.render.paths import short_path
 from session_memory.views.figures import plural, size
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from session_memory.retain.retention_run import RetentionOutcome
     from session_memory.store import Store
 
+STAYS = "what is left is pinned, restored lately, live, or too small"
 WHY = {
     "age": "older than the limit",
     "soft cap": "over the soft cap",
@@ -62,22 +64,25 @@ def retention_sentences(outcome: "RetentionOutcome", *, dry_run: bool = False) -
             sessions = plural(sum(len(one.sessions) for one in gone), "session")
             freed = size(sum(one.bytes for one in gone))
             lines.append(f"{sessions} {would}evicted ({freed}): {meaning}.")
-    if not (outcome.gone or report.waiting_for_analysis or report.over_soft_cap):
+    held = report.waiting_for_analysis or report.too_small
+    if not (outcome.gone or held or report.over_soft_cap):
         lines.append("Nothing has to go.")
-    elif not (outcome.gone or report.waiting_for_analysis):
+    elif not (outcome.gone or held):
         lines.append("Nothing can go: what is over the soft cap is pinned or live.")
     elif not outcome.gone:
         lines.append("Nothing can go yet.")
     elif outcome.archive:
-        lines.append(f"Their logs {'would go' if dry_run else 'went'} into {outcome.archive}.")
+        place = short_path(outcome.archive)
+        lines.append(f"Their logs {'would go' if dry_run else 'went'} into {place}.")
     else:
         lines.append(f"Their logs {'would be' if dry_run else 'were'} deleted for good.")
     lines += waiting_lines(report.waiting_for_analysis, report.waiting_bytes)
+    lines += too_small_lines(report.too_small, report.too_small_bytes)
     if outcome.not_shrunk:
         compact = "session-memory store compact"
         lines.append(f"Their space is not free yet: {outcome.not_shrunk}. Run: {compact}")
     if report.over_hard_cap:
-        lines.append("The store is still over its hard cap: what is left is pinned or live.")
+        lines.append(f"The store is still over its hard cap: {STAYS}.")
     if report.tier2_over_cap:
         lines.append(
             "Digests and lessons take more than distilled_cap_bytes; nothing of them goes."
@@ -91,6 +96,14 @@ def waiting_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
         verb = "is" if sessions == 1 else "are"
         over = f"{plural(sessions, 'session')} ({size(size_of_them)}) {verb} over the limits"
         yield f"{over} and must be analyzed first: session-memory analyze"
+
+
+def too_small_lines(sessions: int, size_of_them: int) -> "Iterator[str]":
+    """What is over the limits and stays, because evicting it would make the whole larger."""
+    if sessions:
+        what = f"{plural(sessions, 'session')} ({size(size_of_them)}) over the limits"
+        stays = "stays" if sessions == 1 else "stay"
+        yield f"{what} {stays}: an archive file would take more space than that frees."
 
 
 def at_risk_lines(store: "Store", config: "Config") -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.retention import STAYS
 from session_memory.render.json_text import to_json
 from session_memory.render.paths import short_path
 from session_memory.render.text import safe
@@ -158,7 +159,7 @@ def retention_alarms(ran: "RetentionRan") -> "Iterator[str]":
     if lost := ran.report["overflow_data_loss"]:
         yield f"{plural(lost, 'session')} evicted without an analysis: DATA LOSS"
     if ran.report["over_hard_cap"]:
-        yield "the store is still over its hard cap: what is left is pinned or live"
+        yield f"the store is still over its hard cap: {STAYS}"
 
 
 def summary(stopped: "Stopped") -> str:

@@ -59,6 +59,7 @@ EXAMPLE = """\
 #distilled_cap_bytes = 1073741824
 #archive = true
 #archive_dir = "~/.session-memory/archive/memory"
+#archive_small = true
 #after_sync = true
 
 # Your own prices, in dollars for a million tokens: for a model that is not in the price table, or

@@ -3,10 +3,13 @@
 It first moves analyzed sessions older than raw_max_age_days; over the soft cap, also the oldest
 analyzed ones; over the hard cap, also the oldest others, which it analyzes first. Their logs go
 into the archive, which is read back and compared before anything is deleted. Title, digest and cost
-of a session stay; restore brings the rest back. Runs only when you type it, until you turn
-retention on (config --retention on); then also once a day after a sync. The limits are in section
-[retention] of the configuration file.
+of a session stay; restore brings the rest back. A session stays if its archive would take more
+space than it frees. The limits are in section [retention] of the configuration file. While
+retention is off and no limit is set, nothing is evicted unless you give --max-age. Once you turn it
+on (config --retention on), it also runs once a day after a sync.
 """
+
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +26,10 @@ from session_memory.cli.kit.settings import Settings
 from session_memory.render.text import safe
 from session_memory.views.figures import local, plural, size
 
+if TYPE_CHECKING:
+    from session_memory.retain.retention_run import Eviction
+    from session_memory.views.retention import RetentionStatus
+
 SHOWN = 20
 
 
@@ -31,15 +38,24 @@ SHOWN = 20
     examples=(
         ("retain --dry-run", "what would be evicted, and why"),
         ("retain", "evict what is over the limits"),
+        ("retain --max-age 90", "evict what ended more than 90 days ago"),
         ("retain --json", "the report, for a monitor"),
         ("pin 5b0c6a1e", "never evict this session"),
     ),
     json_shape='{"backstop_evicted", "budget_evicted", "overflow_analyzed", "overflow_data_loss",'
     ' "bytes_freed", "final_usage_bytes", "over_soft_cap", "over_hard_cap", "tier2_over_cap",'
-    ' "waiting_for_analysis", "waiting_bytes", "dry_run", "archive", "evicted": [{"sessions": [UID,'
-    ' …], "why", "bytes", "last_at"}, …], "expiry": [{"flavor", "files", "at_risk",'
-    ' "bytes_at_risk", "days_left"}, …]}; the first four and "waiting_for_analysis" are sessions.'
+    ' "waiting_for_analysis", "waiting_bytes", "too_small", "too_small_bytes", "dry_run", "is_off",'
+    ' "archive", "evicted": [{"sessions": [UID, …], "why", "bytes", "last_at"}, …], "expiry":'
+    ' [{"flavor", "files", "at_risk", "bytes_at_risk", "days_left"}, …]}; the first four,'
+    ' "waiting_for_analysis" and "too_small" are sessions. "is_off": nothing was evicted, because'
+    " retention is off and no limit is set."
     ' "not_shrunk" says why freed space was not given back to the disk.',
+)
+@click.option(
+    "--max-age",
+    type=click.IntRange(0),
+    metavar="DAYS",
+    help="Evict sessions that ended longer ago, also while retention is off.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be evicted.")
 @click.option(
@@ -47,49 +63,70 @@ SHOWN = 20
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def command(settings: Settings, dry_run: bool, without_archive: bool, yes: bool) -> None:
+def command(
+    settings: Settings, max_age: int | None, dry_run: bool, without_archive: bool, yes: bool
+) -> None:
     from session_memory.cli.lines.retention import retention_sentences
     from session_memory.core.time import now_ms
     from session_memory.views.retention import (
         TURN_ON_RETENTION,
         expiry_lines,
+        limit_words,
         retention_status,
     )
 
     if without_archive and not (yes or dry_run):
         click.confirm("Logs of evicted sessions will be deleted for good. Continue?", abort=True)
     with settings.memory() as memory:
-        result = memory.retain(dry_run=dry_run, archive=False if without_archive else None)
+        result = memory.retain(
+            max_age_days=max_age, dry_run=dry_run, archive=False if without_archive else None
+        )
         state = retention_status(memory.store, memory.config, now_ms())
+        limits = memory.config.retention
     if settings.as_json:
         print_json(result.to_dict())
         return
     outcome, soon = result.outcome, list(result.expiry)
     if settings.quiet:
         return
-    caps = f"{size(state.soft_cap)}, at most {size(state.hard_cap)}"
-    click.echo(
-        f"Stored logs: {size(state.bytes)} of {caps}; {plural(state.sessions, 'session')},"
-        f" {state.evicted:,} evicted, {state.pinned:,} pinned."
-    )
+    has_caps = not result.is_off and max_age is None
+    click.echo(_stored(state, has_caps=has_caps))
+    if result.is_off and not dry_run:
+        click.echo("Retention is off and no limit is set: nothing was evicted.")
+        by_hand = f"session-memory retain --max-age {limits.raw_max_age_days:.0f}"
+        remark(settings, f"Evict what is older now: {by_hand}. {TURN_ON_RETENTION}")
+        print_lines(map(safe, expiry_lines(soon)))
+        return
+    if result.is_off:
+        click.echo(f"Retention is off. With the suggested limits ({limit_words(limits)}):")
     if not state.after_sync:
         remark(settings, f"Retention does not run by itself. {TURN_ON_RETENTION}")
     for line in (*retention_sentences(outcome, dry_run=dry_run), *expiry_lines(soon)):
         click.echo(safe(line))
     if dry_run and outcome.gone:
-        columns = (
-            Column("last"),
-            Column("bytes", right=True),
-            Column("why"),
-            Column("session", flexible=True),
-        )
-        rows = [
-            (_day(one.last_at), size(one.bytes), one.why, _named(one.sessions))
-            for one in outcome.gone[:SHOWN]
-        ]
-        print_lines(table(columns, rows, terminal_width()))
-        if len(outcome.gone) > SHOWN:
-            click.echo(f"… and {len(outcome.gone) - SHOWN:,} more; all of them with --json")
+        _print_plan(outcome.gone)
+
+
+def _stored(state: "RetentionStatus", *, has_caps: bool) -> str:
+    caps = f" of {size(state.soft_cap)}, at most {size(state.hard_cap)}" if has_caps else ""
+    held = f", {state.held:,} restored lately" if state.held else ""
+    return (
+        f"Stored logs: {size(state.bytes)}{caps}; {plural(state.sessions, 'session')},"
+        f" {state.evicted:,} evicted, {state.pinned:,} pinned{held}."
+    )
+
+
+def _print_plan(gone: "list[Eviction]") -> None:
+    columns = (
+        Column("last"),
+        Column("bytes", right=True),
+        Column("why"),
+        Column("session", flexible=True),
+    )
+    rows = [(_day(one.last_at), size(one.bytes), one.why, _named(one.sessions)) for one in gone]
+    print_lines(table(columns, rows[:SHOWN], terminal_width()))
+    if len(rows) > SHOWN:
+        click.echo(f"… and {len(rows) - SHOWN:,} more; all of them with --json")
 
 
 def _day(moment: int) -> str:
