@@ -33,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--store", type=Path, metavar="FILE", help="make it once, use it again")
     parser.add_argument("--only", action="append", choices=list(ROWS), help="only this row")
     parser.add_argument("--misses", action="append", choices=list(ROWS), default=[])
+    parser.add_argument("--templates", type=Path, metavar="DIR", help="chat templates (from trl)")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
@@ -60,7 +61,7 @@ def main() -> int:
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as place:
         store = options.store or Path(place) / "recall.db"
-        labels = Labels(options.labels, store)
+        labels = Labels(options.labels, store, options.templates)
         with prepared(options.logs, store, Path(place)) as memory:
             for name in only:
                 if labels.has(name):

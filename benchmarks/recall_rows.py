@@ -2,11 +2,13 @@
 
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from chat_templates import downloaded, templates_in
 from click.testing import CliRunner
 
 from session_memory import Memory
@@ -22,6 +24,9 @@ from session_memory.learn.judgement import HELPED
 from session_memory.learn.lesson import Lesson, lesson_of
 from session_memory.learn.measure import DAY_MS, GONE, NOT_APPLIED, TOO_LITTLE, measure
 from session_memory.learn.patterns import Pattern
+from session_memory.learn.train.example import ExampleFilter
+from session_memory.learn.train.export import export
+from session_memory.testing.chat_templates import rendered
 from session_memory.views.calls import calls_of
 
 FIRST = 3
@@ -52,9 +57,10 @@ class Figure(msgspec.Struct):
 class Labels:
     """The label files of a directory, which are JSON lists, and the store that is asked."""
 
-    def __init__(self, place: Path, store: Path) -> None:
+    def __init__(self, place: Path, store: Path, templates: Path | None = None) -> None:
         self._place = place
         self.store = store
+        self.templates = templates
 
     def has(self, row: str) -> bool:
         return (self._place / f"{FILES[row]}.json").exists()
@@ -367,6 +373,21 @@ def _placebo_periods(
             )
 
 
+# ---------------------------------------------------------------- training
+
+
+def training(memory: Memory, labels: Labels) -> Iterator[Figure]:
+    """The templates that render every training row rightly."""
+    with tempfile.TemporaryDirectory() as place:
+        sessions = memory.store.sessions.every()
+        export(memory.store, sessions, ExampleFilter(), Path(place) / "rows")
+        known = templates_in(labels.templates or downloaded(Path(place)))
+        found = rendered(Path(place) / "rows", known)
+    misses = [f"{name}: {reason}" for name, reason in found.items() if reason is not None]
+    name = "train: chat templates that render every row"
+    yield Figure("train", name, len(found) - len(misses), len(found), "all with tools", misses)
+
+
 FILES = {
     "how": "how",
     "fix": "fix",
@@ -376,6 +397,7 @@ FILES = {
     "instruction": "instructions",
     "people": "people",
     "measure": "outcomes",
+    "train": "outcomes",
 }
 Row = Callable[[Memory, Labels], Iterator[Figure]]
 ROWS: dict[str, Row] = {
@@ -387,4 +409,5 @@ ROWS: dict[str, Row] = {
     "instruction": instructions,
     "people": people,
     "measure": placebo,
+    "train": training,
 }

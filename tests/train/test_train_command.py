@@ -45,7 +45,7 @@ def test_an_export_writes_the_kinds_that_were_asked_for(home: Path) -> None:
     assert report["rows"] == {"dpo": {"train": 1}}
     assert report["files"] == ["README.md", "dpo/train.jsonl", "provenance.jsonl"]
     row = json.loads((out / "dpo" / "train.jsonl").read_text())
-    assert row["chosen"] == "A loop over the pages does it."
+    assert row["chosen"] == [{"role": "assistant", "content": "A loop over the pages does it."}]
     again = CliRunner().invoke(main, asked)
     assert again.exit_code == 1 and "is not empty" in again.output
 

@@ -12,13 +12,16 @@ from session_memory.core.errors import MissingExtra, UnsafePath
 from session_memory.learn.analyze import analyze
 from session_memory.learn.train import examples as giving
 from session_memory.learn.train import gate
+from session_memory.learn.train import sessions as from_sessions
 from session_memory.learn.train.card import TrainingReport
 from session_memory.learn.train.duplicates import Duplicates, agreement, overlap, signature
-from session_memory.learn.train.examples import KINDS, ExampleFilter
-from session_memory.learn.train.export import NEAR_DUPLICATE, export, preview, split_of
+from session_memory.learn.train.example import KINDS, Example, ExampleFilter
+from session_memory.learn.train.export import NEAR_DUPLICATE, export, preview
 from session_memory.learn.train.gate import ProjectNames
+from session_memory.learn.train.splits import KeptRow, split_of, splits_of
 from session_memory.live.skill_log import SkillLog
 from session_memory.store.store import Store
+from session_memory.testing.chat_templates import rendered
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import collect, new_store
 from session_memory.testing.secrets import planted_secrets
@@ -99,6 +102,11 @@ def rows_below(out: Path, kind: str) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
+def said(messages: list[dict[str, str]]) -> str:
+    (message,) = messages
+    return message["content"]
+
+
 def two_tries(topic: str, **more: Any) -> Any:
     tries = [attempt(bad(topic)), attempt(good(topic), verified=True, number=2)]
     return entry(topic, tries, **more)
@@ -114,11 +122,11 @@ def test_a_verified_attempt_is_taught_and_compared_with_the_one_that_failed(tmp_
         report = gathered(store, tmp_path / "out")
     assert {kind: sum(s.values()) for kind, s in report.rows.items()} == {"sft": 6, "dpo": 6}
     taught, compared = rows_below(tmp_path / "out", "sft"), rows_below(tmp_path / "out", "dpo")
-    assert all(row.keys() == {"prompt", "completion"} for row in taught)
-    assert all(row.keys() == {"prompt", "chosen", "rejected"} for row in compared)
-    assert {row["completion"] for row in taught} == {good(topic) for topic in TOPICS}
-    assert taught[0]["prompt"].startswith("Skill: implement\nPhase: write\n\n")
-    assert {row["rejected"] for row in compared} == {bad(topic) for topic in TOPICS}
+    assert all(row.keys() == {"prompt", "completion", "tools"} for row in taught)
+    assert all(row.keys() == {"prompt", "chosen", "rejected", "tools"} for row in compared)
+    assert {said(row["completion"]) for row in taught} == {good(topic) for topic in TOPICS}
+    assert said(taught[0]["prompt"]).startswith("Skill: implement\nPhase: write\n\n")
+    assert {said(row["rejected"]) for row in compared} == {bad(topic) for topic in TOPICS}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +171,7 @@ def test_the_project_and_its_secrets_are_not_in_what_is_taught(tmp_path: Path) -
         collect(store, tmp_path)
         report = gathered(store, tmp_path / "out")
     (row,) = rows_below(tmp_path / "out", "sft")
-    assert row["completion"] == (
+    assert said(row["completion"]) == (
         "I edited src/pay.py of project for user@example.com with [redacted:openai-key] and ran"
         " it against postgres://shop:[redacted:database-url-password]@db.local:5432/shop."
     )
@@ -210,18 +218,22 @@ def test_a_session_whose_tests_passed_is_a_conversation_to_learn_from(tmp_path: 
     with new_store() as store:
         collect(store, tmp_path)
         before = gathered(store, wanted=ExampleFilter(kinds=("chat",)))
-        assert before.dropped == {"chat": {giving.NOT_ANALYZED: 2}}
+        assert before.dropped == {"chat": {from_sessions.NOT_ANALYZED: 2}}
         analyze(store)
         report = gathered(store, tmp_path / "out")
-    assert report.dropped["chat"] == {giving.NO_SUCCESS: 1}
+    assert report.dropped["chat"] == {from_sessions.NO_SUCCESS: 1}
     (row,) = rows_below(tmp_path / "out", "chat")
     roles = [message["role"] for message in row["messages"]]
     assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
     first, second = row["messages"][:2]
     assert "[redacted:openai-key]" in first["content"]
     (called,) = second["tool_calls"]
-    assert called["function"] == {"name": "Read", "arguments": '{"file_path": "src/a.py"}'}
-    assert row["messages"][2]["name"] == "Read"
+    assert called["function"] == {"name": "Read", "arguments": {"file_path": "src/a.py"}}
+    result = row["messages"][2]
+    assert (result["name"], result["tool_call_id"]) == ("Read", called["id"])
+    assert [tool["function"]["name"] for tool in row["tools"]] == ["Bash", "Read"]
+    (turn,) = rows_below(tmp_path / "out", "sft")
+    assert turn["prompt"] + turn["completion"] == row["messages"]
     assert "mira" not in json.dumps(row) and "webshop" not in json.dumps(row)
 
 
@@ -236,6 +248,68 @@ def test_without_tools_a_conversation_is_its_words(tmp_path: Path) -> None:
     (row,) = rows_below(tmp_path / "out", "chat")
     assert [message.keys() for message in row["messages"]] == [{"role", "content"}] * 2
     assert row["messages"][1]["content"].startswith("I look at it.\n\nNow I run the tests.")
+
+
+@pytest.fixture
+def talked(tmp_path: Path) -> Path:
+    """Rows of a session with all that is hard: calls at once, one without a result, a prompt
+    before the answer, a turn without an answer, a call that failed and was changed."""
+    home = ClaudeHome(tmp_path, cwd="/home/mira/code/webshop")
+    log = home.session("hard")
+    log.prompt("Please look at both files of the parser.")
+    one = call("Read", "first", file_path=f"{home.cwd}/src/a.py")
+    other = call("Read", "second", file_path=f"{home.cwd}/src/b.py", limit=7)
+    log.answer("I read both at once.", one, other, used=usage(9))
+    log.result("first file with contents", call_id=one["id"])
+    log.result("second file with contents", call_id=other["id"])
+    log.answer("Both were read, they are fine.", used=usage(9))
+    log.prompt("Please run all the tests of the parser now.")
+    log.run("make docs --fast", "make: unrecognized option '--fast'", exit_code=2)
+    log.run("make docs", "written")
+    log.run("pytest tests/parser", "5 passed in 0.1s")
+    log.answer("All five tests pass now.", used=usage(9))
+    log.turn_ended()
+    home.write()
+    with new_store() as store:
+        collect(store, tmp_path)
+        analyze(store)
+        gathered(store, tmp_path / "out")
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("name", ["one_call", "strict_order", "tagged_objects", "typed_tools"])
+def test_chat_templates_of_every_manner_render_the_rows(talked: Path, name: str) -> None:
+    text = (Path(__file__).parent / "templates" / f"{name}.jinja").read_text()
+    assert rendered(talked, {name: text}) == {name: None}
+
+
+def test_a_template_that_gets_wrong_rows_is_noticed(talked: Path) -> None:
+    text = (Path(__file__).parent / "templates" / "one_call.jinja").read_text()
+    for path in talked.glob("*/*.jsonl"):
+        path.write_text(path.read_text().replace('"arguments": {', '"arguments": "{}", "other": {'))
+    (reason,) = rendered(talked, {"one_call": text}).values()
+    assert reason is not None and "must be an object" in reason
+
+
+def test_a_call_that_failed_is_compared_with_the_changed_one(talked: Path) -> None:
+    (row,) = rows_below(talked, "dpo")
+    assert [one["role"] for one in row["prompt"]] == ["user"]
+    (chosen,), (rejected,) = row["chosen"], row["rejected"]
+    commands = [
+        one["tool_calls"][0]["function"]["arguments"]["command"] for one in (chosen, rejected)
+    ]
+    assert commands == ["make docs", "make docs --fast"]
+
+
+def test_messages_have_one_call_each_and_an_argument_of_every_call_is_required(
+    talked: Path,
+) -> None:
+    (row,) = rows_below(talked, "chat")
+    calls = [one["tool_calls"] for one in row["messages"] if "tool_calls" in one]
+    assert [len(one) for one in calls] == [1] * 5
+    reading = next(t["function"] for t in row["tools"] if t["function"]["name"] == "Read")
+    assert reading["parameters"]["required"] == ["file_path"]
+    assert reading["parameters"]["properties"]["limit"]["type"] == "integer"
 
 
 # ------------------------------------------------------------ the files
@@ -267,7 +341,7 @@ def test_no_repository_is_in_two_splits_and_the_same_store_gives_the_same_bytes(
         collect(store, tmp_path)
         for session in store.sessions.every():
             for example in giving.examples(store, session, ExampleFilter()):
-                if isinstance(example, giving.Example):
+                if isinstance(example, Example):
                     assert split_of(example.origin, (60, 20, 20)) == expected[example.origin]
 
 
@@ -322,19 +396,20 @@ def test_the_datasets_library_loads_every_kind(
     out, cache = str(tmp_path / "out"), str(tmp_path / "cache")
     assert set(report.rows) == set(KINDS)
     columns = {
-        "sft": ["prompt", "completion"],
-        "chat": ["messages"],
-        "dpo": ["prompt", "chosen", "rejected"],
+        "sft": ["prompt", "completion", "tools"],
+        "chat": ["messages", "tools"],
+        "dpo": ["prompt", "chosen", "rejected", "tools"],
     }
     for kind, splits in report.rows.items():
         loaded = datasets.load_dataset(out, kind, cache_dir=cache)
         assert {split: loaded[split].num_rows for split in loaded} == splits
         for split in splits:
             assert loaded[split].column_names == columns[kind]
-    (split,) = report.rows["chat"]
+    split = next(iter(report.rows["chat"]))
     message = datasets.load_dataset(out, "chat", cache_dir=cache)[split][0]["messages"][1]
     assert message["role"] == "assistant"
-    assert message["tool_calls"][0]["function"]["name"] == "Read"
+    (called,) = message["tool_calls"]
+    assert called["function"] == {"name": "Read", "arguments": {"file_path": "src/a.py"}}
 
 
 def test_the_card_says_what_is_in_it_and_what_is_not(tmp_path: Path) -> None:
@@ -347,7 +422,7 @@ def test_the_card_says_what_is_in_it_and_what_is_not(tmp_path: Path) -> None:
     front = card.split("---")[1]
     assert "config_name: sft" in front and "config_name: dpo" in front
     assert f"- sft: 1 {giving.NOT_VERIFIED}" in card
-    assert "none is in two splits" in card
+    assert "Split by session, because there is only one repository" in card
 
 
 # ------------------------------------------------------------ the parts
@@ -403,6 +478,29 @@ def test_places_and_names_are_made_general(text: str, general: str) -> None:
 def test_what_still_names_a_project_is_refused(text: str, named: bool) -> None:
     names = ProjectNames("/home/mira/code/webshop", "webshop", "laptop7")
     assert gate.names_a_project(text, names) is named
+
+
+def test_one_of_few_repositories_is_for_validation_and_one_alone_is_split_by_session() -> None:
+    shares = (90, 5, 5)
+    names = [name for n in range(40) if split_of(name := f"repo{n}", shares) == "train"][:3]
+    rows = [KeptRow("chat", name, f"s{n}") for n, name in enumerate([*names, *names[1:]])]
+    found = splits_of(rows, shares)
+    assert [row.origin for row, split in found.items() if split == "validation"] == names[:1]
+    alone = splits_of([KeptRow("chat", "repo", f"s{n}") for n in range(9)], shares)
+    assert set(alone.values()) >= {"train", "validation"}
+    assert list(splits_of([KeptRow("sft", "repo", "s1")], (1, 0, 0)).values()) == ["train"]
+
+
+def test_authors_and_owners_are_renamed() -> None:
+    texts = [
+        "Author: Ada Example <ada@host.example>\nby Ada Example",
+        "Co-Authored-By: Claude Fable <noreply@host.example>",
+    ]
+    people = gate.people_in(texts)
+    assert people == ("Ada Example",)
+    names = ProjectNames(people=people)
+    shown = gate.general("Ada Example pushed github.com/acme/shop", names)
+    assert shown == "Somebody pushed github.com/organization/shop"
 
 
 def test_scores_are_between_one_and_five() -> None:

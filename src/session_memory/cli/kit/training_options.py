@@ -10,7 +10,7 @@ from session_memory.cli.kit.when import Period
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Session
-    from session_memory.learn.train.examples import ExampleFilter
+    from session_memory.learn.train.example import ExampleFilter
     from session_memory.store import Store
 
 KINDS = ("sft", "chat", "dpo")
@@ -86,7 +86,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def select_examples(
     store: "Store", kinds: tuple[str, ...], no_tools: bool, max_chars: int, **filters: Any
 ) -> "tuple[list[Session], ExampleFilter]":
-    from session_memory.learn.train.examples import ExampleFilter
+    from session_memory.learn.train.example import ExampleFilter
     from session_memory.views.sessions import Filter, each_session
 
     sessions = list(each_session(store, Filter(**filters)))

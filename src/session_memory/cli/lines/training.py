@@ -42,7 +42,7 @@ def _scores(report: "TrainingReport", kind: str) -> str:
 
 
 def hint(report: "TrainingReport") -> str | None:
-    from session_memory.learn.train.examples import NOT_ANALYZED
+    from session_memory.learn.train.sessions import NOT_ANALYZED
 
     waiting = sum(reasons.get(NOT_ANALYZED, 0) for reasons in report.dropped.values())
     if waiting:

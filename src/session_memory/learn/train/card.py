@@ -13,10 +13,16 @@ from session_memory.redact import VERSION as RULES_VERSION
 SPLITS = ("train", "validation", "test")
 
 COLUMNS = {
-    "sft": "`prompt`, `completion`: a skill's input, and an output that a run verified.",
-    "chat": "`messages`: a session with evidence of success, as `role` and `content`.",
-    "dpo": "`prompt`, `chosen`, `rejected`: of two attempts at the same input, the one that was"
-    " verified and one that failed.",
+    "sft": ("prompt", "completion"),
+    "chat": ("messages",),
+    "dpo": ("prompt", "chosen", "rejected"),
+}
+_CONTENTS = {
+    "sft": "`prompt`, `completion`: a turn of a session in which tests passed or something was"
+    " committed; or a skill's input, and an output that a run verified.",
+    "chat": "`messages`: a session with evidence of success.",
+    "dpo": "`prompt`, `chosen`, `rejected`: a call that failed, and the changed one that succeeded;"
+    " or of two attempts of a skill at the same input, the one that was verified.",
 }
 
 
@@ -66,11 +72,14 @@ def _body(report: TrainingReport, settings: dict[str, Any]) -> Iterator[str]:
     yield f"Made by session-memory {__version__} from {report.sessions:,} sessions.\n"
     yield "## What is in it\n"
     for kind in report.rows:
-        yield f"- **{kind}**: {COLUMNS[kind]}"
+        yield f"- **{kind}**: {_CONTENTS[kind]}"
     yield "\n| | " + " | ".join(SPLITS) + " |\n|---|" + "---:|" * len(SPLITS)
     for kind, splits in report.rows.items():
         yield f"| {kind} | " + " | ".join(f"{splits.get(split, 0):,}" for split in SPLITS) + " |"
-    yield f"\nSplit by repository ({report.repos:,} of them): none is in two splits."
+    if report.repos == 1:
+        yield "\nSplit by session, because there is only one repository."
+    else:
+        yield f"\nSplit by repository ({report.repos:,} of them): none is in two splits."
     yield "\n## Scores\n"
     yield f"1 to 5, by rules; kept from {gate.KEPT_FROM}.\n"
     for kind, scores in report.scores.items():
@@ -82,7 +91,8 @@ def _body(report: TrainingReport, settings: dict[str, Any]) -> Iterator[str]:
         yield f"- {kind}: " + "; ".join(f"{count:,} {reason}" for reason, count in reasons.items())
     yield "\n## What was changed\n"
     yield "Working directories, home directories, mail addresses and the project's own name were"
-    yield "made general. Secrets were masked as `[redacted:kind]`:"
+    yield "made general, and authors and owners of repositories renamed. Secrets were masked as"
+    yield "`[redacted:kind]`:"
     masked = ", ".join(f"{count:,} {kind}" for kind, count in report.secrets.items())
     yield f"{masked or 'none was found'}."
     yield "Rules find what looks like a secret or a name: read before you share."

@@ -7,7 +7,6 @@ overwritten.
 import json
 import os
 from collections.abc import Callable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,33 +15,25 @@ import msgspec
 from session_memory.core.errors import MissingExtra, UnsafePath
 from session_memory.core.schema import Session
 from session_memory.learn.train import gate
-from session_memory.learn.train.card import SPLITS, TrainingReport, card
+from session_memory.learn.train.card import COLUMNS, TrainingReport, card
 from session_memory.learn.train.duplicates import Duplicates
-from session_memory.learn.train.examples import Example, ExampleFilter, RefusedExample, examples
+from session_memory.learn.train.example import Example, ExampleFilter, RefusedExample
+from session_memory.learn.train.examples import examples
+from session_memory.learn.train.splits import SHARES, KeptRow, splits_of
 from session_memory.store.private_files import make_private, sweep_unfinished, whole_directory
 from session_memory.store.store import Store
 
 NEAR_DUPLICATE = "a near-duplicate"
-SHARES = (90, 5, 5)
 BATCH = 500
 
-Take = Callable[[Example, str], None]
-
-
-def split_of(origin: str, shares: tuple[int, int, int] = SHARES) -> str:
-    """The split of a repository. It depends only on the name, so it never changes."""
-    number = int.from_bytes(blake2b(origin.encode("utf-8", "replace"), digest_size=8).digest())
-    place = number % sum(shares)
-    if place < shares[0]:
-        return SPLITS[0]
-    return SPLITS[1] if place < shares[0] + shares[1] else SPLITS[2]
+Take = Callable[[Example], None]
 
 
 def preview(
     store: Store, sessions: list[Session], options: ExampleFilter, **how: Any
 ) -> TrainingReport:
     """The report of an export without writing files."""
-    return _gathered(store, sessions, options, lambda example, split: None, **how)
+    return _gathered(store, sessions, options, lambda example: None, **how)[0]
 
 
 def export(
@@ -61,9 +52,10 @@ def export(
     sweep_unfinished(out.parent)
     with whole_directory(out) as making:
         with _Files(making, parquet, options.tools) as files:
-            report = _gathered(
+            report, splits = _gathered(
                 store, sessions, options, files.take, shares=shares, on_session=on_session
             )
+            files.write(splits)
         ending = "parquet" if parquet else "jsonl"
         settings = {
             "kinds": ", ".join(options.kinds),
@@ -86,29 +78,30 @@ def _gathered(
     *,
     shares: tuple[int, int, int] = SHARES,
     on_session: Callable[[], None] = lambda: None,
-) -> TrainingReport:
+) -> tuple[TrainingReport, dict[KeptRow, str]]:
     report = TrainingReport(sessions=len(sessions))
     seen = {kind: Duplicates() for kind in options.kinds}
-    origins = set()
+    kept: list[KeptRow] = []
     for session in sorted(sessions, key=lambda one: one.session_uid):
         for found in examples(store, session, options):
             reason = _reason(found, seen)
             if isinstance(found, RefusedExample) or reason is not None:
                 _count(report.dropped, found.kind, reason or "")
                 continue
-            split = split_of(found.origin, shares)
-            origins.add(found.origin)
-            _count(report.rows, found.kind, split)
+            kept.append(KeptRow(found.kind, found.origin, found.session_uid))
             _count(report.scores, found.kind, str(found.score))
             for kind, count in gate.masked_in(found.text).items():
                 report.secrets[kind] = report.secrets.get(kind, 0) + count
-            take(found, split)
+            take(found)
         on_session()
-    report.repos = len(origins)
+    report.repos = len({row.origin for row in kept})
+    splits = splits_of(kept, shares)
+    for row in kept:
+        _count(report.rows, row.kind, splits[row])
     report.rows = {kind: report.rows[kind] for kind in options.kinds if kind in report.rows}
     for counts in (report.secrets, *report.scores.values(), *report.dropped.values()):
         _sort(counts)
-    return report
+    return report, splits
 
 
 def _reason(found: Example | RefusedExample, seen: dict[str, Duplicates]) -> str | None:
@@ -148,7 +141,10 @@ def _created(path: Path) -> IO[bytes]:
 
 
 class _Files:
-    """One file for each kind and split, and ``provenance.jsonl`` with the source of each row."""
+    """One file for each kind and split, and ``provenance.jsonl`` with the source of each row.
+
+    Rows wait in a file until the split of every session is known.
+    """
 
     def __init__(self, directory: Path, parquet: bool, tools: bool) -> None:
         self._directory = directory
@@ -157,32 +153,47 @@ class _Files:
         self._make = _ParquetFile if parquet else _JsonLinesFile
         if parquet:
             _arrow()
-        self._origins = _JsonLinesFile(directory / "provenance.jsonl", "", tools)
+        self._waiting = directory / "waiting.jsonl"
+        self._found = _JsonLinesFile(self._waiting, "", tools)
 
-    def take(self, example: Example, split: str) -> None:
-        key = (example.kind, split)
+    def take(self, example: Example) -> None:
+        values = msgspec.structs.asdict(example)
+        self._found.add({name: values[name] for name in values if name != "text"})
+
+    def write(self, splits: dict[KeptRow, str]) -> None:
+        self._found.close()
+        origins = _JsonLinesFile(self._directory / "provenance.jsonl", "", self._tools)
+        with self._waiting.open("rb") as lines:
+            for line in lines:
+                example = json.loads(line)
+                split = splits[KeptRow(example["kind"], example["origin"], example["session_uid"])]
+                file = self._file(example["kind"], split)
+                origins.add(
+                    {
+                        "kind": example["kind"],
+                        "split": split,
+                        "row": file.rows,
+                        "score": example["score"],
+                        "session_uid": example["session_uid"],
+                        "evidence": example["event_uids"],
+                    }
+                )
+                file.add(example["row"])
+        for made in (origins, *self._open.values()):
+            made.close()
+        self._waiting.unlink()
+
+    def _file(self, kind: str, split: str) -> "_JsonLinesFile | _ParquetFile":
+        key = (kind, split)
         if key not in self._open:
-            path = self._directory / example.kind / split
-            self._open[key] = self._make(path, example.kind, self._tools)
-        file = self._open[key]
-        self._origins.add(
-            {
-                "kind": example.kind,
-                "split": split,
-                "row": file.rows,
-                "score": example.score,
-                "session_uid": example.session_uid,
-                "evidence": list(example.event_uids),
-            }
-        )
-        file.add(example.row)
+            self._open[key] = self._make(self._directory / kind / split, kind, self._tools)
+        return self._open[key]
 
     def __enter__(self) -> "_Files":
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for file in (self._origins, *self._open.values()):
-            file.close()
+        self._found.close()
 
 
 class _JsonLinesFile:
@@ -197,6 +208,8 @@ class _JsonLinesFile:
         self.rows += 1
 
     def close(self) -> None:
+        if self._file.closed:
+            return
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -213,16 +226,20 @@ class _ParquetFile:
         self.rows = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        clean = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
-        self._batch.append(msgspec.json.decode(clean))
+        # Messages and schemas have other fields in every row, so each is a text with JSON.
+        self._batch.append({name: [_packed(one) for one in part] for name, part in row.items()})
         self.rows += 1
         if len(self._batch) >= BATCH:
             self._flush()
 
     def _flush(self) -> None:
         if self._batch:
-            table = _arrow().lib.Table.from_pylist(self._batch, self._schema)
-            self._writer.write_table(table)
+            arrow = _arrow()
+            columns = [
+                _json_lists(arrow, [row[name] for row in self._batch])
+                for name in self._schema.names
+            ]
+            self._writer.write_table(arrow.lib.Table.from_arrays(columns, schema=self._schema))
             self._batch = []
 
     def close(self) -> None:
@@ -240,15 +257,22 @@ def _arrow() -> Any:
     return pyarrow
 
 
+def _packed(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _json_lists(arrow: Any, texts: list[list[str]]) -> Any:
+    """A column of lists with JSON."""
+    plain = arrow.array(texts, arrow.list_(arrow.string()))
+    packed = arrow.ExtensionArray.from_storage(arrow.json_(), plain.flatten())
+    return arrow.ListArray.from_arrays(plain.offsets, packed)
+
+
 def _schema(kind: str, tools: bool) -> Any:
+    """The columns. ``datasets`` reads their description and decodes the JSON."""
     arrow = _arrow()
-    text = arrow.string()
-    if kind != "chat":
-        columns = ("prompt", "completion") if kind == "sft" else ("prompt", "chosen", "rejected")
-        return arrow.schema([(name, text) for name in columns])
-    fields = [("role", text), ("content", text)]
-    if tools:
-        function = arrow.struct([("name", text), ("arguments", text)])
-        call = arrow.struct([("type", text), ("function", function)])
-        fields += [("name", text), ("tool_calls", arrow.list_(call))]
-    return arrow.schema([("messages", arrow.list_(arrow.struct(fields)))])
+    names = [*COLUMNS[kind], *(("tools",) if tools else ())]
+    features = {name: {"feature": {"_type": "Json"}, "_type": "List"} for name in names}
+    described = {"huggingface": json.dumps({"info": {"features": features}})}
+    return arrow.schema([(name, arrow.list_(arrow.json_())) for name in names], described)

@@ -6,6 +6,8 @@ still names the project is refused. The remaining examples get a score.
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -26,6 +28,21 @@ LOW_SCORE = f"scored below {KEPT_FROM}"
 
 _HOME = re.compile(r"(?:/home|/Users|/root|[A-Za-z]:[\\/]+Users)[\\/]+(?!\.)([\w.-]+)?")
 _MAIL = re.compile(r"\b(?!git@)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+# Who wrote a commit, and whose repository it is.
+_AUTHOR = re.compile(
+    r"\b(?:Author|Commit(?:ter)?|(?:Co-authored|Signed-off|Reviewed|Acked|Reported)-by):[ \t]*"
+    r"([^\n<\"\\]{2,60}?)[ \t]*<[^<>\n]{3,80}>",
+    re.IGNORECASE,
+)
+_FORGE = re.compile(
+    r"\b((?:github|gitlab|bitbucket|codeberg|gitea)\.(?:com|org)[:/])([\w.-]+)(?=/[\w.-])",
+    re.IGNORECASE,
+)
+_NO_PERSON = re.compile(
+    r"claude|codex|copilot|cursor|gemini|grok|\bbot\b|\[bot\]|github|noreply", re.IGNORECASE
+)
+_SOMEBODY, _ORGANIZATION = "Somebody", "organization"
+MOST_PEOPLE = 200
 _MASK = re.compile(r"\[redacted:([\w-]+)\]")
 _EXAMPLE_MAIL = "user@example.com"
 # Paths below these directories exist on every machine and do not name a project.
@@ -46,6 +63,7 @@ class ProjectNames(msgspec.Struct, frozen=True):
     cwd: str = ""
     repo: str = ""
     host: str = ""
+    people: tuple[str, ...] = ()
 
     def identifying(self) -> list[str]:
         user = _HOME.match(self.cwd)
@@ -58,6 +76,26 @@ def clean(text: str, names: ProjectNames) -> str:
     return general(mask(text), names)
 
 
+def clean_values(value: Any, names: ProjectNames) -> Any:
+    """The value with every text in it cleaned."""
+    if isinstance(value, str):
+        return clean(value, names)
+    if isinstance(value, dict):
+        return {clean(str(key), names): clean_values(one, names) for key, one in value.items()}
+    return [clean_values(one, names) for one in value] if isinstance(value, list) else value
+
+
+def people_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """The authors whom commits name, longest first; no agents and no bots."""
+    found = {
+        name.strip()
+        for text in texts
+        for name in _AUTHOR.findall(text)
+        if not _NO_PERSON.search(name) and len(name.strip()) > 3
+    }
+    return tuple(sorted(found, key=lambda name: (-len(name), name))[:MOST_PEOPLE])
+
+
 def masked_in(text: str) -> dict[str, int]:
     """The number of masked secrets of each kind in a text."""
     return dict(Counter(_MASK.findall(text)))
@@ -68,6 +106,9 @@ def general(text: str, names: ProjectNames) -> str:
     cwd = names.cwd.rstrip("/\\")
     if len(cwd) > 1:
         text = text.replace(f"{cwd}/", "").replace(cwd, ".")
+    for person in names.people:
+        text = text.replace(person, _SOMEBODY)
+    text = _FORGE.sub(rf"\1{_ORGANIZATION}", text)
     text = _HOME.sub("~", text)
     text = _MAIL.sub(_EXAMPLE_MAIL, text)
     for name in names.identifying():

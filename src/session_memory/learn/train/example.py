@@ -1,0 +1,35 @@
+"""A training example, a refused one, and which examples are wanted."""
+
+from typing import Any
+
+import msgspec
+
+from session_memory.learn.train import gate
+
+SFT, CHAT, DPO = "sft", "chat", "dpo"
+KINDS = (SFT, CHAT, DPO)
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a data set. ``text`` is compared for duplicates; ``origin`` decides the split."""
+
+    kind: str
+    row: dict[str, Any]
+    score: int
+    origin: str
+    text: str
+    session_uid: str
+    event_uids: tuple[str, ...] = ()
+
+
+class RefusedExample(msgspec.Struct, frozen=True):
+    kind: str
+    reason: str
+
+
+class ExampleFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which kinds of examples to make, and their maximum size."""
+
+    kinds: tuple[str, ...] = KINDS
+    tools: bool = True
+    most_characters: int = gate.MOST_CHARACTERS
