@@ -19,9 +19,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from effort import EFFORT
+from rewriting import share_the_rewriting
 
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import stores_made_by
@@ -74,6 +76,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[GUARD] = Guard(Path(os.environ[SERVER]))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is not None and session.config.args == ["tests"]:
+        # What is imported and collected now stays.
+        gc.disable()
+        share_the_rewriting(DATA.parent, worker["workerid"], worker["workercount"])
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = _every_nth_on_a_server(item for item in items if _runs_on_its_database(item))
 
@@ -109,6 +120,7 @@ def pytest_collection_finish() -> None:
     # The tests themselves stay until the end: no search for garbage has to visit them.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
