@@ -64,7 +64,7 @@ def filled(stores: Stores, demo_store: Path) -> str:
 
     if isinstance(stores, PostgresStores):
         return stores.filled_place("memory", "memory", copy_to)
-    path = Path(stores.place("memory"))
+    path = Path(stores.empty_place("memory"))
     path.parent.mkdir(mode=0o700)
     shutil.copyfile(demo_store, path)
     path.chmod(0o600)

@@ -9,13 +9,16 @@ A contract suite asks a `Stores` object for stores and does not know which datab
 
 import secrets
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from session_memory.core.errors import StoreBusy
 from session_memory.store.database import Database
 from session_memory.store.memory_store import temporary_store
 from session_memory.store.postgres import Postgres
+from session_memory.store.private_files import create_private
 from session_memory.store.store import Store, open_store
 
 # What a test can change about a schema: tables, indexes, columns, recorded migration steps.
@@ -63,13 +66,30 @@ class SqliteStores:
         return temporary_store()
 
     def place(self, name: str) -> str:
-        return str(self._directory / f"{name}.db")
+        path = self._directory / f"{name}.db"
+        if not path.exists():
+            write_empty_store(path)
+        return str(path)
 
     def empty_place(self, name: str) -> str:
-        return self.place(name)
+        return str(self._directory / f"{name}.db")
 
     def remove(self) -> None:
         """Do nothing: whoever made the directory removes it."""
+
+
+def write_empty_store(path: Path) -> None:
+    """Write a store as if it was just created. That takes a tenth of the time of creating it."""
+    create_private(path)
+    path.write_bytes(_empty_store())
+
+
+@cache
+def _empty_store() -> bytes:
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "empty.db"
+        open_store(path).close()
+        return path.read_bytes()
 
 
 class PostgresStores:
@@ -190,10 +210,8 @@ class _Template:
         ]
         # A table is created after those that it refers to, so it is emptied before them.
         deletes = [f"delete from {{schema}}.{table}" for table in reversed(tables)]
-        # One block is one round trip and one transaction.
-        self._script = "do $$ begin\n{};\nend $$".format(
-            ";\n".join(["set local lock_timeout = '5s'", *deletes, *copies, *counts])
-        )
+        self._script = ";\n".join(["set local lock_timeout = '5s'", *deletes, *copies, *counts])
+        self._known: set[str] = set()
 
     def fits(self, schema: str) -> bool:
         """Whether ``schema`` has the same tables."""
@@ -201,8 +219,19 @@ class _Template:
         return has_steps and self._layout_of(schema) == self._layout
 
     def reset(self, schema: str) -> None:
-        """Replace all rows of ``schema`` by those of the template."""
-        self._server.execute(self._script.format(schema=schema))
+        """Replace all rows of ``schema`` by those of the template.
+
+        A function is one round trip and one transaction, and the server plans it once.
+        """
+        function = f"{self.schema}.reset_{schema}()"
+        if schema not in self._known:
+            body = self._script.format(schema=schema)
+            self._server.execute(
+                f"create function {function} returns void language plpgsql"
+                f" as $$ begin\n{body};\nend $$"
+            )
+            self._known.add(schema)
+        self._server.execute(f"select {function}")
 
     def _layout_of(self, schema: str) -> str:
         return str(self._server.value(_LAYOUT.format(schema=schema)))
