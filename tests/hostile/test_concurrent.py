@@ -51,7 +51,7 @@ def answer(process: Fork) -> dict[str, object]:
 def test_many_processes_fill_one_store_at_once(
     memory: Memory, children: Children, stores: Stores
 ) -> None:
-    put(corpus(memory.root, 30, 4000))
+    put(corpus(memory.root, 16, 4000))
     expected = fresh_fingerprint(memory.root)
     for attempt in range(times(1)):
         place = stores.place(f"attempt-{attempt}")
@@ -64,7 +64,9 @@ def test_many_processes_fill_one_store_at_once(
 
 
 @pytest.mark.slow
-def test_many_processes_follow_logs_that_grow(memory: Memory, children: Children) -> None:
+def test_many_processes_follow_logs_that_grow(
+    memory: Memory, children: Children, database: str
+) -> None:
     """A third party appends lines and adds files all the while; a reader sees no contradiction."""
     put(corpus(memory.root, 10, 1000))
     memory.sync()
@@ -75,7 +77,7 @@ def test_many_processes_follow_logs_that_grow(memory: Memory, children: Children
     ]
     reading = start(children, "read_again_and_again", memory.root, memory.where, stop)
     _wait_for([*following, reading], stop)
-    _write_logs(times(90), memory.root)
+    _write_logs(times({"sqlite": 90, "postgresql": 36}[database]), memory.root)
     stop.touch()
     for process in following:
         answer(process)
@@ -116,7 +118,7 @@ def _write_logs(steps: int, root: Path) -> None:
 def test_a_reader_sees_whole_sessions_while_a_store_is_filled(
     memory: Memory, children: Children
 ) -> None:
-    put(corpus(memory.root, 30, 4000))
+    put(corpus(memory.root, 16, 4000))
     stop = memory.path.with_name("stop")
     with memory.opened():
         pass
@@ -131,8 +133,8 @@ def test_a_reader_sees_whole_sessions_while_a_store_is_filled(
 def test_a_live_writer_beside_a_sync_never_waits_long(
     memory: Memory, children: Children, record_property: Callable[[str, object], None]
 ) -> None:
-    """The longest wait for the write lock while a few megabytes are added to a store in use."""
-    files = corpus(memory.root, 40, 10_000)
+    """The longest wait for the write lock while a megabyte is added to a store in use."""
+    files = corpus(memory.root, 20, 10_000)
     put(files[: len(files) // 8])
     memory.sync()
     put(files)
