@@ -7,6 +7,7 @@ from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.store import Store
 from session_memory.store.digests import Digests
+from session_memory.store.recall import Recall
 from session_memory.testing.claude import ClaudeHome, ClaudeLog
 from session_memory.testing.collecting import collected, events_of
 
@@ -35,6 +36,12 @@ def bodies(store: Store) -> dict[str, bytes]:
     """The bytes of every digest."""
     digests = Digests(store.db)
     return {uid: digests.body(uid) or b"" for uid in store.sessions.uids()}
+
+
+def terms(store: Store) -> dict[str, dict[str, int] | None]:
+    """The terms by which every session is found again."""
+    recall = Recall(store.db)
+    return {uid: recall.terms_of(uid) for uid in store.sessions.uids()}
 
 
 def outcome_of(store: Store, uid: str) -> tuple[str, str, list[str]]:

@@ -28,7 +28,7 @@ from session_memory.testing.collecting import (
 from session_memory.testing.stores import Stores
 from session_memory.views.learning import show_digest
 
-from .sessions import NOW, analyzed, bodies, digest, digest_of_log
+from .sessions import NOW, analyzed, bodies, digest, digest_of_log, terms
 
 GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(__file__).parent.parent / "data"
@@ -79,11 +79,12 @@ def test_every_golden_file_is_of_a_sample() -> None:
 )
 def test_a_rebuild_gives_the_same_bytes(recorded: Path) -> None:
     with analyzed(recorded / "home") as store:
-        before = bodies(store)
+        before, indexed = bodies(store), terms(store)
         rebuilt(store)
         again = analyze(store, now=NOW + 1)
         assert again.analyzed == len(before)
         assert bodies(store) == before
+        assert terms(store) == indexed
         assert decoded(before[min(before)]).version == DIGEST_VERSION
 
 

@@ -1,10 +1,9 @@
-"""How: sessions that did a task, successful ones first, with what mattered in them."""
+"""How: sessions that did a task, those that fit best first, with what mattered in them."""
 
 from pathlib import Path
 
 import pytest
 
-from session_memory.core.time import parse_time
 from session_memory.derive.reindex import reindex
 from session_memory.learn.analyze import analyze
 from session_memory.store import Store
@@ -13,7 +12,6 @@ from session_memory.testing.codex import CodexHome, ran
 from session_memory.testing.collecting import collect, new_store
 from session_memory.views.how import HowDone, how_done
 
-NOW = parse_time("2026-11-15T12:00:00Z")
 TASK = "add a webhook endpoint for payments"
 
 
@@ -32,7 +30,7 @@ def learned(root: Path, *, analyzed: bool = True) -> Store:
 
 
 def asked(store: Store, task: str = TASK, **how: object) -> HowDone:
-    return how_done(store, task, now=NOW, **how)  # type: ignore[arg-type]
+    return how_done(store, task, **how)  # type: ignore[arg-type]
 
 
 def session(home: ClaudeHome, name: str, prompt: str, *, passed: bool | None = True) -> str:
@@ -72,14 +70,35 @@ def test_sessions_that_did_it_are_listed_with_what_mattered(
     assert did.is_analyzed
 
 
-def test_success_comes_before_failure(home: ClaudeHome) -> None:
+def test_of_two_that_fit_alike_the_successful_one_comes_first(home: ClaudeHome) -> None:
     failed = session(home, "failed-it", TASK, passed=False)
-    did = session(home, "did-it", "we need a webhook endpoint so that payments arrive")
+    did = session(home, "succeeded", TASK)
     other(home, 6)
     with learned(home.write()) as store:
         found = asked(store).sessions
     assert [one.session_uid for one in found[:2]] == [did, failed]
     assert [one.outcome for one in found[:2]] == ["success", "fail"]
+
+
+def test_a_session_that_fits_better_comes_before_a_successful_one(home: ClaudeHome) -> None:
+    failed = session(home, "failed-it", TASK, passed=False)
+    did = session(home, "did-it", "list the payments in the shop")
+    other(home, 6)
+    with learned(home.write()) as store:
+        found = asked(store).sessions
+    assert [one.session_uid for one in found[:2]] == [failed, did]
+
+
+def test_an_answer_shows_why_it_matched_and_how_it_ended(home: ClaudeHome) -> None:
+    session(home, "did-it", "The shop floods the server. Show a confirmation dialog first.")
+    other(home, 6)
+    with learned(home.write()) as store:
+        (did, *_) = asked(store, "how did we ask for consent").sessions
+    assert [(word.asked, word.found) for word in did.words] == [("consent", "confirmation")]
+    assert did.why == ("confirmation (for consent): title, prompt",)
+    assert did.excerpt is not None
+    assert (did.excerpt.field, did.excerpt.text) == ("prompt", "Show a confirmation dialog first.")
+    assert did.answer == "The endpoint is there."
 
 
 def test_any_agent_may_have_done_it(tmp_path: Path, home: ClaudeHome, everywhere: None) -> None:

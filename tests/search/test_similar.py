@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.learn.analyze import analyze
 from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome
 from session_memory.views.similar import similar_to_session, similar_to_text
@@ -30,8 +31,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(home: Path, collected_once: Callable[[Path], Store]) -> Store:
+def unanalyzed(home: Path, collected_once: Callable[[Path], Store]) -> Store:
     return collected_once(home)
+
+
+@pytest.fixture
+def store(unanalyzed: Store) -> Store:
+    analyze(unanalyzed)
+    return unanalyzed
 
 
 def test_a_session_is_most_like_the_one_about_the_same(store: Store) -> None:

@@ -18,9 +18,11 @@ from session_memory.core.time import now_ms, parse_time
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.detect import signals_in
 from session_memory.learn.digest import Digest, SessionCost, encoded
-from session_memory.learn.digest.session import ResponseUsage, digest_events
+from session_memory.learn.digest.recall import recall_terms
+from session_memory.learn.digest.session import ReadSession, ResponseUsage, digest_events
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.wishes import MOST_WISHES, wishes
+from session_memory.learn.digests import digest_of
 from session_memory.learn.signal import Signal
 from session_memory.learn.version import analysis_version
 from session_memory.pricing import Amount, session_amounts
@@ -29,6 +31,7 @@ from session_memory.pricing.table import price_table
 from session_memory.store.brief_events import brief_events
 from session_memory.store.digests import DigestRow, Digests, ErrorRow, SignalRow, UnanalyzedSession
 from session_memory.store.pieces import write_in_pieces
+from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 
 BATCH = 100
@@ -92,15 +95,30 @@ def _analyze(
         write_in_pieces(
             store.transaction,
             rows,
-            lambda row: _save(digests, row, now_ms() if now is None else now),
+            lambda row: _save(store, row, now_ms() if now is None else now),
         )
         for row in rows:
             _count(report, row)
         if is_cut:
             break
+    if uids is None and not is_cut:
+        _index_evicted(store)
     if failed:
         raise AnalysisFailed(failed)
     return report
+
+
+def _index_evicted(store: Store) -> None:
+    """Make the terms of evicted sessions that an older release analyzed, from their digests."""
+    recall = Recall(store.db)
+    for uid in recall.absent_evicted():
+        if (digest := digest_of(store, uid)) is not None:
+            with store.transaction():
+                recall.save(uid, _asked_by(digest), recall_terms(digest))
+
+
+def _asked_by(digest: Digest) -> str | None:
+    return digest.parent_uid if digest.relation == "subagent" else None
 
 
 def prices_id(store: Store) -> str:
@@ -135,9 +153,9 @@ def _read(
                 if session.revision != unread.revision:
                     # It has grown since it was listed, so the amount may be that of its beginning.
                     amount = session_amounts(store, [unread.uid])[unread.uid]
-                digest = read_session(store, unread.id, session, amount)
+                read = read_session(store, unread.id, session, amount)
                 unread = msgspec.structs.replace(unread, revision=session.revision)
-                rows = _rows(unread, digest, prices)
+                rows = _rows(unread, read, prices)
             except Exception as error:
                 if isinstance(error, SessionMemoryError) and not isinstance(error, StoreDamaged):
                     # The store was lost, so no other session can be read either.
@@ -149,8 +167,11 @@ def _read(
         yield rows
 
 
-def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> Digest:
-    """Make the digest of a session from what the store holds now. Nothing is written."""
+def read_session(store: Store, session_id: int, session: Session, amount: Amount) -> ReadSession:
+    """Make the digest and the terms of a session from what the store holds now.
+
+    Nothing is written.
+    """
     word = store.names.word
     used = ResponseUsage(
         [
@@ -190,20 +211,28 @@ class _Rows(NamedTuple):
     signals: list[SignalRow]
     evidence: str
     events: int
+    terms: dict[str, int]
+    asked_by: str | None
 
 
-def _rows(unread: UnanalyzedSession, digest: Digest, prices: str) -> _Rows:
+def _rows(unread: UnanalyzedSession, read: ReadSession, prices: str) -> _Rows:
+    digest = read.digest
     return _Rows(
         _row(unread, digest, prices),
         list(_errors(digest)),
         [_signal(place, signal) for place, signal in enumerate(signals_in(digest))],
         msgspec.json.encode(digest.outcome.evidence).decode(),
         digest.events,
+        read.terms,
+        _asked_by(digest),
     )
 
 
-def _save(digests: Digests, rows: _Rows, now: int) -> None:
-    digests.save(rows.digest, rows.errors, rows.signals, evidence=rows.evidence, now=now)
+def _save(store: Store, rows: _Rows, now: int) -> None:
+    row = rows.digest
+    known = Digests(store.db).save(row, rows.errors, rows.signals, evidence=rows.evidence, now=now)
+    if known:
+        Recall(store.db).save(row.session_uid, rows.asked_by, rows.terms)
 
 
 def _count(report: Analyzed, rows: _Rows) -> None:

@@ -9,6 +9,7 @@ from session_memory.learn.digest import decoded, encoded
 from session_memory.learn.version import analysis_version
 from session_memory.pricing import session_amounts
 from session_memory.store.digests import DigestRow, Digests
+from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 from session_memory.store.zstandard import zstd
 
@@ -61,8 +62,21 @@ def _compare(store: Store, row: DigestRow, result: DigestCheck) -> None:
         return
     amount = session_amounts(store, [row.session_uid])[row.session_uid]
     result.compared += 1
-    if encoded(read_session(store, stored.id, session, amount)) != row.body:
+    read = read_session(store, stored.id, session, amount)
+    if encoded(read.digest) != row.body:
         result.findings.append(_wrong(row, "its digest differs from its events"))
+    elif read.terms != _stored_terms(store, row.session_uid):
+        result.findings.append(_wrong(row, "its terms differ from its events"))
+
+
+def _stored_terms(store: Store, uid: str) -> dict[str, int] | None:
+    """The terms of a session, if every one of them is also in the index."""
+    recall = Recall(store.db)
+    try:
+        terms = recall.terms_of(uid)
+    except (zstd.ZstdError, msgspec.MsgspecError):
+        return None
+    return terms if terms is not None and recall.is_whole(uid, terms) else None
 
 
 def _wrong(row: DigestRow, what: str) -> str:

@@ -16,7 +16,10 @@ from session_memory.store.digests import AnalysisVersion
 PACKAGE = Path(__file__).parent.parent
 # The code that decides what a digest and its stored signals contain. It is read, not imported,
 # because this runs in commands that should start quickly.
-_ANALYSIS = ("learn/detect/*.py", "learn/digest/*.py", "learn/signal.py", "redact/*.py")
+_ANALYSIS = (
+    *("learn/detect/*.py", "learn/digest/*.py", "learn/signal.py", "redact/*.py"),
+    *("search/recall_fields.py", "search/recall_terms.py", "search/stems.py"),
+)
 # More than a number of seconds since 1970, so that a release counts more than a time.
 RELEASE = 10**10
 

@@ -200,4 +200,4 @@ class FindingMethods(OpenMemory):
 
         words, of_repo, most = a_text("task", task), maybe_text("repo", repo), checked_limit(limit)
         self._complete_index()
-        return without_secrets(how_done(self.store, words, now=now_ms(), repo=of_repo, limit=most))
+        return without_secrets(how_done(self.store, words, repo=of_repo, limit=most))

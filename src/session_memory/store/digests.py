@@ -205,14 +205,14 @@ class Digests:
         *,
         evidence: str,
         now: int,
-    ) -> None:
+    ) -> bool:
         """Replace all rows of a session. Call this inside a transaction.
 
-        Nothing is written if the session was forgotten since it was read.
+        False if the session was forgotten since it was read. Then nothing is written.
         """
         known = self._db.one(_KNOWN, {"uid": row.session_uid})
         if known is None:
-            return
+            return False
         if known[0] is not None:
             self.forget(row.session_uid)
         body = zstd.compress(row.body, LEVEL)
@@ -222,6 +222,7 @@ class Digests:
         self._db.insert("signals", _SIGNAL, map(_values, signals))
         given = {"outcome": row.outcome, "evidence": escaped(evidence), "uid": row.session_uid}
         self._db.execute(_ANALYZED, {**given, "now": now, "revision": row.revision})
+        return True
 
     def used(self, session_id: int) -> list[Row]:
         """``(seq, model, context, output)`` of each response whose tokens count for a session."""

@@ -108,6 +108,10 @@ class Hits:
         sql = f"{_SESSIONS} where id in ({{keys}})"
         return {row[0]: HitSession(*row) for row in self._db.matching(sql, list(session_ids))}
 
+    def sessions_named(self, uids: Sequence[str]) -> dict[str, HitSession]:
+        rows = self._db.matching(f"{_SESSIONS} where uid in ({{keys}})", list(uids))
+        return {session.uid: session for session in (HitSession(*row) for row in rows)}
+
     def _hit(self, row: Row) -> Hit:
         word = self._names.word
         (event_id, session_id, seq, ts, kind, marks, role, tool, path, branch, summary) = row[:11]

@@ -14,6 +14,7 @@ from session_memory.store.database import Database
 from session_memory.store.index import event_of
 from session_memory.store.migrations import STEPS, TABLES
 from session_memory.store.raw import compressor, packed
+from session_memory.store.recall import Recall
 from session_memory.store.row_values import containing
 from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
@@ -101,6 +102,7 @@ def delete_sessions(store: Store, sessions: dict[int, str], sources: Collection[
     for session in sessions:
         store.events.drop(session)
         store.index.set_title(session, None)
+        Recall(db).forget(sessions[session])
         db.execute(_UNOWN, {"key": session})
     keys = {"sessions": sessions, "sources": sources, "uids": sessions.values()}
     for table in reversed([name for name in TABLES if name not in _LAST]):

@@ -50,7 +50,7 @@ def show_digest(store: Store, uid: str) -> DigestShown:
     # An evicted session cannot be read, so its stored digest is the only one.
     if stored is not None and (is_current or session.evicted_at is not None):
         return DigestShown(stored, tuple(signals_in(stored)), True, is_outdated)
-    digest = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
+    digest = read_session(store, row.id, session, session_amounts(store, [uid])[uid]).digest
     return DigestShown(digest, tuple(signals_in(digest)), False, is_outdated)
 
 

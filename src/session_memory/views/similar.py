@@ -1,23 +1,37 @@
 """Sessions that are similar to a session or a text."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from session_memory.derive.archived import readable_store
-from session_memory.derive.bodies import Bodies
+from session_memory.learn.analyze import read_session
+from session_memory.learn.digest import Digest
+from session_memory.learn.digests import digest_of
+from session_memory.learn.recall import RecalledSession, recall, reranked, texts_of
 from session_memory.pricing import Amount, session_amounts
-from session_memory.search.similar import SimilarSession, distinctive_words, similar_sessions
+from session_memory.search.ranking import concepts_of, rank
+from session_memory.search.recall_terms import terms_in
 from session_memory.store import Store
-from session_memory.store.hits import Hits
+from session_memory.store.hits import Hits, HitSession
+from session_memory.store.recall import Recall
+from session_memory.views.matched_words import matched_words, words_by_term
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 10
-# The beginning shows what a session is about, so a long session is not read to its end.
-MOST_TEXT = 300_000
-LONGEST = 8_000
-PROMPT, ANSWER, FAILURE, TITLE = 3.0, 1.0, 1.5, 4.0
+MOST_CONCEPTS = 40
+MOST_SHOWN = 6
+LEAST = 0.05
+
+
+class SimilarSession(msgspec.Struct, frozen=True):
+    """A session like another. ``likeness``, 0 to 1, is how much of what tells the session or the
+    text apart from others this session has as well. ``words`` and ``files`` are in both."""
+
+    session: HitSession
+    likeness: float
+    words: list[str]
+    files: list[str]
 
 
 class Similar(msgspec.Struct, frozen=True):
@@ -27,7 +41,7 @@ class Similar(msgspec.Struct, frozen=True):
     titles: dict[int, str]
     amounts: dict[str, Amount]
     evicted: int = 0
-    """The number of evicted sessions. They were compared by their titles only."""
+    """The number of evicted sessions that were compared by their titles only."""
 
     def to_dict(self) -> dict[str, Any]:
         more = {"evicted": self.evicted} if self.evicted else {}
@@ -48,54 +62,76 @@ class Similar(msgspec.Struct, frozen=True):
 
 
 def similar_to_text(store: Store, text: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    words = distinctive_words(store, {text: 1.0})
-    return _shown(store, words, similar_sessions(store, words, limit=limit))
+    found = [one for one in recall(store, text, limit=limit) if one.fit >= LEAST]
+    words = words_by_term([text])
+    asked = [words.get(term, term) for term in dict.fromkeys(terms_in(text))]
+    shared = {one.uid: [word.found for word in matched_words(text, one)] for one in found}
+    return _similar(store, asked, found, shared, None)
 
 
 def similar_to_session(store: Store, uid: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    """Sessions similar to this one, by its prompts, answers, errors and files."""
-    read = readable_store(store, uid)
-    row = read.sessions.row(uid)
-    number = row.id if row is not None else 0
-    words = distinctive_words(store, _texts(read, uid, number, row.title if row else None))
-    files = Hits(read.db, read.names).files_of(number)
-    family = store.sessions.family_ids(uid)
-    found = similar_sessions(store, words, without=family, files=files, limit=limit)
-    return _shown(store, words, found, family)
+    """Sessions similar to this one, by its prompts, answers, commits, errors and files."""
+    digest, terms = _read(store, uid)
+    family = {store.sessions.row_by_id(number).uid for number in store.sessions.family_ids(uid)}
+    concepts = concepts_of(terms)
+    ranked = rank(store, concepts, most_concepts=MOST_CONCEPTS, without={uid, *family})
+    found = [one for one in reranked(store, [], ranked, limit=limit) if one.fit >= LEAST]
+    words = words_by_term(texts_of(digest)) if digest else {}
+    shared = {
+        one.uid: [words.get(match.term, match.term) for match in one.matches[:MOST_SHOWN]]
+        for one in found
+    }
+    telling = dict.fromkeys(word for some in shared.values() for word in some)
+    return _similar(store, list(telling), found, shared, digest)
 
 
-def _texts(store: Store, uid: str, number: int, title: str | None) -> dict[str, float]:
-    texts = {title: TITLE} if title else {}
-    bodies, read = Bodies(store), 0
-    for event in store.events.each_of(number, uid):
-        if event.is_a("user_msg"):
-            weight = PROMPT
-        elif event.is_error:
-            weight = FAILURE
-        elif event.is_a("assistant_msg"):
-            weight = ANSWER
-        else:
-            continue
-        text = bodies.of(event).text[:LONGEST]
-        texts[text] = max(weight, texts.get(text, 0.0))
-        read += len(text)
-        if read > MOST_TEXT:
-            break
-    return texts
+def _read(store: Store, uid: str) -> tuple[Digest | None, dict[str, int]]:
+    """The digest and the terms of a session. Without stored ones they are made now."""
+    terms = Recall(store.db).terms_of(uid)
+    if terms is not None:
+        return digest_of(store, uid), terms
+    session, row = store.sessions.get(uid), store.sessions.row(uid)
+    if session is None or row is None or session.evicted_at is not None:
+        return None, {}
+    read = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
+    return read.digest, read.terms
 
 
-def _shown(
+def _similar(
     store: Store,
-    words: dict[str, float],
-    found: list[SimilarSession],
-    without: Collection[int] = (),
+    words: list[str],
+    recalled: Sequence[RecalledSession],
+    shared: dict[str, list[str]],
+    digest: Digest | None,
 ) -> Similar:
-    uids = [one.session.uid for one in found]
+    hits, uids = Hits(store.db, store.names), [one.uid for one in recalled]
+    sessions = hits.sessions_named(uids)
+    own = _files(digest)
+    found = [
+        SimilarSession(
+            sessions[one.uid],
+            one.fit,
+            list(dict.fromkeys(shared[one.uid])),
+            sorted(own & _files(one.digest))[:MOST_SHOWN],
+        )
+        for one in recalled
+        if one.uid in sessions
+    ]
     return Similar(
-        words=list(words),
+        words=words,
         found=found,
         names=short_names(store, uids),
         titles=store.sessions.titles_of([one.session.id for one in found]),
         amounts=session_amounts(store, uids) if uids else {},
-        evicted=sum(one.id not in without for one in Hits(store.db, store.names).evicted()),
+        evicted=len(Recall(store.db).absent_evicted()),
     )
+
+
+def _files(digest: Digest | None) -> set[str]:
+    """The ends of the paths that a session edited, which are alike in every checkout."""
+    return {_tail(file.path) for file in digest.files if file.edits} if digest else set()
+
+
+def _tail(path: str) -> str:
+    """The last three parts of a path, with slashes."""
+    return "/".join(path.replace("\\", "/").split("/")[-3:])

@@ -240,6 +240,8 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[Statement, ...] = ()
     interventions: tuple[Statement, ...] = ()
     decisions: tuple[Statement, ...] = ()
+    plans: tuple[Statement, ...] = ()
+    last_answer: Statement | None = None
     basis: str = "measured"
     time: TimeSplit = TimeSplit()
     context: ContextSize = ContextSize()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from session_memory.core.schema import Session
 from session_memory.core.skills import ATTEMPT
@@ -16,10 +17,11 @@ from session_memory.learn.digest.calls import (
     ToolCounts,
 )
 from session_memory.learn.digest.commits import CommitList
-from session_memory.learn.digest.deliveries import deliveries
+from session_memory.learn.digest.deliveries import COMMIT, deliveries
 from session_memory.learn.digest.errors import ErrorGroups
 from session_memory.learn.digest.outcome import Ending
 from session_memory.learn.digest.people import People, TimeSplitter
+from session_memory.learn.digest.recall import RecallTexts, recall_terms
 from session_memory.learn.digest.steps import FinishedCall, OpenCalls, TokenSums
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.undone import UndoneEdits
@@ -90,6 +92,7 @@ class DigestBuilder:
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
         self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
         self.errors, self.undone = ErrorGroups(is_skill=session.flavor == SKILL), UndoneEdits()
+        self.recall = RecallTexts(texts)
 
     def add(self, event: BriefEvent) -> None:
         kinds = (event.kind, *event.marks)
@@ -115,6 +118,8 @@ class DigestBuilder:
         elif event.role == "user" and kind.endswith(("subagent_prompt", "/prompt", "/plan")):
             self.people.asked(event, self._texts)
             self.ending.asked(event)
+            if kind.endswith("/plan"):
+                self.recall.plan(event)
 
     def _call(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self._calls.opened(event, kinds)
@@ -145,6 +150,10 @@ class DigestBuilder:
         run = self.tests.add(finished)
         delivered = deliveries(finished, self._texts)
         self.commits.add(finished, delivered, self._texts)
+        if any(one.kind == COMMIT and one.arrived for one in delivered):
+            self.recall.commit(finished.call)
+        if finished.call.tool in self._plan_tools:
+            self.recall.plan(finished.call)
         if self._counts(finished.result):
             self.ending.add(finished)
             self.ending.delivered(delivered, finished)
@@ -181,6 +190,9 @@ class DigestBuilder:
             self.people.interventions.add(event, self._texts.words(event))
         if "assistant_msg" in kinds and not is_error:
             self.errors.answered(event)
+            self.recall.answer(event)
+        elif "decision" in kinds:
+            self.recall.plan(event)
         if self._counts(event):
             self._end(event, kinds, is_error)
 
@@ -235,6 +247,8 @@ class DigestBuilder:
             prompts=self.people.prompts.result(),
             interventions=self.people.interventions.result(),
             decisions=self.people.decisions.result(),
+            plans=self.recall.shown_plans,
+            last_answer=self.recall.last_answer,
             time=self.clock.result(),
             context=used.context(self._compactions),
             basis="estimated" if tokens.spread else "measured",
@@ -253,15 +267,24 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_WORDS]
 
 
+class ReadSession(NamedTuple):
+    """What an analysis makes of one session."""
+
+    digest: Digest
+    terms: dict[str, int]
+    """The terms by which the session is found again, with their weights."""
+
+
 def digest_events(
     session: Session,
     events: Iterable[BriefEvent],
     texts: Texts,
     used: ResponseUsage,
     cost: SessionCost,
-) -> Digest:
-    """The digest of a session. ``events`` are its own events in order, not inherited ones."""
+) -> ReadSession:
+    """The digest and the terms of a session. ``events`` are its own, in order, not inherited."""
     reading = DigestBuilder(session, texts)
     for event in events:
         reading.add(event)
-    return reading.digest(used, cost)
+    digest = reading.digest(used, cost)
+    return ReadSession(digest, recall_terms(digest, reading.recall))

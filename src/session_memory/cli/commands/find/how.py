@@ -1,6 +1,8 @@
 """Find sessions that did a task, and how they did it.
 
-Sessions are found by the words of the task, successful ones first. Nothing is sent anywhere.
+Ask in your own words: forms and synonyms of a word count, too. Sessions that fit best come first.
+Each answer says which words matched and where, what was done, and how it ended. Nothing is sent
+anywhere.
 """
 
 from collections.abc import Iterator
@@ -25,14 +27,15 @@ WIDE = 100
 
 @make_command(
     examples=(
-        ("how 'add a webhook endpoint'", "sessions that did it, successful ones first"),
+        ("how 'add a webhook endpoint'", "sessions that did it, best ones first"),
         ("how migrate the database --repo billing", "in one repository"),
         ("how 'release a version' --json", "for an agent"),
     ),
     json_shape='{"task", "sessions": [{"session_uid", "name", "flavor", "repo", "title",'
-    ' "ended_at", "outcome", "fit", "why", "commands": [TEXT, …], "files": [PATH, …], "commits":'
-    ' [TEXT, …], "microdollars", "unpriced_tokens", "is_analyzed"}, …]}; "evicted" counts'
-    " sessions of which only the titles were searched.",
+    ' "ended_at", "outcome", "fit", "why", "words": [{"asked", "found", "fields"}, …], "excerpt":'
+    ' {"field", "text"}, "commands": [TEXT, …], "files": [PATH, …], "commits": [TEXT, …], "answer",'
+    ' "microdollars", "unpriced_tokens", "is_analyzed"}, …]}; "fit" is 0 to 1. "evicted"'
+    " counts sessions of which only the titles were searched.",
 )
 @click.argument("words", nargs=-1, required=True, metavar="TASK")
 @click.option(
@@ -79,7 +82,24 @@ def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[s
         facts.append(shown(did.amount))
     yield look_line(did.name, [did.outcome, *facts], columns)
     files = [below_repo(path, did.repo) for path in did.files]
-    for name, texts in (("ran", did.commands), ("edited", files), ("committed", did.commits)):
+    excerpt = [did.excerpt.text] if did.excerpt else []
+    for name, texts in (
+        ("matched", [_matched(did)]),
+        (f"{did.excerpt.field}:" if did.excerpt else "", excerpt),
+        ("ran", did.commands),
+        ("edited", files),
+        ("committed", did.commits),
+        ("ended", [did.answer] if did.answer else []),
+    ):
         for place, text in enumerate(texts):
             shorter = cut_middle if name == "edited" else cut
             yield f"  {'' if place else name:<10}{shorter(safe(text), columns - 12)}"
+
+
+def _matched(did: "TaskSession") -> str:
+    """The words that matched, by the text that has them: ``title: retry, upload · file: form``."""
+    places: dict[str, list[str]] = {}
+    for word in did.words:
+        shown = word.found if word.found == word.asked else f"{word.found} (for {word.asked})"
+        places.setdefault(word.fields[0], []).append(shown)
+    return " · ".join(f"{place}: {', '.join(words)}" for place, words in places.items())

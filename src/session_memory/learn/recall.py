@@ -1,0 +1,119 @@
+"""Sessions that answer a question, best first, with the words and the texts that matched.
+
+One ranking for tasks, errors and similar sessions: `session_memory.search.ranking` gives the best
+sessions, and here words that stand close together in the texts of their digests count more. Of
+equally good sessions, successful and newer ones come first.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from session_memory.learn.digest import Digest
+from session_memory.learn.digests import digest_of
+from session_memory.search.ranking import Concept, RankedSession, TermMatch, concepts_in, rank
+from session_memory.search.recall_terms import terms_in
+from session_memory.store.store import Store
+
+READ = 30
+"""The digests of so many of the best sessions are read."""
+WINDOW = 4
+NEAR = 0.4
+"""Words that stand close together count so much more."""
+_ORDER = {"success": 0, "continued": 1, "unknown": 2, "abandoned": 3, "fail": 4}
+
+
+class RecalledSession(msgspec.Struct, frozen=True):
+    """A session that answers a question. ``fit`` is 0 to 1. ``digest`` is None if it was never
+    analyzed; then only its title was compared."""
+
+    uid: str
+    score: float
+    fit: float
+    matches: list[TermMatch]
+    digest: Digest | None
+
+
+def recall(
+    store: Store, question: str, *, limit: int, repo: str | None = None
+) -> list[RecalledSession]:
+    """The sessions that answer a question best. ``limit`` 0 means all that match."""
+    concepts = concepts_in(question)
+    return reranked(store, concepts, rank(store, concepts, repo=repo), limit=limit)
+
+
+def reranked(
+    store: Store, concepts: Sequence[Concept], ranked: Sequence[RankedSession], *, limit: int
+) -> list[RecalledSession]:
+    """The best of these sessions in their final order. The digests of the first ones are read."""
+    read = max(READ, limit) if limit else len(ranked)
+    found = []
+    for one in ranked[:read]:
+        digest = digest_of(store, one.uid)
+        nearness = _nearness(concepts, one.matches, digest) if digest else 0.0
+        gain = 1 + NEAR * nearness
+        fit = min(one.fit * gain, 1.0)
+        found.append(RecalledSession(one.uid, one.score * gain, round(fit, 4), one.matches, digest))
+    found.sort(key=_best_first)
+    return found[: limit or None]
+
+
+def _best_first(one: RecalledSession) -> tuple[float, int, str, str]:
+    outcome = one.digest.outcome.outcome if one.digest else "unknown"
+    ended = (one.digest.ended_at if one.digest else None) or ""
+    return -round(one.score, 2), _ORDER.get(outcome, 2), _descending(ended), one.uid
+
+
+def _descending(text: str) -> str:
+    """Sorts texts of digits the other way round."""
+    return "".join(chr(0x10FFFF - ord(char)) for char in text)
+
+
+def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest: Digest) -> float:
+    """The share of the score of neighbours in the question that are neighbours in a text, too."""
+    scores = {one.asked: one.score for one in matches}
+    pairs = [
+        (one, other)
+        for one, other in zip(concepts, concepts[1:], strict=False)
+        if one.term in scores and other.term in scores
+    ]
+    if not pairs:
+        return 0.0
+    near = dict.fromkeys(range(len(pairs)), False)
+    for text in texts_of(digest):
+        places = _places(terms_in(text))
+        for number, (one, other) in enumerate(pairs):
+            near[number] = near[number] or _are_near(places, one, other)
+    gained = sum(
+        scores[one.term] + scores[other.term]
+        for number, (one, other) in enumerate(pairs)
+        if near[number]
+    )
+    return gained / (2 * sum(scores.values()))
+
+
+def _places(terms: Sequence[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, term in enumerate(terms):
+        places.setdefault(term, []).append(place)
+    return places
+
+
+def _are_near(places: dict[str, list[int]], one: Concept, other: Concept) -> bool:
+    firsts = [place for term in (one.term, *one.others) for place in places.get(term, ())]
+    seconds = {place for term in (other.term, *other.others) for place in places.get(term, ())}
+    return any(
+        place + step in seconds or place - step in seconds
+        for place in firsts
+        for step in range(1, WINDOW)
+    )
+
+
+def texts_of(digest: Digest) -> Iterator[str]:
+    """The texts of a digest in which matching words are looked for, the most telling first."""
+    yield digest.title or ""
+    for statements in (digest.commits, digest.prompts, digest.plans, digest.decisions):
+        yield from (one.text for one in statements)
+    for one in (digest.first_request, digest.last_answer):
+        if one is not None:
+            yield one.text

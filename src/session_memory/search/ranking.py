@@ -1,0 +1,246 @@
+"""Rank sessions by a question (BM25F): the terms that both have, and how rare each is.
+
+A term that few sessions have counts more. A word counts if a session has it or a synonym. What
+subagents wrote counts for the session that started them. Outcome and age do not matter here.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+
+import msgspec
+
+from session_memory.redact import mask_cut
+from session_memory.search.recall_fields import FIELDS, fields_of, packed_weight, weight_of
+from session_memory.search.recall_terms import terms_in
+from session_memory.search.synonyms import synonyms
+from session_memory.store.recall import Recall
+from session_memory.store.store import Store
+
+SATURATION = 3.0
+"""A term with this weight counts half of what it can count at most."""
+SYNONYM = 0.5
+SUBAGENT = 0.5
+# A subagent whose session was not collected stands for itself, but it did only a part.
+ORPHAN = 0.6
+MOST_CONCEPTS = 24
+MOST_WITH_SYNONYMS = 12
+# Reading more rows would take too long. Terms with more are looked up only for the best sessions.
+MOST_ROWS = 25_000
+CANDIDATES = 400
+MOST_TITLES = 2_000
+EVERY_OTHER, LEAST_SESSIONS = 0.5, 3
+
+
+# The score of a term in a session, the term, and the bits of the fields where it stands.
+_Best = tuple[float, str, int]
+
+
+class Concept(msgspec.Struct, frozen=True):
+    """A word of a question: its term, and the terms that may stand for it, each with a share."""
+
+    term: str
+    share: float
+    others: tuple[str, ...] = ()
+    most: float = 1.0
+    """The most that a session is expected to gain, as a share of ``share``."""
+
+
+class TermMatch(msgspec.Struct, frozen=True):
+    """A word of the question that a session has. ``term`` differs from ``asked`` for a synonym."""
+
+    asked: str
+    term: str
+    fields: list[str]
+    score: float
+
+
+class RankedSession(msgspec.Struct, frozen=True):
+    """``fit``, 0 to 1, is the score as a share of the most that any session could have."""
+
+    uid: str
+    score: float
+    fit: float
+    matches: list[TermMatch]
+
+
+def concepts_in(text: str) -> list[Concept]:
+    """The words of a question. Synonyms are looked up only for short questions."""
+    terms = list(dict.fromkeys(terms_in(text)))
+    short = len(terms) <= MOST_WITH_SYNONYMS
+    return [
+        Concept(term, 1.0, tuple(sorted(synonyms(term).difference(terms))) if short else ())
+        for term in terms
+    ]
+
+
+def concepts_of(terms: Mapping[str, int]) -> list[Concept]:
+    """The terms of a session as a question for similar sessions."""
+    weights = {term: weight_of(packed) for term, packed in terms.items()}
+    shares = {term: weight / (SATURATION + weight) for term, weight in weights.items()}
+    return [Concept(term, share, most=share) for term, share in shares.items()]
+
+
+def rank(
+    store: Store,
+    concepts: Sequence[Concept],
+    *,
+    most_concepts: int = MOST_CONCEPTS,
+    repo: str | None = None,
+    without: Iterable[str] = (),
+) -> list[RankedSession]:
+    """The sessions that match best, best first, at most `CANDIDATES`. ``without`` are uids.
+
+    Of many concepts only the most telling ones are used.
+    """
+    return _Ranking(Recall(store.db), concepts, most_concepts, repo).sessions(set(without))
+
+
+class _Ranking:
+    """One question. Sessions are known by their number in the index; those that were never
+    analyzed have a negative number, and only their title is compared."""
+
+    def __init__(
+        self, recall: Recall, concepts: Sequence[Concept], most: int, repo: str | None
+    ) -> None:
+        self._recall = recall
+        self._allowed = None if repo is None else recall.of_repo(repo)
+        self._owners = _owners(recall.subagents())
+        self._titles = recall.absent_titles(MOST_TITLES, repo)
+        self._by_title = _title_postings(self._titles)
+        self._sessions = max(recall.count() + len(self._titles), 1)
+        terms = {term for one in concepts for term in (one.term, *one.others)}
+        self._used = {term: self._count(term) for term in terms}
+        self._concepts = self._most_telling(concepts, most)
+        self._found: list[tuple[Concept, dict[int, _Best]]] = []
+        self._scores: dict[int, float] = {}
+
+    def sessions(self, without: set[str]) -> list[RankedSession]:
+        frequent, rows = [], 0
+        for concept in self._concepts:
+            size = sum(self._used[term] for term in (concept.term, *concept.others))
+            if rows + size > MOST_ROWS and self._scores:
+                frequent.append(concept)
+            else:
+                rows += size
+                self._add(concept, None)
+        best = self._best()
+        for concept in frequent:
+            self._add(concept, best)
+        return self._results(without)
+
+    def _count(self, term: str) -> int:
+        return self._recall.count_of(term) + len(self._by_title.get(term, ()))
+
+    def _most_telling(self, concepts: Sequence[Concept], most: int) -> list[Concept]:
+        """The concepts that are used, the rarest first. A short question keeps all its words."""
+        if len(concepts) > most:
+            known = [one for one in concepts if self._used[one.term]]
+            known.sort(key=lambda one: (-one.share * self._rarity(one.term), one.term))
+            concepts = known[:most]
+        return sorted(concepts, key=lambda one: (self._used[one.term], one.term))
+
+    def _rarity(self, term: str) -> float:
+        used = self._used[term]
+        return math.log(1 + max(self._sessions - used + 0.5, 0.5) / (used + 0.5))
+
+    def _add(self, concept: Concept, only: list[int] | None) -> None:
+        """Add a concept's score to all sessions, or to some: that of its best term in each."""
+        best: dict[int, _Best] = {}
+        rarity = self._rarity(concept.term)
+        for term in (concept.term, *concept.others):
+            if not self._used[term]:
+                continue
+            value = rarity * concept.share
+            if term != concept.term:
+                # A synonym is no more telling than the word itself.
+                own = self._rarity(term)
+                value = SYNONYM * (min(own, rarity) if self._used[concept.term] else own)
+            for number, (weight, places) in self._weights(term, only).items():
+                score = value * weight / (SATURATION + weight)
+                known = best.get(number)
+                if known is None or score > known[0]:
+                    best[number] = (score, term, places)
+        scores, owners = self._scores, self._owners
+        for number, (score, _, _) in best.items():
+            share = ORPHAN if owners.get(number) == number else 1.0
+            scores[number] = scores.get(number, 0.0) + share * score
+        self._found.append((concept, best))
+
+    def _weights(self, term: str, only: list[int] | None) -> dict[int, tuple[float, int]]:
+        """The weight of a term in each session with its subagents, and the bits of its fields."""
+        if only is None:
+            rows = self._recall.of_term(term)
+        else:
+            rows = self._recall.weights(term, [number for number in only if number >= 0])
+        found: dict[int, tuple[float, int]] = {}
+        owners = self._owners
+        for number, packed in (*rows, *self._by_title.get(term, ())):
+            weight = weight_of(packed)
+            owner = owners.get(number, number)
+            if owner == number and number not in found:
+                found[number] = (weight, packed)
+                continue
+            before, places = found.get(owner, (0.0, 0))
+            share = 1.0 if owner == number else SUBAGENT
+            found[owner] = (before + share * weight, places | packed)
+        return found
+
+    def _best(self) -> list[int]:
+        scores, allowed = self._scores, self._allowed
+        numbers = (one for one in scores if allowed is None or one < 0 or one in allowed)
+        return nsmallest(CANDIDATES, numbers, key=lambda number: (-scores[number], number))
+
+    def _results(self, without: set[str]) -> list[RankedSession]:
+        best = self._best()
+        uids = self._recall.uids([number for number in best if number >= 0])
+        uids |= {-1 - place: uid for place, (uid, _) in enumerate(self._titles)}
+        most = sum(self._rarity(one.term) * one.share * one.most for one in self._concepts)
+        found = [
+            RankedSession(
+                uids[number],
+                round(self._scores[number], 4),
+                round(min(self._scores[number] / most, 1.0), 4) if most else 0.0,
+                self._matches(number),
+            )
+            for number in best
+            if number in uids and uids[number] not in without and self._is_told_apart(number)
+        ]
+        return sorted(found, key=lambda one: (-one.score, one.uid))
+
+    def _is_told_apart(self, number: int) -> bool:
+        """Whether a session has a word of the question that not every other session has."""
+        most = max(self._sessions * EVERY_OTHER, LEAST_SESSIONS)
+        return any(self._used[best[number][1]] <= most for _, best in self._found if number in best)
+
+    def _matches(self, number: int) -> list[TermMatch]:
+        """The words of the question that a session has, those that count most first."""
+        found = [
+            TermMatch(concept.term, best[number][1], fields_of(best[number][2]), best[number][0])
+            for concept, best in self._found
+            if number in best
+        ]
+        return sorted(found, key=lambda one: (-one.score, one.term))
+
+
+def _owners(subagents: Mapping[int, int | None]) -> dict[int, int]:
+    """For each subagent the session that was asked, through all levels; else itself."""
+    owners: dict[int, int] = {}
+    for number in subagents:
+        owner, seen = number, {number}
+        while (above := subagents.get(owner)) is not None and above not in seen:
+            owner = above
+            seen.add(owner)
+        # The session at the top was not collected, so the subagent stands for itself.
+        owners[number] = number if owner in subagents else owner
+    return owners
+
+
+def _title_postings(titles: Sequence[tuple[str, str]]) -> dict[str, list[tuple[int, int]]]:
+    field = FIELDS[0]
+    packed = packed_weight(field.weight, field.bit)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for place, (_, title) in enumerate(titles):
+        for term in set(terms_in(mask_cut(title))):
+            found.setdefault(term, []).append((-1 - place, packed))
+    return found

@@ -1,0 +1,50 @@
+"""The kinds of texts by which a session is found again, and how much each counts."""
+
+from typing import NamedTuple
+
+SCALE = 16
+FIELD_BITS = 11
+MOST_WEIGHT = (1 << 12) - 1
+
+
+class RecallField(NamedTuple):
+    """A kind of text. ``shown`` is its name in an answer; ``usual_length`` is in terms."""
+
+    name: str
+    shown: str
+    weight: float
+    usual_length: int
+    bit: int
+
+
+# Weights in coarse steps: on real sessions, doubling or halving one changes few answers. Lengths
+# are those of an average session.
+_WEIGHTS = (
+    ("title", "title", 5.0, 7),
+    ("prompt", "prompt", 3.0, 100),
+    ("commit", "commit", 5.0, 40),
+    ("file", "file", 1.5, 30),
+    ("later", "prompt", 1.5, 200),
+    ("plan", "plan", 2.0, 300),
+    ("last", "answer", 2.0, 60),
+    ("answer", "answer", 1.0, 300),
+    ("command", "command", 0.5, 200),
+    ("error", "error", 0.5, 20),
+    ("decision", "decision", 1.0, 10),
+)
+FIELDS = tuple(RecallField(*values, 1 << place) for place, values in enumerate(_WEIGHTS))
+
+
+def packed_weight(weight: float, places: int) -> int:
+    """A weight and the bits of the fields in which a term stands, as one number."""
+    return min(max(round(weight * SCALE), 1), MOST_WEIGHT) << FIELD_BITS | places
+
+
+def weight_of(packed: int) -> float:
+    return (packed >> FIELD_BITS) / SCALE
+
+
+def fields_of(packed: int) -> list[str]:
+    """Where a term stands, the most important first: title, prompt, commit, …"""
+    shown = (field.shown for field in FIELDS if packed & field.bit)
+    return list(dict.fromkeys(shown))

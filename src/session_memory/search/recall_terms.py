@@ -1,0 +1,84 @@
+"""How texts become the terms of recall. Texts of sessions and questions use the same rule.
+
+A term is the stem of a word. An identifier gives the terms of its parts and one for the whole:
+``parseUserId`` gives ``pars``, ``user``, ``id`` and ``parseuserid``. In scripts without blanks
+between words every two neighbours are a term. Words such as "the" and "how" are no terms.
+"""
+
+import re
+import unicodedata
+
+from session_memory.search.stems import stem
+
+LONGEST = 40
+TRUNCATED = 6
+# Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_TOKEN = re.compile(rf"\d+(?:\.\d+)+|[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[-'’][^\W{_UNSPACED}]+)*")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_JOINER = re.compile(r"[-'’]")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+# Ids and hashes of one session say nothing about another one.
+_NUMBER = re.compile(r"\d{6,}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}")
+_FILLERS = """
+    a about again all also am an and any are as at be because been before being both but by can
+    could did do does doing done each for from get gets got had has have having he her here him his
+    how i if in into is it its just let lets me more most my no not now of off on only or other our
+    out own please s same she should so some such t than that the their them then there these they
+    this those to too under until up us use used uses using very via was way we were what when
+    where which while who whom whose why will with would you your make makes made making
+    im ive dont doesnt didnt cant wont isnt thats whats lets don doesn didn isn won ll re ve
+"""
+FILLERS = frozenset(_FILLERS.split())
+
+
+def terms_in(text: str) -> list[str]:
+    """Every term of a text, in order."""
+    found: list[str] = []
+    for token in _TOKEN.findall(_plain(text)):
+        if token[0] >= "\u0e00":
+            found += _neighbours(token)
+        elif token[0].isdigit() and "." in token:
+            found.append(token[:LONGEST])
+        else:
+            found += _word_terms(token)
+    return found
+
+
+def _plain(text: str) -> str:
+    """The text without accents and compatibility forms."""
+    if text.isascii():
+        return text
+    apart = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", apart)
+
+
+def _neighbours(token: str) -> list[str]:
+    return [token[at : at + 2] for at in range(len(token) - 1)] or [token]
+
+
+def _word_terms(token: str) -> list[str]:
+    pieces = _JOINER.split(token)
+    found = [term for piece in pieces for term in _piece_terms(piece)]
+    if len(pieces) == 2 and "-" in token and token.replace("-", "").isalpha():
+        # "real-time" is found as "realtime", and "re-run" as "rerun".
+        found.append(stem("".join(pieces).lower()[:LONGEST]))
+    return found
+
+
+def _piece_terms(piece: str) -> list[str]:
+    whole = piece.replace("_", "").lower()
+    if len(whole) > LONGEST or _NUMBER.fullmatch(whole):
+        return []
+    parts = _PART.findall(piece) if piece.isascii() else [whole]
+    if len(parts) < 2:
+        return _kept(whole)
+    found = [term for part in parts for term in _kept(part.lower())]
+    return [*found, whole] if len(whole) > 1 else found
+
+
+def _kept(word: str) -> list[str]:
+    if word in FILLERS or (len(word) < 2 and not word.isdigit()) or _NUMBER.fullmatch(word):
+        return []
+    # The endings of other scripts are unknown here, so the start of a word stands for all forms.
+    return [stem(word) if word.isascii() else word[:TRUNCATED]]

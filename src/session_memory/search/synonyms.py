@@ -1,0 +1,208 @@
+"""Words that developers use for the same thing, for questions in other words than the session's.
+
+"How did we ask for consent" finds a session about a confirmation dialog. A word may be in several
+groups. The groups are about software in general, never about one project. A synonym counts less
+than the word itself, so a wrong one changes little.
+"""
+
+from functools import cache
+
+from session_memory.search.stems import stem
+
+_GROUPS = """
+    add create introduce implement build new / remove delete drop erase purge discard eliminate
+    strip / clean cleanup tidy prune leftover stale obsolete / clear reset empty flush wipe / fix
+    repair resolve solve correct mend patch cure remedy remediate / bug defect issue problem error
+    fault / crash exception panic abort traceback segfault / fail failure broken break / stop
+    prevent avoid block forbid disallow suppress / refuse reject deny decline block disallow /
+    allow permit enable let support grant / disable off deactivate / hide conceal invisible
+    collapse omit / show display render present visible view print / reveal expose unhide expand /
+    change modify alter update edit adjust / rename move relocate / replace swap substitute switch
+    exchange migrate / upgrade bump update / downgrade rollback revert undo restore / merge
+    combine consolidate unify join / split separate divide break extract decompose / move extract
+    relocate transfer / copy clone duplicate replicate / duplicate dedupe deduplicate repeated
+    redundant twice / shorten truncate abbreviate trim cut shrink compact / reduce decrease lower
+    cut shrink minimize less fewer smaller / increase raise grow enlarge extend bigger larger more
+    higher / limit cap maximum max restrict throttle bound ceiling / minimum min least floor /
+    batch chunk group bulk / group cluster aggregate bundle category / sort order rank arrange /
+    filter narrow exclude / skip ignore exclude bypass omit / find search locate lookup / detect
+    discover identify recognize notice / check verify validate confirm ensure inspect / validate
+    schema constraint / test spec suite / review inspect audit examine / measure benchmark metric
+    evaluate assess score / count number total amount quantity / compare diff difference contrast
+    / diff patch / speed fast quick performance optimize accelerate latency / slow sluggish lag
+    performance / hang freeze stuck block deadlock unresponsive / wait delay sleep pause timeout /
+    timeout deadline expire / retry again repeat rerun reattempt / rerun restart relaunch / flood
+    hammer storm spam excessive overload / loop infinite endless recursion / poll polling interval
+    periodic / start launch begin boot run startup spawn / stop end finish terminate kill shutdown
+    quit exit / run execute perform launch invoke / call invoke request / ask prompt request
+    question / confirm confirmation consent approve approval agree accept acknowledge / permission
+    authorization access privilege right / permission approval / login signin authenticate auth
+    credential / logout signout / authenticate authentication auth credential token login / secret
+    credential password token key / sign signature codesign notarize / encrypt encryption cipher
+    crypto / hash checksum fingerprint digest / certificate cert tls ssl https / user person
+    people account member customer / audience client app application / owner author creator /
+    admin administrator / team organization org tenant workspace / role permission / settings
+    config configuration option preference setup / environment env variable / flag option switch
+    argument parameter / argument parameter param arg / override customize / hosted cloud remote
+    saas production / local offline / deploy deployment release publish ship rollout / release
+    version tag publish / changelog release notes / install setup installation / uninstall remove
+    / dependency package library module / upgrade dependency bump / build compile bundle / compile
+    compiler transpile / binary executable / script command / command cmd subcommand / terminal
+    console shell cli tty / pipeline workflow ci action job / job task work / task todo item
+    ticket / todo checklist list / schedule cron timer periodic / queue backlog pending / worker
+    thread process / concurrent parallel simultaneous async / sequential serial ordered / lock
+    mutex race concurrency / race condition concurrency / memory leak ram heap / disk storage
+    space / size length large big huge gigantic giant enormous exceed / small tiny little light
+    lightweight basic minor / cheap cheaper inexpensive lightweight cost / cost price expense
+    spend billing budget / price pricing rate / money dollar cost / time duration timing elapsed /
+    date time timestamp / timezone utc / live realtime streaming / stream streaming sse / progress
+    status state / status indicator badge / notify notification alert toast message / message
+    notice text / warn warning caution / log logging trace / logs output / debug diagnose
+    troubleshoot investigate / investigate analyze research explore study / analysis analyze
+    evaluate / explain describe document / document documentation docs readme guide / comment
+    annotation note / translate translation localize i18n locale language / plan planning design
+    proposal / design architecture structure / refactor restructure reorganize rewrite cleanup /
+    rewrite rework redo overhaul redesign / improve enhance better polish / simplify simple reduce
+    / prototype draft experiment / feature capability functionality support / template boilerplate
+    scaffold / generate create produce / init initialize bootstrap setup / ui interface frontend
+    gui / frontend client browser web ui / backend server api / server backend host daemon service
+    / endpoint route api url path / api endpoint rest / route routing router navigation / redirect
+    forward / url link address href / link hyperlink url / request call fetch / answer reply
+    respond response / send transmit submit post deliver / receive get fetch / fetch load retrieve
+    download get pull / load import read open / upload import / import load ingest / export save
+    dump download / save store persist write keep / keep preserve retain persist maintain remember
+    / remember cache persist memorize / cache memoize stale / store storage database persist /
+    database db sql table / migration migrate schema / row line entry record / field property
+    attribute / record entry item / query search select / index catalog / json format / parse
+    parser parsing decode / serialize encode format / format formatter formatting style / lint
+    linter linting / typecheck type typing / file document / folder directory dir / path location
+    / repository repo project codebase / branch ref / commit changeset checkin / commits history /
+    stage staged staging / stash shelve / uncommitted unstaged dirty working messy / conflict
+    clash collision / pull pr merge request / rebase squash / push upload / hook precommit husky /
+    checkout switch / worktree checkout / button control / click press tap / clickable link
+    hyperlink / key keyboard shortcut hotkey keybinding / keyboard modifier ctrl cmd command /
+    menu dropdown select selector picker / selector picker dropdown select chooser combobox /
+    input field textbox form entry / modal dialog popup overlay window / tooltip hint hover /
+    panel sidebar pane drawer section / sidebar navigation drawer / toolbar header bar / header
+    title heading / title heading name label caption / label caption text tag / tag label badge
+    chip / badge chip pill counter / tab page / screen page display / view viewer page screen
+    panel / card tile box / icon symbol glyph image logo / image picture photo screenshot icon /
+    avatar picture / color colour theme hue / colored coloured highlight / purple violet / dark
+    theme night / theme style appearance skin / style css look appearance / layout alignment
+    position arrange / align alignment position layout / position place location offset /
+    indicator marker cursor highlight / underline indicator / width size / height size overflow /
+    overflow exceed scroll clip grow / scroll scrolling scrollbar / resize size dimension /
+    spacing margin padding gap / animate animation transition / spinner loading loader progress /
+    refresh reload update rerender / reload refresh restart / rerender render refresh / flicker
+    flash blink disappear / disappear vanish lost missing gone / missing absent lost undefined
+    null notfound / null undefined none nil empty / empty blank / wrong incorrect invalid bad /
+    invalid malformed bad illegal / unused dead obsolete / deprecated obsolete old legacy / old
+    legacy previous former / new latest fresh recent / latest newest recent current / current
+    active / first initial / last final / next following / automatic auto automatically / manual
+    manually hand / interactive prompt / select choose pick / drag drop / connect connection
+    attach / connection socket websocket link / disconnect reconnect drop / reconnect reopen
+    connection / network http connection / proxy gateway / port address / webhook callback / event
+    listener handler / callback handler hook / subscribe subscription listen / publish emit send /
+    sync synchronize synchronise / session conversation chat / chat conversation message dialog /
+    conversation transcript chat thread / history log past / agent assistant bot ai / ai llm model
+    / prompt instruction / token usage / instruction rule guideline agents / rule policy guideline
+    / standard convention guideline / context background / evaluate evaluation assess score grade
+    / evaluator grader judge checker / score rating grade points / severity priority importance /
+    priority importance urgent / issue finding problem ticket / report summary result / result
+    outcome output / summary summarize overview digest / overview dashboard summary / statistics
+    stats metrics figures / chart graph plot diagram / graph tree / tree hierarchy nested / list
+    listing / suggestion autocomplete completion recommend / mention reference / reference ref
+    pointer link / variable constant / function method procedure routine / class type struct /
+    interface contract / component widget element / provider supplier vendor / plugin extension
+    addon / host hosting server / container docker image / kubernetes k8s cluster / terraform
+    infrastructure iac / cloud aws gcp azure / machine host computer / mac macos darwin apple osx
+    / windows win32 / linux ubuntu debian / phone mobile android ios / mobile responsive / browser
+    chrome firefox safari / payment billing checkout / invoice bill receipt / order purchase /
+    product item / test unit integration e2e / mock stub fake / fixture sample / coverage covered
+    / flaky unstable intermittent / snapshot golden / assertion expect / pass success green /
+    sandbox isolate isolation / isolate separate / safe safety secure / security vulnerability
+    secure / vulnerability cve exploit / leak expose / regex pattern / pattern match / match equal
+    / wildcard glob pattern / encoding utf8 unicode charset / whitespace indent space / newline
+    eol line / multiple several many multi / single one once / all every whole entire / each per /
+    unblock unstick / identity issuer / issuer provider / verified trusted / tune calibrate adjust
+    / expire expiry ttl / quota limit / throttle ratelimit / backup restore snapshot / archive old
+    / recover recovery restore resume / continue resume proceed / pause suspend / cancel abort
+    stop / onboarding welcome / feedback rating / search find query / pagination paging page /
+    sorting order / abbreviation acronym short / accessible accessibility a11y aria / activate
+    enable turn / alias nickname shortcut / anonymous guest unauthenticated / append add attach /
+    array list collection / attach link connect bind / attachment file upload / audio sound voice
+    / background daemon async / balance fund credit / banner header notice / barcode qr code /
+    blog post article / blurry sharp resolution / bookmark favorite star / border outline frame /
+    boundary edge limit / bounce return reject / breakpoint debug stop / bundle package archive
+    zip / bytes binary raw / calendar schedule date / camera photo scan / carousel slider
+    slideshow / cell grid table / center middle / character letter symbol / checkbox toggle switch
+    / child nested sub / choice option alternative / clipboard copy paste / clock time timer /
+    close shut dismiss / column field attribute / compress zip gzip minify / constant literal
+    hardcoded / contributor developer author / convert transform translate cast / cookie session
+    storage / corrupt damaged broken / country region locale / coupon discount voucher promo /
+    crawl scrape spider / cross origin cors / currency money dollar euro / customer client buyer /
+    cursor caret pointer / custom own bespoke / cycle circular loop / dataset data corpus / decode
+    parse decrypt / decorate wrap / deep nested recursive / demo example sample showcase / deny
+    refuse forbid reject / detail information info / device hardware phone / disk drive volume /
+    domain host dns / double duplicate twice / draft unfinished wip / edge corner boundary /
+    editor ide vscode / effect side impact / element node component / embed include inline / enum
+    constant choice / escape quote sanitize / estimate predict forecast / expand open unfold /
+    expression formula / external outside thirdparty / fallback default backup / figure picture
+    chart / finish complete done end / firewall network block / firmware embedded device / flow
+    process workflow / focus active highlight / font typeface text / footer bottom / fork branch
+    copy / game play player / gpu cuda graphics / guard protect check / guest anonymous visitor /
+    guide tutorial howto / hardcode constant literal / header top / health alive liveness
+    heartbeat / home landing start / homepage landing main / idle inactive unused / include
+    contain embed / inherit extend derive / inject insert / insert add put / integrate integration
+    connect hook / internal private / inventory stock / invite invitation join / iterate loop walk
+    / leaderboard ranking score / license copyright / listen subscribe watch / mail email smtp /
+    map mapping dictionary / markdown md / math formula arithmetic / maximize fullscreen enlarge /
+    media image video audio / minify compress shrink / mirror copy replica / misspell typo
+    spelling / mode state / monitor watch observe / mount attach / mouse pointer click / multiply
+    duplicate / music audio song / mute silence quiet / navigate route / neural network model /
+    nightly daily cron / noise noisy spurious / normalize canonical standard / offline
+    disconnected / offset position shift / oncall alert incident / outage incident downtime /
+    overlap intersect collide / overwrite replace clobber / paint draw render / parent ancestor /
+    part piece section / partial incomplete / permission chmod access / pin lock fix / pixel point
+    / placeholder stub dummy / player user / plural singular / portable crossplatform / prefix
+    suffix / preview thumbnail / print output log / privacy gdpr personal / probe check health /
+    process handle / profile account user / profile benchmark performance / protect guard secure /
+    protocol transport / push send / quiet silent mute verbose / random shuffle seed / range
+    interval span / raw unprocessed original / readonly immutable / rearrange reorder sort /
+    recent latest last / recording capture / recommend suggest / region zone area / register
+    signup enroll / registration signup onboarding / regression broke / relative absolute /
+    reminder notification / remote server / repeat again twice / replay repeat / reproduce repro
+    replicate / reset restore default / resource asset / restart reboot / restrict limit constrain
+    / return give / reusable shared generic common / reverse backward invert / rights permission /
+    rotate turn / round precision decimal / scale grow resize / scan search inspect / scene level
+    / scope visibility / screenshot capture image / seed fixture initial / sender from / sentence
+    text / sequence order series / shape form / share shared common / shell bash terminal / shop
+    store cart / signup register onboarding / silence mute suppress / similar alike same /
+    skeleton placeholder loading / smooth animation / source origin / spam junk / special
+    exception / speech voice audio / stack trace / stage environment / standalone independent /
+    step stage phase / sticky fixed pinned / stop halt / strict enforce / subscription plan
+    billing / subtitle caption / suffix ending / sync update / tail end / target goal destination
+    / temperature setting / temporary temp tmp / text string copy / tier level / touch tap / trace
+    track / track monitor follow / train fit learn / transaction atomic / transfer move send /
+    trigger fire start / trim cut strip / trouble problem / truncate cut clip / turn toggle / type
+    kind category / unique distinct / unit measure / unknown unrecognized / unpack extract unzip /
+    unsaved dirty / upstream remote origin / usage consumption / vector embedding / verbose debug
+    detail / video movie recording / virtual venv / visit open / wallet balance / warm cache /
+    watermark stamp / weather forecast / weight importance / wizard assistant step / wording text
+    copy phrase / worker job / wrap enclose / wrapper adapter shim / yaml yml config / zoom scale
+"""
+
+
+def synonyms(term: str) -> frozenset[str]:
+    """The stems of words that may stand for this stem."""
+    return _by_stem().get(term, frozenset())
+
+
+@cache
+def _by_stem() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for group in _GROUPS.split("/"):
+        stems = {stem(word) for word in group.split()}
+        for one in stems:
+            found.setdefault(one, set()).update(stems - {one})
+    return {one: frozenset(others) for one, others in found.items()}

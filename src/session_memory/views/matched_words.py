@@ -1,0 +1,100 @@
+"""Why a session was found: the words that matched, where they stand, and the best place to read."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from session_memory.core.text import one_line
+from session_memory.learn.digest import Digest
+from session_memory.learn.recall import RecalledSession
+from session_memory.redact import mask_cut
+from session_memory.search.recall_terms import terms_in
+
+MOST_WORDS = 6
+LONGEST_EXCERPT = 240
+_WORD = re.compile(r"[\w][\w'’.-]*")
+_LINE = re.compile(r"[^\n]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+
+
+class MatchedWord(msgspec.Struct, frozen=True):
+    """A word of the question. ``found`` is the word of the session, which may be a synonym, and
+    ``fields`` are the texts with it: title, prompt, commit, file, plan, answer, …"""
+
+    asked: str
+    found: str
+    fields: list[str]
+
+    def __str__(self) -> str:
+        word = self.found if self.found == self.asked else f"{self.found} (for {self.asked})"
+        return f"{word}: {', '.join(self.fields)}"
+
+
+class Excerpt(msgspec.Struct, frozen=True):
+    """The sentence of a session with most words of the question. ``field`` says what it is from."""
+
+    field: str
+    text: str
+
+
+def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
+    """The words that matched, those that count most first."""
+    asked = words_by_term([question])
+    texts = [text for _, text in _texts(one.digest)] if one.digest else []
+    found = words_by_term(texts)
+    return [
+        MatchedWord(
+            asked.get(match.asked, match.asked),
+            asked.get(match.term) or found.get(match.term, match.term),
+            match.fields,
+        )
+        for match in one.matches[:MOST_WORDS]
+    ]
+
+
+def best_excerpt(one: RecalledSession) -> Excerpt | None:
+    """The sentence with the words that count most. None if only its title or files have them."""
+    if one.digest is None:
+        return None
+    scores = {match.term: match.score for match in one.matches}
+    best, best_score = None, 0.0
+    for field, text in _texts(one.digest):
+        if field == "title":
+            continue
+        for sentence in _sentences(text):
+            score = sum(scores.get(term, 0.0) for term in set(terms_in(sentence)))
+            if score > best_score * 1.001:
+                best, best_score = Excerpt(field, sentence), score
+    if best is None:
+        return None
+    return Excerpt(best.field, mask_cut(one_line(best.text, LONGEST_EXCERPT)))
+
+
+def _texts(digest: Digest) -> Iterator[tuple[str, str]]:
+    yield "title", digest.title or ""
+    for one in digest.commits:
+        yield "commit", one.text
+    for one in (*([digest.first_request] if digest.first_request else []), *digest.prompts):
+        yield "prompt", one.text
+    for one in digest.plans:
+        yield "plan", one.text
+    for one in digest.decisions:
+        yield "decision", one.text
+    if digest.last_answer is not None:
+        yield "answer", digest.last_answer.text
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for line in _LINE.findall(text):
+        yield from (part for part in _SENTENCE_END.split(line) if part.strip())
+
+
+def words_by_term(texts: Iterable[str]) -> dict[str, str]:
+    """For each term the first word that has it, in lower case."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for word in _WORD.findall(text):
+            for term in terms_in(word):
+                found.setdefault(term, word.lower())
+    return found
