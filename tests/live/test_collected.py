@@ -304,7 +304,7 @@ def test_a_fork_without_a_word_of_its_own_inherits_in_any_order(home: Home) -> N
 
 
 def test_a_subagent_has_its_parent_its_call_and_its_depth(home: Home) -> None:
-    parent = home.live.create_session()
+    parent = home.live.create_session(cwd="/home/mira/code/kiln")
     home.live.append_messages(parent, [{"role": "user", "content": "go"}, call(1)])
     child = home.live.create_session(parent_session_id=parent, spawn_tool_call_id="call_1")
     home.live.append_message(child, role="user", content="look around")
@@ -313,6 +313,11 @@ def test_a_subagent_has_its_parent_its_call_and_its_depth(home: Home) -> None:
     assert session is not None
     assert (session.parent_uid, session.relation) == (f"live:{parent}", "subagent")
     assert (session.spawn_call_id, session.spawn_depth) == ("call_1", 1)
+    # It was given no directory: it works where its parent does.
+    assert (session.cwd, session.repo) == ("/home/mira/code/kiln", "kiln")
+    elsewhere = home.live.create_session(parent_session_id=parent, metadata={"cwd": "/src/mill"})
+    row = home.live.get_session(elsewhere)
+    assert row is not None and row.cwd == "/src/mill"
     assert events_of(home.store, f"live:{child}")[0].kind == "lifecycle"
     home.live.close_session(parent, cascade=False)
     home.sync()

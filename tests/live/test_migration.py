@@ -110,7 +110,7 @@ def test_everything_is_counted_as_before_and_again_is_a_no_op(
     assert found["patterns"] and found == expected
     check_sound(memory.store)
     before = memory.store.fingerprint()
-    again = import_all(memory.store, Config(), homes.places)
+    again = memory.import_live(homes.places)
     assert (again.unchanged, again.new, again.messages) == (MYCODE + POWER_LOOP, 0, 0)
     assert memory.store.fingerprint() == before
 

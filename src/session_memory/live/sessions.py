@@ -159,7 +159,7 @@ class SessionOperations(LiveConnection):
         ``<id>@closed-<number>``, and nothing of it is lost.
 
         ``cwd`` is the directory that the session works in; by default ``metadata["cwd"]``, where
-        some runtimes put it.
+        some runtimes put it, and for a subagent that of its parent.
         """
         new_id = check_id(session_id) if session_id is not None else new_session_id()
         fields = {
@@ -213,10 +213,17 @@ class SessionOperations(LiveConnection):
         kind = choice(SessionKind, fields.get("kind") or SessionKind.ROOT, "kind")
         if fields.get("parent_session_id") is not None:
             depth, kind = self._depth_below(fields["parent_session_id"]), SessionKind.SUBAGENT
+            fields = self._where_its_parent_works(fields)
         lifecycle = fields.get("lifecycle") or SubagentLifecycle.EPHEMERAL
         lifecycle = choice(SubagentLifecycle, lifecycle, "lifecycle")
         full = {**fields, "kind": kind, "lifecycle": lifecycle, "spawn_depth": depth}
         return self._create(session_id, full) is not None
+
+    def _where_its_parent_works(self, fields: dict[str, Any]) -> dict[str, Any]:
+        if fields.get("cwd") is not None or cwd_in(fields.get("metadata")):
+            return fields
+        parent = self._session(fields["parent_session_id"])
+        return fields if parent is None else {**fields, "cwd": parent.cwd}
 
     def _create(
         self,

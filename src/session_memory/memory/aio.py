@@ -88,6 +88,7 @@ class AsyncMemory:
 
     sync = _awaited(Memory.sync)
     sync_demo = _awaited(Memory.sync_demo)
+    import_live = _awaited(Memory.import_live)
     analyze = _awaited(Memory.analyze)
     search = _awaited(Memory.search)
     similar = _awaited(Memory.similar)

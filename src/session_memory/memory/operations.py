@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from session_memory.collect.stop_flag import StopFlag
     from session_memory.collect.watch import Watch
     from session_memory.memory.follow import Follow
+    from session_memory.memory.live_imports import LiveImportResult
     from session_memory.memory.progress import OnProgress
     from session_memory.memory.retention import RetainResult
     from session_memory.views.problems import ProblemList
@@ -81,6 +82,21 @@ class Operations(OpenMemory):
         is_wanted = a_flag("retain", retain) and not dry_run
         retention = run_due_retention(self.store, config) if is_wanted else None
         return SyncResult.of(outcome, retention, demo_removed=removed)
+
+    def import_live(
+        self, places: Roots | None = None, *, progress: "OnProgress | None" = None
+    ) -> "LiveImportResult":
+        """Turn all sessions of mycode and power-loop into live sessions, which `live` continues.
+
+        ``places`` are homes of mycode and databases of power-loop, by default their usual ones.
+        Called again, it takes over what is new. ``progress`` is as in `sync`.
+        """
+        from session_memory.memory.live_imports import import_all
+        from session_memory.memory.progress import progress_of
+
+        given, bar = paths("places", places), progress_of(progress)
+        self._complete_index()
+        return import_all(self.store, self.config, given, bar)
 
     def _remove_demo(self, where: "list[Root]") -> int:
         """Remove the demo sessions from a store that real logs are collected into."""
