@@ -57,6 +57,18 @@ def test_usage_is_taken_from_the_providers_record(live: SessionStore) -> None:
     assert live.usage_totals(session)["cache_read_tokens"] == 200
 
 
+@BOTH
+def test_figures_that_cannot_be_true_do_not_count(live: SessionStore) -> None:
+    session = live.create_session(model="gpt-5.5")
+    for _ in range(2):
+        live.record_usage(session, round_index=0, prompt_tokens=2**63 - 1, completion_tokens=5)
+        live.record_usage(session, round_index=0, usage={"input_tokens": 10**300})
+    live.record_usage(session, round_index=0, prompt_tokens=-7, completion_tokens=1)
+    totals = live.usage_totals(session)
+    assert (totals["llm_calls"], totals["prompt_tokens"], totals["completion_tokens"]) == (5, 0, 11)
+    assert live.list_usage(session)[0].prompt_tokens == 2**63 - 1
+
+
 def test_a_late_answer_counts_though_the_session_was_closed(live: SessionStore) -> None:
     session = live.create_session()
     live.close_session(session)

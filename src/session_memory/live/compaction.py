@@ -20,6 +20,8 @@ from session_memory.live.rows import MessageRow
 
 THRESHOLD = 0.8
 _FIGURE = re.compile(r"[0-9]{1,18}(\.[0-9]*)?")
+# No response uses more tokens. A message that says so is stored, and its usage does not count.
+MOST_TOKENS = 1 << 40
 KEPT_EXCHANGES = 4
 LINE = 300
 

@@ -8,7 +8,7 @@ from session_memory.core.errors import InvalidRecord
 from session_memory.core.live_errors import NotOnPath
 from session_memory.core.text import short_repr
 from session_memory.live.blocks import is_attached, text_of
-from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
+from session_memory.live.compaction import MOST_TOKENS, cache_tokens, input_tokens, output_tokens
 from session_memory.live.message_encoding import OTHER_KEYS
 from session_memory.live.rows import MessageRow
 from session_memory.live.shapes import as_blocks
@@ -20,8 +20,6 @@ ContentBlock = dict[str, Any]
 ConversationMessage = dict[str, Any]
 Message = ConversationMessage
 
-# No response uses more tokens. A message that says so is stored, and its usage does not count.
-MOST_TOKENS = 1 << 40
 _MESSAGE_KEYS = frozenset({"role", "content", "meta"})
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from session_memory.live.arguments import mapping, text, whole
-from session_memory.live.compaction import cache_tokens, input_tokens, output_tokens
+from session_memory.live.arguments import MOST, mapping, text, whole
+from session_memory.live.compaction import MOST_TOKENS, cache_tokens, input_tokens, output_tokens
 from session_memory.live.connection import LiveConnection, is_usable, now
 from session_memory.live.rows import UsageRow
 
@@ -36,20 +36,17 @@ _ROWS = f"""
     select {", ".join("u." + name for name in _COLUMNS[1:])} from live_usage u
     where u.session_key = :key order by u.id
 """
-_TOTALS = """
-    select count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
-           coalesce(sum(total_tokens), 0), coalesce(sum(cache_read_tokens), 0),
-           coalesce(sum(cache_write_tokens), 0)
-    from live_usage where session_key = :key
-"""
-_NAMES = (
-    "llm_calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "total_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
+_FIGURES = (
+    *("prompt_tokens", "completion_tokens", "total_tokens"),
+    *("cache_read_tokens", "cache_write_tokens"),
 )
+# A larger figure is kept as it was passed and does not count, here and in `cost`.
+_SUMS = ", ".join(
+    f"coalesce(sum(case when {name} between 0 and {MOST_TOKENS} then {name} end), 0)"
+    for name in _FIGURES
+)
+_TOTALS = f"select count(*), {_SUMS} from live_usage where session_key = :key"
+_NAMES = ("llm_calls", *_FIGURES)
 
 
 class UsageOperations(LiveConnection):
@@ -94,7 +91,8 @@ class UsageOperations(LiveConnection):
         completion = output_tokens(usage) if completion_tokens is None else completion_tokens
         if total_tokens is None and prompt is not None and completion is not None:
             total_tokens = prompt + completion
-        params = (prompt, completion, total_tokens, read, written)
+        params = tuple(_stored(figure) for figure in (prompt, completion, total_tokens))
+        params += (_stored(read), _stored(written))
         used = None if model is None else text(model, "model")
         with self._writing():
             key, sent, own_model = self._change(_HOLD, session_id, fence)
@@ -122,3 +120,8 @@ class UsageOperations(LiveConnection):
         if found is None:
             raise self._unknown(session_id)
         return found[0], found[1]
+
+
+def _stored(figure: int | None) -> int | None:
+    """A figure that the database can hold. A sum of two may be larger."""
+    return None if figure is None else max(-MOST, min(figure, MOST))

@@ -56,6 +56,11 @@ _ORIGINS = """
     select s.session_id from live_folds f join live_lanes b on b.id = f.note_lane
     join live_sessions s on s.id = b.session_key where f.session_key = :key
 """
+_TIMES = ("created_at", "updated_at", "undone_at")
+_LATEST = 253_402_300_799_999
+# The live store only counts these up from 0. At the limit of the database, no write would succeed.
+_COUNTERS = ("head", "next_seq", "send_index", "last_compact_seq", "fence", "revision")
+_MOST = 1 << 53
 _BLOBS = {"live_messages": "body", "live_keys": "append_key"}
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -155,6 +160,7 @@ class _Loading:
 
     def load(self, rows: Iterator[dict[str, Any]]) -> str:
         head = {**self._session, "lane_id": 0, "lease_owner": None, "lease_until": 0}
+        _check_numbers(head, _COUNTERS, _MOST)
         self._key = self._insert("live_sessions", head)
         for row in rows:
             table = row.pop("table", None)
@@ -215,9 +221,18 @@ class _Loading:
     def _insert(self, table: str, row: dict[str, Any]) -> int:
         known = self._columns.setdefault(table, []) or self._db.columns(table)
         self._columns[table] = known
+        _check_numbers(row, _TIMES, _LATEST)
         columns = [name for name in known if name in row and name != "id"]
         values = [row[name] for name in columns]
         if "id" in known:
             return self._db.insert_one(table, columns, values)
         self._db.insert(table, columns, [values])
         return 0
+
+
+def _check_numbers(row: dict[str, Any], names: Iterable[str], most: int) -> None:
+    """Raise if a number is out of range. The tables check that it is a whole number."""
+    for name in names:
+        value = row.get(name)
+        if isinstance(value, int | float) and not 0 <= value <= most:
+            raise InvalidRecord(f"{name} is {value}", field=name)
