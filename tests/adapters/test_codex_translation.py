@@ -214,6 +214,15 @@ def test_the_task_of_a_subagent_is_no_persons_prompt(home: CodexHome, source: An
     assert (event.kind, event.role, event.is_prompt) == ("lifecycle", "user", False)
 
 
+def test_a_thread_without_a_parent_that_an_editor_opened_is_a_persons(home: CodexHome) -> None:
+    log = home.session("main", source="vscode", thread_source="subagent")
+    log.turn("look at it")
+    assert events(log)[-1].kind == "user_msg"
+    child = home.session("child", source="vscode", thread_source="subagent", session_id="root")
+    child.turn("look at it")
+    assert events(child)[-1].kind == "lifecycle"
+
+
 def test_answers_end_a_turn_only_where_the_agent_does_not_say_so_itself(home: CodexHome) -> None:
     old, new = home.session("old", BARE), home.session("new")
     for log in (old, new):

@@ -218,3 +218,18 @@ def test_a_plan_that_codex_was_told_to_implement_is_no_prompt(tmp_path: Path) ->
 
 def last(store: Store) -> SessionEvent:
     return events_of(store, UID)[-1]
+
+
+def test_a_plan_for_a_fresh_context_is_no_prompt_and_names_the_session(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path)
+    log = codex.session("one")
+    log.turn(
+        "A previous agent produced the plan below to accomplish the user's task. Implement it "
+        "in a fresh context.\n\n# A red door\n\n## Why"
+    )
+    log.answer("done")
+    codex.write()
+    with collected(tmp_path) as store:
+        assert prompts(store, log.uid) == []
+        row = store.sessions.row(log.uid)
+        assert row is not None and row.title == "A red door"

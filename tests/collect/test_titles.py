@@ -1,8 +1,11 @@
 """What a session is called: the name a person gave, else the agent's, else what was asked."""
 
+from pathlib import Path
+
 import pytest
 
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
+from session_memory.testing.codex import CodexHome
 from session_memory.testing.collecting import collect, collected
 from session_memory.views.session_titles import best_title
 
@@ -146,3 +149,88 @@ def test_a_markdown_document_is_called_by_its_heading(claude: ClaudeHome) -> Non
 def test_a_part_of_a_template_is_no_heading_of_a_document(claude: ClaudeHome) -> None:
     claude.session().prompt("## User Input\n\npaint the door")
     assert title(claude) == "## User Input paint the door"
+
+
+# ------------------------------------------------------------ what was done
+
+
+def commit(log: ClaudeLog, subject: str, output: str | None = None) -> None:
+    made = f"[main 1a2b3c4] {subject}\n 1 file changed"
+    log.run(f'git add -A && git commit -m "{subject}"', made if output is None else output)
+
+
+def test_a_commit_says_more_than_a_prompt(claude: ClaudeHome, log: ClaudeLog) -> None:
+    commit(log, "wip")
+    commit(log, "Never made", "pre-commit hook failed")
+    commit(log, "Bump version to 1.2.0")
+    assert title(claude) == "please make the tests pass"
+    commit(log, "fix(door): paint it red")
+    commit(log, "docs: the colour of doors")
+    assert title(claude) == "fix(door): paint it red"
+    log.ai_title("Red doors")
+    assert title(claude) == "Red doors"
+
+
+def test_a_commit_whose_output_is_hidden_is_named_by_its_command(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("wrap git commit -m \"$(cat <<'EOF'\nPaint the door red\n\nwhy\nEOF\n)\"", "ok")
+    assert title(claude) == "Paint the door red"
+
+
+def test_the_plan_that_was_carried_out_says_more_than_its_commit(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("Implement the following plan:\n\n# Plan: A red door\n\n## Why", planContent="# A")
+    commit(log, "feat: colours")
+    assert title(claude) == "A red door"
+
+
+@pytest.mark.parametrize(
+    "chore",
+    [
+        "ok lets get back to main",
+        "Update this branch to the latest remote",
+        "Pull latest main",
+        "add commit",
+        "commit and push",
+        "回到main分支的最新提交",
+        "test prompt",
+    ],
+)
+def test_a_chore_gives_way_to_the_work(claude: ClaudeHome, chore: str) -> None:
+    log = claude.session()
+    log.prompt(chore)
+    log.answer("done")
+    assert title(claude) == chore
+    log.prompt("update the main page, the door is grey")
+    assert title(claude) == "update the main page, the door is grey"
+
+
+def test_a_link_is_called_by_its_text(claude: ClaudeHome) -> None:
+    claude.session().prompt("Update [door.ts](src/doors/door.ts) and paint it")
+    assert title(claude) == "Update door.ts and paint it"
+
+
+def test_a_nickname_is_followed_by_the_task(tmp_path: Path) -> None:
+    codex = CodexHome(tmp_path)
+    parent = codex.session("parent")
+    parent.turn("paint the door")
+    child = codex.subagent(parent, "child", agent_nickname="Ada")
+    child.turn("mix the red paint")
+    review = codex.session("review", source={"subagent": "review"}, session_id=parent.thread)
+    review.turn("Review the changes against main")
+    guardian = codex.session(
+        "guardian", source={"subagent": {"other": "guardian"}}, session_id=parent.thread
+    )
+    guardian.turn(
+        "The following is the Codex agent history whose request action you are assessing.\n"
+        "[1] user: paint the door\n>>> APPROVAL REQUEST START\nPlanned action JSON:\n"
+        '{"command": ["/bin/zsh", "-lc", "brush door"], "justification": "May I paint?"}\n'
+        ">>> APPROVAL REQUEST END\n"
+    )
+    codex.write()
+    with collected(tmp_path) as store:
+        titles = {one.session_uid: one.title for one in store.sessions.every()}
+        assert titles[child.uid] == "Ada: mix the red paint"
+        assert titles[review.uid] == "Review the changes against main"
+        assert titles[guardian.uid] == best_title(store, guardian.uid) == "guardian: May I paint?"

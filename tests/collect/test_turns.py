@@ -116,6 +116,22 @@ def test_a_gap_of_half_an_hour_is_not_working_time(claude: ClaudeHome, log: Clau
     assert session(claude).cost.wall_clock_s == 2.0
 
 
+def test_a_turn_whose_duration_was_not_logged_counts_by_its_records(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.answer("That is all.")
+    log.turn_ended(1500)
+    log.clock.tick(60_000)
+    log.prompt("and now?")
+    log.run("make all", "done")
+    log.answer("Nothing more.")
+    log.clock.tick(60_000)
+    log.prompt("thanks")
+    log.answer("Gladly.")
+    spent = session(claude).cost.wall_clock_s
+    assert 1.5 < spent < 15
+
+
 # ------------------------------------------------------------ retries
 
 

@@ -4,14 +4,18 @@ from typing import Any
 
 from session_memory.adapters.detectors import TestResult, is_soft_correction, test_result
 from session_memory.adapters.detectors.calls import shell_text
+from session_memory.adapters.detectors.commits import arrived, given_subjects, logged_commits
 from session_memory.adapters.detectors.programs import Program, programs
 
 __all__ = [
     "Program",
     "TestResult",
+    "arrived",
     "command_of",
+    "given_subjects",
     "is_shell",
     "is_soft_correction",
+    "logged_commits",
     "programs",
     "test_result",
 ]

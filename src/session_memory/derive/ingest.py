@@ -222,7 +222,7 @@ class Ingest:
             _set_dates(row, state, facts)
         self.repositories.set_repo(row, before)
         title = facts.get("custom_title") or state.title(
-            facts.get("agent_name") or facts.get("title")
+            facts.get("agent_name") or facts.get("title"), is_subagent=row.relation == "subagent"
         )
         if title != row.title:
             self.rename(row, title)

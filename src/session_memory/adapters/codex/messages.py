@@ -9,6 +9,7 @@ from session_memory.adapters.codex.kinds import TWIN
 from session_memory.adapters.codex.lines import CodexMessage, Completed, EventText, Reasoning
 from session_memory.adapters.codex.prompts import (
     accepted_plan,
+    assessed_action,
     injected_as,
     is_injected_kind,
     persons_words,
@@ -22,7 +23,7 @@ from session_memory.adapters.codex.reading import (
     texts,
 )
 from session_memory.adapters.codex.state import EVENT, ITEM
-from session_memory.core.text import between, one_line
+from session_memory.core.text import SUMMARY, between, one_line
 
 LONGEST_CONTEXT = 20_000
 
@@ -108,6 +109,9 @@ def _prompt(reading: LogReading, record: Record, text: str) -> None:
     if not state.is_person:
         event.kind, event.is_prompt = "lifecycle", False
         event.native_kind = "user/subagent_prompt"
+        if action := assessed_action(text):
+            # The history before it is the parent's. It ends with "…" because it is not all.
+            event.summary, event.text = one_line(f"{one_line(action, SUMMARY - 2)} …"), action
     elif (plan := accepted_plan(text)) is not None:
         event.kind, event.native_kind, event.text = "lifecycle", "user/plan", plan
     elif state.in_turn and state.answered_in_turn:

@@ -4,6 +4,9 @@ Evidence: docs/formats/codex.md, "Prompts".
 """
 
 import re
+from typing import Any
+
+import msgspec
 
 _TAGS = (
     *("environment_context", "user_instructions", "turn_aborted", "subagent_notification"),
@@ -24,11 +27,14 @@ _OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
 # Editors put the open file or the selection in front of the typed text.
 _EDITOR = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
+# A request of a guardian ends with the action, behind the history.
+_LONGEST_ACTION = 100_000
 _INJECTED_KINDS = ("user_instructions", "environment_context")
 
 
 # An accepted plan is sent in the person's name: as a reminder, or whole to a fresh context.
 _PLAN_BEGINS = "PLEASE IMPLEMENT THIS PLAN:"
+_FRESH_PLAN = "A previous agent produced the plan below to accomplish the user's task."
 _PLAN_ACCEPTED = "Implement the plan."
 
 
@@ -37,7 +43,34 @@ def accepted_plan(text: str) -> str | None:
     text = text.strip()
     if text.startswith(_PLAN_BEGINS):
         return text.removeprefix(_PLAN_BEGINS).strip()
+    if text.startswith(_FRESH_PLAN):
+        return text.partition("\n\n")[2].strip()
     return "" if text == _PLAN_ACCEPTED else None
+
+
+_ACTION = re.compile(
+    r"\nPlanned action JSON:\s*(?P<action>\{.*\})\s*>>> APPROVAL REQUEST END", re.DOTALL
+)
+_ACTION_NAMES = ("justification", "reason", "command", "files", "url", "host", "tool_name", "tool")
+_GUARDIAN = "The following is the Codex agent history"
+
+
+def assessed_action(text: str) -> str | None:
+    """What a guardian has to assess; None if the text is no request to one."""
+    if not text.startswith(_GUARDIAN):
+        return None
+    found = _ACTION.search(text, max(0, len(text) - _LONGEST_ACTION))
+    try:
+        action = msgspec.json.decode(found["action"], type=dict[str, Any]) if found else {}
+    except msgspec.MsgspecError:
+        return None
+    for name in _ACTION_NAMES:
+        match action.get(name):
+            case str(words) if words.strip():
+                return words.strip()
+            case [*_, str(words)] if words.strip():
+                return words.strip()
+    return None
 
 
 def injected_as(text: str) -> str:

@@ -10,6 +10,8 @@ from session_memory.core.time import time_or_none
 
 DEEPEST = 1000
 MOST_ORDINAL = 1 << 62
+# What a thread is for, where its prompt says more.
+_SAYS_NOTHING = frozenset({"subagent", "review"})
 
 
 def session_meta(reading: LogReading, native: SessionMeta, record: Record) -> None:
@@ -59,8 +61,9 @@ def _place_own(reading: LogReading, meta: SessionMeta, record: Record) -> None:
     elif meta.forked_from_id and meta.forked_from_id != meta.id:
         record.parent_session, record.relation = fit(meta.forked_from_id), "fork"
     record.base = _base(meta, meta.history_base)
-    if not reading.state.is_person or meta.agent_nickname:
-        record.facts = {"agent_name": meta.agent_nickname or _kind_of(meta)}
+    called = meta.agent_nickname or (None if reading.state.is_person else _kind_of(meta))
+    if called and called not in _SAYS_NOTHING:
+        record.facts = {"agent_name": called}
 
 
 def _base(meta: SessionMeta, base: HistoryBase | None) -> Base | None:
@@ -83,6 +86,9 @@ def _is_subagent(meta: SessionMeta) -> bool:
     match meta.source:
         case {"subagent": _} | {"internal": _}:
             return True
+    if meta.thread_source == "subagent" and isinstance(meta.source, str):
+        # The desktop program opens threads for a person in this way. A subagent has a parent.
+        return bool(meta.parent_thread_id) or meta.session_id not in (None, meta.id)
     return meta.thread_source in ("subagent", "memory_consolidation")
 
 

@@ -7,10 +7,13 @@ call, which may have been read in an earlier sync.
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.base import CallOutcome, NativeEvent, Record
 from session_memory.adapters.detectors import call_key, shell_text, test_result
+from session_memory.adapters.detectors.commits import arrived, given_subjects, logged_commits
 from session_memory.adapters.detectors.tasks import task_in_commit
+from session_memory.core.text import one_line
 from session_memory.derive.settle.earlier import EarlierEvents, StoredResult
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import OpenCall, SettleState, with_room
+from session_memory.derive.settle.title_texts import TITLE, says_something
 
 OPEN_CALLS = 256
 FAILED_TOOLS = 16
@@ -59,8 +62,8 @@ class CallSettling:
             is_edit="edit" in kinds,
             seq=state.next_seq,
         )
-        if event.is_shell and owned and state.task_commit is None and _may_commit(event.summary):
-            state.task_commit = task_in_commit(shell_text(event.tool or "", event.arguments) or "")
+        if event.is_shell and owned and _may_commit(event.summary):
+            self._note_commit(call, shell_text(event.tool or "", event.arguments) or "")
         self._arguments[call_id] = event.arguments
         failed = state.failed.get(event.tool or "")
         if failed and self._key_of(call_id, call) in failed:
@@ -68,6 +71,16 @@ class CallSettling:
             if owned:
                 state.retries += 1
         with_room(state.open_calls, OPEN_CALLS)[call_id] = call
+
+    def _note_commit(self, call: OpenCall, command: str) -> None:
+        state = self._state
+        if "commit" not in command:
+            return
+        if state.task_commit is None:
+            state.task_commit = task_in_commit(command)
+        if state.commit is None:
+            subjects = filter(says_something, given_subjects(command))
+            call.commit = next(subjects, "" if "git" in command else None)
 
     def settle_result(self, record: Record, event: NativeEvent) -> None:
         """Complete a result with what its call and its outcome say."""
@@ -86,6 +99,8 @@ class CallSettling:
             event.duration_ms = max(record.ts - call.ts, 0)
         if call.is_test:
             _judge_test(event)
+        if call.commit is not None and state.commit is None:
+            state.commit = _committed(event, call.commit)
         if call.tool in self._agent.decision_tools:
             _mark_decision(event, is_plan=call.tool in self._agent.plan_tools)
         self._note_failure(call_id, call, event)
@@ -174,6 +189,15 @@ def _mark_decision(event: NativeEvent, *, is_plan: bool) -> None:
     # the person wrote something.
     drop = {"decision", "human_intervention"} if is_plan and not event.has_words else {"decision"}
     event.marks = (*(mark for mark in event.marks if mark not in drop), "decision")
+
+
+def _committed(event: NativeEvent, given: str) -> str | None:
+    """The subject of the commit that the call made. ``given`` is the one in the command."""
+    logged = (subject for _, subject in logged_commits(event.text))
+    if subject := next(filter(says_something, logged), None):
+        return one_line(subject, TITLE)
+    was_made = arrived(event.text, is_commit=True, failed=event.is_error)
+    return one_line(given, TITLE) if given and was_made else None
 
 
 def _may_commit(summary: str) -> bool:

@@ -51,6 +51,19 @@ def note_facts(state: SettleState, record: Record, chain: ParentChain) -> None:
             state.summaries = [*state.summaries, (leaf, summary)][-PENDING_SUMMARIES:]
 
 
+def end_turn(state: SettleState, duration_ms: int) -> None:
+    """The agent logged how long the turn took."""
+    if duration_ms:
+        state.turn_ms += duration_ms
+        state.open_ms = 0
+
+
+def begin_turn(state: SettleState) -> None:
+    """A prompt came: the time since the last record was the person's, the time before counts."""
+    state.unlogged_ms += max(0, state.open_ms - state.last_gap)
+    state.open_ms = state.last_gap = 0
+
+
 def note_time(state: SettleState, ts: int) -> None:
     """First and last time, and the time between records without long breaks."""
     if state.first_ts is None or ts < state.first_ts:
@@ -59,6 +72,7 @@ def note_time(state: SettleState, ts: int) -> None:
         state.last_ts = ts
     elif ts > state.last_ts:
         gap = ts - state.last_ts
-        if gap <= IDLE_MS:
-            state.active_ms += gap
+        state.last_gap = gap if gap <= IDLE_MS else 0
+        state.active_ms += state.last_gap
+        state.open_ms += state.last_gap
         state.last_ts = ts

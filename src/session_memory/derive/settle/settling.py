@@ -7,10 +7,16 @@ from session_memory.derive.settle.calls import CallSettling
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.earlier import EarlierEvents
 from session_memory.derive.settle.rewinds import Rewinds
-from session_memory.derive.settle.session_facts import note_facts, note_session, note_time
+from session_memory.derive.settle.session_facts import (
+    begin_turn,
+    end_turn,
+    note_facts,
+    note_session,
+    note_time,
+)
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import SettleState
-from session_memory.derive.settle.turns import TurnSettling
+from session_memory.derive.settle.turns import TASK, TurnSettling
 from session_memory.store.event_rows import EventRow
 
 
@@ -110,6 +116,8 @@ class Settling:
         self, record: Record, event: NativeEvent, parent: int | None, owned: bool
     ) -> None:
         state = self.state
+        if event.native_kind == TASK and owned:
+            self._turns.note_task(event.text)
         if event.role == "tool":
             self._calls.settle_result(record, event)
         elif event.call_id is not None:
@@ -121,7 +129,7 @@ class Settling:
         elif event.queued:
             self._turns.settle_queued(event, owned)
         elif event.kind == "completion" and owned:
-            state.turn_ms += event.duration_ms or 0
+            end_turn(state, event.duration_ms or 0)
         elif "retry" in event.marks and owned:
             state.retries += 1
         if event.is_interrupt:
@@ -140,6 +148,8 @@ class Settling:
         if record.native_id is None:
             # A record without an id can be nobody's parent, so the next prompt may be its sibling.
             state.head = None
+        if owned:
+            begin_turn(state)
         self._turns.settle_prompt(event, owned)
 
 

@@ -17,7 +17,8 @@ Value = TypeVar("Value")
 class OpenCall(msgspec.Struct, array_like=True, gc=False):
     """A call whose result has not been read.
 
-    ``key`` is a hash of the tool and its arguments, ``seq`` the seq of the event after the call.
+    ``key`` is a hash of the tool and its arguments, ``seq`` the seq of the event after the call,
+    ``commit`` the subject if the call commits something, or "" if it names none.
     """
 
     tool: str | None
@@ -27,6 +28,7 @@ class OpenCall(msgspec.Struct, array_like=True, gc=False):
     is_test: bool
     is_edit: bool
     seq: int = 0
+    commit: str | None = None
 
 
 class Response(msgspec.Struct, array_like=True, gc=False):
@@ -87,6 +89,10 @@ class SettleState(msgspec.Struct, array_like=True):
     - ``prompts_forgotten``: how many earlier prompts on the path are no longer in ``prompts``
     - ``task_branch``, ``task_prompt``, ``task_pull``, ``task_commit``: the issue or pull request
       that branches, prompts, the agent and commits name
+    - ``commit``: the subject of the first commit that says something
+    - ``is_plan``: ``first_prompt`` is the heading of a plan that the person accepted
+    - ``open_ms``: the time between the records of this turn, ``last_gap`` the last part of it,
+      ``unlogged_ms`` the sum over earlier turns of which the agent logged no duration
     - ``has_variants``: some records have the native id of another record, but other content
     """
 
@@ -133,17 +139,24 @@ class SettleState(msgspec.Struct, array_like=True):
     task_prompt: str | None = None
     task_pull: str | None = None
     task_commit: str | None = None
+    commit: str | None = None
+    is_plan: bool = False
+    open_ms: int = 0
+    last_gap: int = 0
+    unlogged_ms: int = 0
 
-    def title(self, from_documents: str | None) -> str | None:
-        """The title a person gave, else the agent's, else the first prompt."""
-        return (
-            self.custom_title
-            or self.ai_title
-            or self.agent_name
-            or from_documents
-            or self.summary
-            or self.first_prompt
-        )
+    def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
+        """The title a person gave, else the agent's, else what the work was.
+
+        The work is named by the plan that the session carried out, else by its first commit that
+        says something, else by the first prompt that does.
+        """
+        work = self.first_prompt if self.is_plan else self.commit or self.first_prompt
+        name = self.agent_name
+        if name and is_subagent and self.first_prompt and " " not in name:
+            # A nickname says nothing about the task.
+            name = f"{name}: {self.first_prompt}"
+        return self.custom_title or self.ai_title or name or from_documents or self.summary or work
 
     def task(self, branch: str | None) -> str | None:
         """What the session works on: what its branch says, else the first prompt or commit that
@@ -158,8 +171,13 @@ class SettleState(msgspec.Struct, array_like=True):
 
     @property
     def wall_clock_ms(self) -> int:
-        """The turns' own durations where the agent logs them, else the time between records."""
-        return self.turn_ms or self.active_ms
+        """The turns' own durations where the agent logs them, else the time between records.
+
+        Some agents log only long turns. Of the others the time between their records counts.
+        """
+        if not self.turn_ms:
+            return self.active_ms
+        return self.turn_ms + self.unlogged_ms + self.open_ms
 
 
 def with_room(entries: dict[Key, Value], limit: int) -> dict[Key, Value]:

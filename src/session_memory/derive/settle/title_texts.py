@@ -25,7 +25,48 @@ _EMPTY = (
 )
 _SAYS_NOTHING = re.compile(rf"{_EMPTY})[.!?]?", re.IGNORECASE)
 # A person may call a session so, but as a prompt it says nothing either.
-_WEAK = re.compile(rf"{_EMPTY}|test|ping|init|help|start)[.!?]?", re.IGNORECASE)
+_WEAK = re.compile(
+    rf"{_EMPTY}|test(?: prompt| message)?|ping|init|help|start|shell|retry|again|proceed|next|"
+    r"继续|好的?|はい|続けて|weiter|ja|oui|sí|да|дальше)[.!?。！]?",
+    re.IGNORECASE,
+)
+# Getting ready and putting away: which branch is checked out, what is pulled, committed, pushed.
+# A prompt of these words alone, with one of the first three lines, is such a chore.
+_PLACES = """
+    commit push pull fetch sync rebase checkout merge stage ship
+    main master develop trunk branch remote origin origin/main origin/master upstream head
+    github gitlab pr
+"""
+_BESIDE = """
+    ok okay so now first please pls just and then hey can could you we let's lets i want to bitte
+    git add update check out switch go get move come return reset bring back
+    the this that these it all them my your our a new from on onto with up date of in into over is
+    if
+    latest current newest local clean changes change everything work code commits version repo
+    repository status discard stash files
+"""
+_DONE_WITH = frozenset(_PLACES.split())
+_CHORE_WORDS = _DONE_WITH | frozenset(_BESIDE.split())
+_WORD = re.compile(r"[\w'’/-]+")
+_CHORE_EAST = re.compile(
+    r".{0,4}(?:回到|切换到|切到|拉取|更新到?|同步|合并)[^，。,]{0,12}"
+    r"(?:main|master|主分支|分支|最新|远程)[^，。,]{0,8}"
+    r"|(?:帮我)?(?:提交并推送|提交|推送|拉取|同步|コミット|プッシュ)(?:一下|代码|修改|して)?(?:ください)?[。！]?",
+    re.IGNORECASE,
+)
+_LONGEST_CHORE = 100
+# Subjects of commits that say that something changed, and not what.
+_EMPTY_SUBJECT = re.compile(
+    r"(?:(?:chore|fix|feat|docs|refactor|style|test|build|ci)(?:\([^)]*\))?!?: *)?"
+    r"(?:wip|tmp|temp|updates?|changes?|fix(?:es|ed)?|misc|clean ?up|(?:initial|first) commit|"
+    r"checkpoint|save|test(?:ing|s)?|lint|format(?:ting)?|review(?: (?:fixes|comments|feedback))?|"
+    r"address (?:review|pr)? ?(?:feedback|comments)|typos?|oops|\.+|"
+    r"(?:bump|release|prepare)\b.{0,40}|v?\d+(?:\.\d+)+.{0,20})|merge (?:branch|pull|remote).*"
+    r"|(?:fixup|squash|amend)! .*|revert \".*",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"!?\[([^\]\n]{1,120})\]\([^)\s]{1,400}\)")
+_PLAN = re.compile(r"(?:implementation )?plan\s?[:：]\s*", re.IGNORECASE)
 # Only a heading of the first level is the title of a document. Others begin a part of a template.
 _HEADING = re.compile(r"# +(?P<text>.*)")
 
@@ -37,7 +78,22 @@ def is_notice(text: str) -> bool:
 
 def is_weak(prompt: str) -> bool:
     """Whether a prompt says nothing about the work, so that a later one is the better title."""
-    return _WEAK.fullmatch(prompt[:_START].strip()) is not None
+    start = prompt[:_START].strip()
+    if _WEAK.fullmatch(start):
+        return True
+    return len(start) <= _LONGEST_CHORE and _is_chore(start)
+
+
+def _is_chore(prompt: str) -> bool:
+    words = {word.lower().replace("’", "'") for word in _WORD.findall(prompt)}
+    if words <= _CHORE_WORDS:
+        return bool(words & _DONE_WITH)
+    return _CHORE_EAST.fullmatch(prompt) is not None
+
+
+def says_something(subject: str) -> bool:
+    """Whether the subject of a commit says what was done."""
+    return len(subject) > 3 and _EMPTY_SUBJECT.fullmatch(subject.strip()) is None
 
 
 def says_nothing(title: str) -> bool:
@@ -46,7 +102,10 @@ def says_nothing(title: str) -> bool:
 
 
 def title_of(text: str) -> str:
-    """A prompt on one line. Of a Markdown document it is the first heading."""
+    """A prompt on one line. Of a Markdown document it is the first heading, of a link its text."""
     start = text[: _START * 2].lstrip()
     heading = _HEADING.match(start)
-    return one_line(heading["text"].strip(" #") if heading else text, TITLE)
+    words = heading["text"].strip(" #") if heading else text[: _START * 4]
+    if "](" in words:
+        words = _LINK.sub(r"\1", words)
+    return one_line(_PLAN.sub("", words, count=1) if _PLAN.match(words) else words, TITLE)

@@ -20,6 +20,7 @@ RECENT_RESPONSES = 3
 PARALLEL_RESPONSES = 8
 ANSWERS = 64
 QUEUED = 64
+TASK = "user/subagent_prompt"
 # The longest gap between two records that follow each other in a log: the end of a line. No record
 # fits into it.
 LINE_END = 2
@@ -53,7 +54,7 @@ class TurnSettling:
         state.answers = []
         if state.queued:
             self._drop_queued(key_of(event.text))
-        self._note_words(event.text)
+        self._note_words(event.text, is_plan=event.kind == "lifecycle")
         if self._is_subagent:
             event.kind, event.marks, event.is_prompt = "lifecycle", (), False
             return
@@ -68,11 +69,17 @@ class TurnSettling:
         if owned and event.kind != "lifecycle":
             state.turns += 1
 
-    def _note_words(self, words: str) -> None:
+    def note_task(self, words: str) -> None:
+        """The task of a subagent, which the session that started it wrote."""
+        if self._is_subagent:
+            self._note_words(words)
+
+    def _note_words(self, words: str, *, is_plan: bool = False) -> None:
         """Keep the first words that say what the session is about: they may be its title."""
         first = self._state.first_prompt
         if words and (first is None or (is_weak(first) and not is_weak(words))):
             self._state.first_prompt = title_of(words)
+            self._state.is_plan = is_plan
 
     # ------------------------------------------------------------ prompts that wait
 

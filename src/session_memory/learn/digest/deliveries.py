@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from session_memory.derive.detecting import Program, programs
+from session_memory.derive.detecting import Program, arrived, programs
 from session_memory.learn.digest.steps import FinishedCall
 from session_memory.learn.digest.texts import Texts
 
@@ -19,23 +19,6 @@ _HANDED_OVER = frozenset({"create", "merge", "submit", "ready"})
 _TOOL = re.compile(
     r"(?:^|_)(?:git_(?P<git>commit|push)|(?:create|merge)_(?:pull|merge)_request)$", re.IGNORECASE
 )
-# "[main 1a2b3c4] subject", "[detached HEAD 1a2b3c4] subject", "[x (root-commit) 1a2b3c4] subject".
-MADE = re.compile(
-    r"^[ \t]{0,8}\[(?P<branch>[^\]\n]{1,200}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
-    r"(?P<subject>[^\n]+)",
-    re.MULTILINE,
-)
-_REFUSED = re.compile(
-    r"no changes added to commit|^[^\w\n]{0,20}failed: git |^fatal: |^error: |aborting commit"
-    r"|pre-(?:commit|push)\b[^\n]{0,100}\b(?:failed|exited|code [1-9])|\bhook (?:failed|declined)"
-    r"|\[(?:remote )?rejected\]|failed to push",
-    re.IGNORECASE | re.MULTILINE,
-)
-_UNDECIDED = re.compile(
-    r"\b(?:process|command) (?:is )?running (?:with|in)\b|nothing (?:added )?to commit"
-    r"|everything up-to-date",
-    re.IGNORECASE,
-)
 
 
 class Delivery(NamedTuple):
@@ -43,7 +26,6 @@ class Delivery(NamedTuple):
 
     kind: str
     arrived: bool | None
-    program: Program | None = None
 
 
 def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
@@ -61,7 +43,7 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
     if not tried:
         return []
     output = texts.output(finished.result)
-    return [Delivery(kind, _arrived(kind, finished, output), program) for kind, program in tried]
+    return [Delivery(kind, arrived(output, kind == COMMIT, finished.failed)) for kind in tried]
 
 
 def _may_deliver(summary: str) -> bool:
@@ -71,14 +53,14 @@ def _may_deliver(summary: str) -> bool:
     )
 
 
-def _tried(command: str) -> Iterator[tuple[str, Program]]:
+def _tried(command: str) -> Iterator[str]:
     for program in programs(command):
         if is_commit(program):
-            yield COMMIT, program
+            yield COMMIT
         elif _is_push(program):
-            yield PUSH, program
+            yield PUSH
         elif _is_pull_request(program):
-            yield PULL_REQUEST, program
+            yield PULL_REQUEST
 
 
 def is_commit(program: Program) -> bool:
@@ -103,12 +85,3 @@ def _is_pull_request(program: Program) -> bool:
     if words[:1] == ["pull-request"]:
         return "pull-request" in subjects
     return len(words) > 1 and words[0] in subjects and words[1] in _HANDED_OVER
-
-
-def _arrived(kind: str, finished: FinishedCall, output: str) -> bool | None:
-    if kind == COMMIT and MADE.search(output):
-        # Another command of the same call may have failed afterwards.
-        return True
-    if _UNDECIDED.search(output):
-        return None
-    return not (finished.failed or _REFUSED.search(output))

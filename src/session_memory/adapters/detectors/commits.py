@@ -1,0 +1,64 @@
+"""Commits in shell commands and in their output: whether they were made, and their subjects."""
+
+import re
+from collections.abc import Iterator
+
+EXAMINED = 4_000
+HASH = 7
+# "[main 1a2b3c4] subject", "[detached HEAD 1a2b3c4] subject", "[x (root-commit) 1a2b3c4] subject".
+MADE = re.compile(
+    r"^[ \t]{0,8}\[(?P<branch>[^\]\n]{1,200}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
+    r"(?P<subject>[^\n]+)",
+    re.MULTILINE,
+)
+# A wrapper or a pipe hides the exit status of a hook, so the output counts as well.
+REFUSED = re.compile(
+    r"no changes added to commit|^[^\w\n]{0,20}failed: git |^fatal: |^error: |aborting commit"
+    r"|pre-(?:commit|push)\b[^\n]{0,100}\b(?:failed|exited|code [1-9])|\bhook (?:failed|declined)"
+    r"|\[(?:remote )?rejected\]|failed to push",
+    re.IGNORECASE | re.MULTILINE,
+)
+# The command still runs, or there was nothing to hand over.
+UNDECIDED = re.compile(
+    r"\b(?:process|command) (?:is )?running (?:with|in)\b|nothing (?:added )?to commit"
+    r"|everything up-to-date",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(
+    r"\bgit(?:[ \t]+-[cC][ \t]+\S{1,200}|[ \t]+--?[\w=/.-]{1,80}){0,4}[ \t]+commit\b"
+)
+_MESSAGE = re.compile(
+    r"""(?:\s-[a-zA-Z]{0,8}m\s*|\s--message(?:=|\s+))
+    (?: "\$\(\s*cat\s*<<-?\s*['"]?\w{1,40}['"]?[ \t]*\n\s*(?P<document>[^\n]+)
+      | "(?P<double>(?:[^"\\\n]|\\.)*) | '(?P<single>[^'\n]*) | (?P<word>[^\s"'$]\S*) )""",
+    re.VERBOSE,
+)
+_NEXT_COMMAND = re.compile(r"\n|&&|;")
+
+
+def logged_commits(output: str) -> Iterator[tuple[str, str]]:
+    """The short hash and the subject of each commit that git reported."""
+    for found in MADE.finditer(output):
+        yield found["hash"][:HASH], found["subject"].strip()
+
+
+def given_subjects(command: str) -> Iterator[str]:
+    """The subject of each ``git commit`` that gives its message itself."""
+    text = command[:EXAMINED]
+    for found in _COMMAND.finditer(text):
+        message = _MESSAGE.search(text, found.end())
+        if message is None or _NEXT_COMMAND.search(text, found.end(), message.start()):
+            continue
+        words = next((group for group in message.groups() if group is not None), "")
+        if subject := words.replace('\\"', '"').strip():
+            yield subject
+
+
+def arrived(output: str, is_commit: bool, failed: bool) -> bool | None:
+    """Whether a commit, or a push or pull request, arrived; None if the output leaves it open."""
+    if is_commit and MADE.search(output):
+        # Another command of the same call may have failed afterwards.
+        return True
+    if UNDECIDED.search(output):
+        return None
+    return not (failed or REFUSED.search(output))
