@@ -191,7 +191,7 @@ def test_a_plan_is_called_by_its_first_heading(database, tmp_path) -> None:
     with one_session(home) as store:
         names = {name: best_title(store, f"claude:{name}") for name in texts}
         assert names == {
-            "alpha": "Plan: Add a tab",
+            "alpha": "Add a tab",
             "beta": "add a tab",
             "gamma": "Fix C# and #4",
             "delta": "Implement the following plan:",

@@ -28,6 +28,7 @@ def named(memory: Memory, *titles: str | None) -> None:
 def test_every_title_of_a_list_is_found(stores: Stores) -> None:
     with Memory(stores.place("memory")) as memory:
         memory.sync_demo()
+        named(memory, None)
         shown = memory.sessions().listing().titles
         assert any(memory.session(uid).record.title != title for uid, title in shown.items())
         for uid, title in shown.items():
