@@ -92,20 +92,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _every_nth_on_a_server(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Without cases that give a server statements which other cases of their module give it, too.
 
-    ``every`` marks such modules. With more effort all their cases run.
+    ``every`` marks such modules. What runs on no other database is kept. With more effort all
+    cases run.
     """
     seen: Counter[str] = Counter()
     kept = []
     for item in items:
         every = item.get_closest_marker("every")
-        case = getattr(item, "callspec", None)
-        if every is not None and case is not None and case.params.get("database") == "postgresql":
+        if every is not None and _runs_on_both(item):
             module = item.nodeid.partition("::")[0]
             seen[module] += 1
             if EFFORT <= 1 and seen[module] % every.args[0] != 1:
                 continue
         kept.append(item)
     return kept
+
+
+def _runs_on_both(item: pytest.Item) -> bool:
+    """True for a case of a server that has its like on SQLite."""
+    only = item.get_closest_marker("only")
+    case = getattr(item, "callspec", None)
+    is_on_a_server = case is not None and case.params.get("database") == "postgresql"
+    return is_on_a_server and (only is None or "sqlite" in only.args)
 
 
 def _runs_on_its_database(item: pytest.Item) -> bool:

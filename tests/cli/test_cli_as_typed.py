@@ -13,6 +13,8 @@ from click.testing import Result
 from session_memory.live.store import SessionStore
 from session_memory.store import open_store
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 Run = Callable[..., Result]
 
 

@@ -18,6 +18,8 @@ from session_memory.render.json_text import to_json
 from session_memory.render.text import cut, cut_middle, safe, safe_lines, width
 from session_memory.views.figures import count, duration, local, size
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 ANSI = re.compile(r"\x1b\[")
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 [bold red]x[/] \u202egnp.exe\u2066 \x9b31m\r\b\x00 \U000e0041\ud800"

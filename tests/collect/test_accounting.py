@@ -8,6 +8,8 @@ from independent_count import ACCOUNTING, ROOT
 
 from session_memory.testing.collecting import collected
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 SHARED = Path(os.environ.get("SESSION_MEMORY_SHARED") or ROOT.parent / "shared")
 HOMES = [ROOT / "tests" / "data" / name for name in ("claude", "codex", "grok")]
 

@@ -28,6 +28,8 @@ from session_memory.core.history import History
 from session_memory.testing.agents import installed
 from session_memory.testing.stores import Stores
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 HINT = "Update or remove the package"
 
 

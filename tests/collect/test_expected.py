@@ -19,7 +19,7 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 CollectedOnce = Callable[[Path], Store]
 

@@ -14,7 +14,7 @@ from session_memory.testing.collecting import (
     contents,
 )
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 DRIVEN = Path(__file__).parent.parent / "data" / "grok_driven"
 STEPS = 5

@@ -18,7 +18,7 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.grok import GrokHome, GrokLog, Json, both, used
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 MAIN = used(1000, 100, cached=400, reasoning=10)
 CHILD = used(300, 30, cached=100, reasoning=3)

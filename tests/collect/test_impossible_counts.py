@@ -28,7 +28,7 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.grok import GrokHome, used
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 # What a log may hold in place of a whole number, as JSON, and how the problem names it.
 NO_COUNT = {

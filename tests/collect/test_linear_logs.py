@@ -26,7 +26,7 @@ from session_memory.testing.collecting import (
     usage_of,
 )
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 @pytest.fixture(autouse=True)

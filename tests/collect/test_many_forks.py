@@ -21,6 +21,8 @@ from session_memory.testing.collecting import (
     rebuilt,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 def talk(log: ClaudeLog, words: str) -> ClaudeLog:
     log.prompt(words)

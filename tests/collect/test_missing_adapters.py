@@ -26,7 +26,7 @@ from session_memory.testing.agents import installed
 from session_memory.testing.collecting import collect, contents, new_store
 from session_memory.testing.stores import Stores
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 def raising(*arguments: Any) -> Any:

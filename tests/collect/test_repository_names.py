@@ -17,6 +17,8 @@ from session_memory.testing.codex import BARE, LEGACY, CodexHome
 from session_memory.testing.collecting import collect, collected, new_store, rebuilt
 from session_memory.views.lessons import repository_at
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 SHOP = "git@github.com:acme/shop.git"
 
 

@@ -38,7 +38,7 @@ from session_memory.testing.grok import GrokHome, used
 from session_memory.testing.killing import run_and_kill
 from session_memory.testing.stores import Stores
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 LATER = 4_000_000_000_000
 TURN = "6f0f3f5e-0000-4000-8000-000000000000"

@@ -12,7 +12,7 @@ from session_memory.store import Store
 from session_memory.testing.claude import ClaudeHome, call, usage
 from session_memory.testing.collecting import check_restores, collect, collected
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 @pytest.fixture

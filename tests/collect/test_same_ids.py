@@ -27,7 +27,7 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.grok import GrokHome
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 LONG_AGO = "1999-01-01T00:00:00Z"
 

@@ -27,6 +27,8 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 CLAUDE = agent("claude")
 DATA = Path(__file__).parent.parent / "data"
 

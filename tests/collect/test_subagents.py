@@ -15,7 +15,7 @@ from session_memory.testing.collecting import (
     events_of,
 )
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 Link = tuple[str | None, str | None, str | None, int]
 

@@ -20,6 +20,8 @@ from session_memory.testing.collecting import (
     new_store,
 )
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 DATA = Path(__file__).parent.parent / "data"
 AGENTS = ("claude", "codex", "grok")
 SHARED = Path(os.environ.get("SESSION_MEMORY_SHARED") or Path(__file__).parents[3] / "shared")

@@ -6,6 +6,8 @@ from session_memory.core.schema import Session, SessionEvent
 from session_memory.testing.claude import ClaudeHome, ClaudeLog, call, thinking
 from session_memory.testing.collecting import collect, collected, events_of
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 @pytest.fixture
 def log(claude: ClaudeHome) -> ClaudeLog:

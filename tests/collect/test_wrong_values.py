@@ -39,7 +39,7 @@ from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import check_sound, contents, events_of
 from session_memory.testing.stores import Stores
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 TOY, OTHER_TOY, CLAUDE = "toy:one", "toy:two", "claude:main"
 Change = Callable[[Cursor, Record], Any]

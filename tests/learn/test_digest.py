@@ -30,6 +30,8 @@ from session_memory.views.learning import show_digest
 
 from .sessions import NOW, analyzed, bodies, digest, digest_of_log, terms
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(__file__).parent.parent / "data"
 REGOLD = "SESSION_MEMORY_REGOLD"

@@ -33,6 +33,8 @@ from session_memory.testing.collecting import (
 from session_memory.testing.stores import Stores
 from session_memory.views.payloads import Payloads
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 class Home:
     """A live store and the store that collects it, in the same place."""

@@ -9,7 +9,7 @@ import pytest
 from session_memory.core.errors import InvalidRecord, SessionMemoryError
 from session_memory.live import SessionStore
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 ODD = (
     *(None, -1, 2**63, -(2**70), 1.5, float("nan"), "", "\ud800", "a\0b", b"x", object()),

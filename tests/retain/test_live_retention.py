@@ -16,6 +16,8 @@ from session_memory.store.live_bundle import dump
 from session_memory.views.transcript import Transcript
 from session_memory.views.transcript_items import TranscriptOptions
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 SIZE = 20_000
 
 

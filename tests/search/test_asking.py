@@ -17,7 +17,7 @@ from session_memory.testing.collecting import collect, collected, new_store
 
 from .asking import NOW, asked, found, hits_as_given, said
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 
 @pytest.fixture(scope="module")

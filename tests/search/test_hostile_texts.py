@@ -17,7 +17,7 @@ from session_memory.testing.stores import Stores
 
 from .asking import asked, found, said
 
-pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+pytestmark = pytest.mark.every(9)  # Its cases give a server the same statements.
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mwebhook\x1b[0m \u202ekoohbew\u202c \u2066x\u2069 <b>&amp;</b>"
 QUESTIONS = (

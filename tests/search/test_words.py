@@ -20,6 +20,8 @@ from session_memory.store.store import Store
 from session_memory.store.word_query import QueryWord, WordQuery
 from session_memory.testing.collecting import new_store
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 EXAMPLES = {
     "sqlite": times(100),
     "postgresql": times(20),

@@ -14,6 +14,8 @@ from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.stores import Stores
 from session_memory.views.session_titles import NO_TITLE
 
+pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
+
 
 def named(memory: Memory, *titles: str | None) -> None:
     with memory.store.transaction():
