@@ -154,7 +154,9 @@ def test_all_well_is_status_0(logs, home, run) -> None:
 def test_an_archive_that_is_gone_is_a_warning(logs, home, run, checks, tmp_path) -> None:
     run("sync", "--analyze")
     assert "archive" not in checks()[1]
-    run("retain")
+    config = tmp_path / "small.toml"
+    config.write_text("[retention]\nraw_max_age_days = 45\narchive_small = true\n")
+    run("retain", "--config", str(config))
     [archive] = tmp_path.rglob("archive")
     assert [check["status"] for check in checks()[1]["archive"]] == ["ok"]
     shutil.rmtree(archive)

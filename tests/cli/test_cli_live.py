@@ -61,7 +61,7 @@ def test_closed_and_archived_sessions_are_not_unknown(
     assert (shown["session"]["status"], len(shown["messages"])) == ("closed", 9)
     run("sync", "--analyze")
     config = home / "small.toml"
-    config.write_text("[retention]\nraw_soft_cap_bytes = 0\n")
+    config.write_text("[retention]\nraw_soft_cap_bytes = 0\narchive_small = true\n")
     run("retain", "--config", str(config))
     for name in (ONE, f"live:{ONE}"):
         result = run("live", "show", name, "--json")

@@ -15,7 +15,7 @@ from session_memory.cli.kit.completion import complete_facet, complete_uid
 from session_memory.cli.kit.failures import FAILED
 from session_memory.cli.kit.output import print_json
 from session_memory.cli.kit.settings import Settings
-from session_memory.render.paths import pasteable
+from session_memory.render.paths import pasteable, short_path
 from session_memory.render.text import safe
 from session_memory.views.figures import plural
 
@@ -199,9 +199,10 @@ def _print_plan(plan: "ForgetPlan", done: str) -> None:
     if plan.keep:
         click.echo(safe(f"These forks keep the events they share: {', '.join(plan.keep[:SHOWN])}"))
     for path in plan.shared[:SHOWN]:
-        click.echo(safe(f"{path} has other sessions too: only the forgotten records are blanked."))
+        shared = f"{short_path(path)} has other sessions too"
+        click.echo(safe(f"{shared}: only the forgotten records are blanked."))
     click.echo("Not deleted:")
     for line in plan.unreachable[:SHOWN]:
-        click.echo(safe(f"  {line}"))
+        click.echo(safe(f"  {short_path(line)}"))
     if len(plan.unreachable) > SHOWN:
         click.echo(f"  … and {len(plan.unreachable) - SHOWN:,} more; all of them with --json")

@@ -62,6 +62,11 @@ def command(
             raise click.UsageError("--session and --id are for one session, not for --all")
         result = _import_all(settings, tuple(Path(path).expanduser() for path in what))
         _show_all(settings, result)
+        if not what:
+            again = "session-memory live import --all PATH"
+            remark(settings, f"Databases of power-loop and homes in other places: {again}")
+        if result.new:
+            remark(settings, "Next: session-memory live list, session-memory sessions")
         if result.failed:
             ctx.exit(PROBLEMS)
         return
@@ -121,7 +126,10 @@ def _show_all(settings: Settings, result: "LiveImportResult") -> None:
         remark(settings, f"{uid} was not imported: {reason}")
     if settings.quiet:
         return
-    made = f"{plural(result.messages, 'message')}, {plural(result.folds, 'fold')}"
+    made = (
+        f"{plural(result.messages, 'message')}, {plural(result.folds, 'fold')},"
+        f" {plural(result.rewinds, 'rewind')}"
+    )
     counts = f"{plural(result.new, 'new live session')}, {result.grown} grown"
     click.echo(f"{counts}, {result.unchanged} unchanged: {made} imported.")
     if result.continued:
