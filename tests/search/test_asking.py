@@ -339,6 +339,31 @@ def test_words_with_a_hyphen_are_found_among_very_common_words_without_reading_m
         assert len(read) <= 3
 
 
+@pytest.mark.only("sqlite")
+def test_an_exact_text_in_too_many_texts_is_compared_with_each_of_them_once(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was then looked for inside of other words: all words were read, and the texts again."""
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "COMPARED", 5)
+    monkeypatch.setattr(sys.modules["session_memory.search.find"], "MOST_COMPARED", 20)
+    log = claude.session("alpha")
+    for number in range(60):
+        log.prompt(f"to be or into be {number}")
+    with collected(claude.write()) as store:
+        read: list[int] = []
+
+        def text_of(hit: Hit) -> str:
+            read.append(hit.event_id)
+            return hit.summary
+
+        query = parse("to_be")
+        answer = find_hits(store, query, Filters(), text_of=text_of, now=NOW, limit=20)
+        assert (answer.total, answer.total_exact, answer.expanded) == (0, False, {})
+        assert len(read) == len(set(read)) == 20
+        find_hits(store, query, Filters(), text_of=text_of, now=NOW, limit=0)
+        assert len(set(read)) == 60
+
+
 HYPHENATED = (
     *("a-b", "schema-build", "schema-build and a b", "a - b", "b-a", "a-B-c", "A-(b)", "é-b a"),
     *("to-do", "photo-documents", "to do", "go-do to", "to-dos and a-b", "a–b", "a_b", "a/b-c"),

@@ -90,7 +90,8 @@ class _Search:
         if not query.positive:
             return self._without_words(query)
         answer = self._hits_for(expand_parts(self._index, query.terms))
-        if answer.total or not expand:
+        # If there were more texts than could be compared, further words would only add to them.
+        if answer.total or not (expand and answer.total_exact):
             return answer
         widened = expand_unknown(self._index, query.terms)
         return self._hits_for(widened) if widened.words else answer
