@@ -141,6 +141,45 @@ def test_a_rebuild_reads_logs_outside_of_its_transactions(filled: Keeper) -> Non
     check_same(before, contents(filled.store))
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_rebuild_writes_forks_one_by_one(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, goes_on: bool
+) -> None:
+    monkeypatch.setattr(derivation, "PIECE_EVENTS", 0)
+    origin = talk(keeper.claude.session("origin"), "one")
+    forks = [keeper.claude.fork(origin, f"fork-{number}") for number in range(6)]
+    for number, fork in enumerate(forks):
+        talk(fork, f"own{number}")
+    if goes_on:
+        talk(origin, "two")
+    keeper.collect()
+    before = contents(keeper.store)
+    used = tokens(keeper)[0]
+    assert used
+    written: list[int] = []
+    run = derivation.Derivation._run
+
+    def counted(self: derivation.Derivation, piece: list[int], kept: list[int]) -> None:
+        written.append(len(piece))
+        run(self, piece, kept)
+        # Each token counts once, also between two pieces.
+        assert tokens(keeper) == (used, used)
+
+    monkeypatch.setattr(derivation.Derivation, "_run", counted)
+    rebuilt(keeper.store)
+    assert written == [1] * 7
+    check_same(before, contents(keeper.store))
+    check_sound(keeper.store)
+
+
+def tokens(keeper: Keeper) -> tuple[int, int]:
+    """The output of all sessions, and of all usage that counts."""
+    total = "select sum(output_tokens) from {}"
+    usage = f"{total.format('usage')} where owner_id is not null"
+    db = keeper.store.db
+    return int(db.value(total.format("sessions"))), int(db.value(usage))
+
+
 def test_forgetting_purges_the_index_in_steps_and_leaves_live_tables_alone(filled: Keeper) -> None:
     uids = ["claude:session-0", "claude:session-1"]
     holds = holds_of(lambda: forget(filled.store, filled.config, uids, 1))

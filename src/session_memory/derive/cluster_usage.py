@@ -76,17 +76,18 @@ class ClusterUsage:
         near = {one for row in rows for one in store.sessions.family(row.uid)} - self._known
         return rows_nearby(store, keys, times, near)
 
-    def assign(self, owners: Owners, sharing: Iterable[int]) -> set[int]:
+    def assign(self, owners: Owners, sharing: Iterable[int], among: int) -> set[int]:
         """Let a response that several sessions logged count once, for its owner.
 
-        ``sharing`` are the sets of sessions that share records. Returns the sessions for which
+        Only the responses of the sessions in ``among`` are looked at. ``sharing`` are the sets of
+        sessions that share records. Returns the sessions for which
         more or less counts than before.
         """
         changed: set[int] = set()
         index_of = {row.id: index for index, row in enumerate(self._rows)}
         same = SameResponses(self._rows, sharing, self._lines)
         for response, mask in self._used_by.items():
-            if is_single(mask):
+            if is_single(mask) or not mask & among:
                 continue
             keys = [usage_key(flavor, response[0]) for flavor in self._flavors]
             logged = [

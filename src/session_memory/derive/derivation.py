@@ -4,7 +4,8 @@ Sessions that share records are derived together, in one transaction. What comes
 the stored logs alone, never on the order in which files were found.
 """
 
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -26,17 +27,22 @@ from session_memory.derive.response_ids import note_shared_ids, shared_ids
 from session_memory.derive.same_ids import OTHER_CONTENT, OtherContent, Places, SameIds
 from session_memory.derive.turns_with_subagents import set_sums
 from session_memory.derive.unchanged_sessions import (
+    Unmoved,
     inherits_from,
     is_shown_otherwise,
     set_parent,
-    unchanged,
+    unmoved,
 )
 from session_memory.derive.writing import SessionWriting, decode_state
+from session_memory.store.sessions import CollectedSession
 from session_memory.store.sources import SourceRow
 from session_memory.store.store import Store
 
 BATCH = 2000
 TRIES = 3
+# The sessions that are written in one piece have about so many events. Each session costs as much
+# as some more.
+PIECE_EVENTS, PER_SESSION = 1000, 20
 
 
 def derive_stale(
@@ -68,13 +74,17 @@ def derive_stale(
                 note_substitute(store, work.flavor, work.reason)
                 left.update(work.sessions)
                 continue
-            with store.transaction():
-                is_same = mark is None or store.db.write_mark() == mark or work.is_current()
-                if is_same and not work.write(now, repositories):
-                    # It is no plain fork, so it is derived with those it shares records with.
-                    shared.add(stale[0])
-                elif is_same:
-                    derived += len(work.sessions)
+            while True:
+                with store.transaction():
+                    is_same = mark is None or store.db.write_mark() == mark or work.is_current()
+                    is_written = is_same and work.write(now, repositories)
+                if not is_written or work.is_done:
+                    break
+            if is_written:
+                derived += len(work.sessions)
+            elif is_same:
+                # It is no plain fork, so it is derived with those it shares records with.
+                shared.add(stale[0])
             tries = 0 if is_same else tries + 1
     return derived
 
@@ -131,8 +141,9 @@ class Derivation:
         self._same_ids = SameIds()
         self._holders = self._same_ids.holders
         self._usage = ClusterUsage(store, self._rows, self._evicted)
-        # The positions of sessions whose events stay as they are stored.
-        self._kept: frozenset[int] = frozenset()
+        self._unmoved = Unmoved()
+        # The positions of the sessions that are written together.
+        self._pieces: deque[list[int]] = deque()
         # Sessions whose usage may change.
         self._written: set[int] = set()
         self._has_turns = False
@@ -158,32 +169,46 @@ class Derivation:
             and not self.outside_holders()
         )
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all pieces are written."""
+        return not self._pieces
+
     def write(self, now: int, repositories: RepositoryNames) -> bool:
-        """Derive the cluster: drop what was derived, and write all its sessions again."""
-        self._run()
+        """Derive a piece of the cluster: drop what was derived, and write its sessions again."""
+        kept = [] if self._written else sorted(self._unmoved.kept)
+        self._run(self._pieces.popleft(), kept)
+        if self._pieces:
+            self._as_read = self._store.sessions.rows_by_id(self.sessions)
+            for row in self._rows:
+                row.revision = self._as_read[row.id].revision
         return True
 
-    def _run(self) -> None:
-        owners = self._owners
+    def _run(self, piece: list[int], kept: list[int]) -> None:
+        """Write the sessions in ``piece``, and what has changed for those that are ``kept``."""
+        owners, rows = self._owners, [self._rows[index] for index in (*piece, *kept)]
         self._note_other_contents(self._other_contents)
-        shared_with_evicted = self._sharing_with_evicted()
-        again = [row.id for index, row in enumerate(self._rows) if index not in self._kept]
-        self._written.update(again)
+        shared_with_evicted = self._sharing_with_evicted() if self._evicted else set()
+        again = [self._rows[index].id for index in piece]
+        self._written = set(again)
         reported = {key for one in again for key in self._store.usage.also_reported(one)}
         shared = shared_ids(self._store, again)
         for session_id in again:
             self._store.events.drop(session_id)
             self._store.sessions.drop_derived(session_id)
-        owner_of = [self._write(index, owners) for index in range(len(self._rows))]
-        self._assign_usage(owners)
+        owner_of = {index: self._write(index, owners) for index in piece}
+        for index in kept:
+            owner_of[index] = inherits_from(index, self._records, self._same_ids, owners)
+            self._rows[index].own_records = owners.own_records(index)
+        self._assign_usage(owners, piece, rows)
         reported.update(self._usage.keys())
-        self._written |= settle_reports(self._store, reported, self._rows)
+        self._written |= settle_reports(self._store, reported, rows)
         shared |= shared_ids(self._store, self._written)
         note_shared_ids(self._store, shared, self._written, self._now)
         if self._has_turns:
-            self._ingest.subtract_subagents(self._rows)
+            self._ingest.subtract_subagents(rows)
         self._infer_parents(owner_of)
-        self._save_sharing(shared_with_evicted)
+        self._save_sharing(shared_with_evicted, owner_of)
 
     def survey(self) -> None:
         """Find out which session holds which records and responses."""
@@ -204,10 +229,24 @@ class Derivation:
         if self._records.are_in_memory:
             if not self._evicted:
                 found = self._rows, self._records, self._same_ids, self._owners
-                self._kept = unchanged(self._store, *found)
+                self._unmoved = unmoved(self._store, *found)
             for index in range(len(self._rows)):
-                if index not in self._kept:
+                if index not in self._unmoved.kept:
                     self._settled[index] = self._settle_one(index, at_once=True)
+        self._plan()
+
+    def _plan(self) -> None:
+        """Plan the pieces. Sessions that get or lose records are written together, in the first."""
+        kept, stale = self._unmoved
+        moved = set(range(len(self._rows))).difference(kept, stale)
+        self._pieces.append(sorted(moved))
+        size = 0
+        for index in stale:
+            if size > PIECE_EVENTS:
+                self._pieces.append([])
+                size = 0
+            self._pieces[-1].append(index)
+            size += PER_SESSION + self._as_read[self._rows[index].id].event_count
 
     def _found_contents(self, owners: Owners) -> list[OtherContent]:
         """Give records with the same id and other content keys of their own."""
@@ -266,9 +305,6 @@ class Derivation:
     def _write(self, index: int, owners: Owners) -> int | None:
         """Store one session. Returns the owner of its last inherited record."""
         row, settled = self._rows[index], self._settled.get(index)
-        if index in self._kept:
-            row.own_records = owners.own_records(index)
-            return inherits_from(index, self._records, self._same_ids, owners)
         if settled is None:
             settled = self._settle_one(index, at_once=False)
         writing, inherited = settled
@@ -289,18 +325,29 @@ class Derivation:
         self._written |= writing.usage.changed
         return inherited[0] if inherited else None
 
-    def _assign_usage(self, owners: Owners) -> None:
-        """Let a response that several sessions logged count once, for its owner."""
-        self._written |= self._usage.assign(owners, self._holders.values())
-        if len(self._rows) > 1:
-            for row in self._rows:
-                if row.id in self._written:
-                    set_sums(self._store, row)
+    def _assign_usage(self, owners: Owners, piece: list[int], rows: list[CollectedSession]) -> None:
+        """Let a response that several sessions logged count once, for its owner.
 
-    def _infer_parents(self, owner_of: list[int | None]) -> None:
-        for index, owner in enumerate(owner_of):
+        ``rows`` are saved later. Those of other sessions are saved here.
+        """
+        among = sum(1 << index for index in piece)
+        self._written |= self._usage.assign(owners, self._holders.values(), among)
+        if len(self._rows) == 1:
+            return
+        for row in rows:
+            if row.id in self._written:
+                set_sums(self._store, row)
+        elsewhere = {row.id for row in self._rows}.difference(row.id for row in rows)
+        for session_id in sorted(elsewhere & self._written):
+            other = self._store.sessions.row_by_id(session_id)
+            set_sums(self._store, other)
+            other.revision += 1
+            self._store.sessions.save(other)
+
+    def _infer_parents(self, owner_of: dict[int, int | None]) -> None:
+        for index, owner in owner_of.items():
             row = self._rows[index]
-            if index in self._kept:
+            if index in self._unmoved.kept:
                 set_parent(row, None if owner is None else self._rows[owner])
             elif owner is not None:
                 infer_parent(row, self._rows[owner])
@@ -312,8 +359,10 @@ class Derivation:
         found = {(row.id, other) for row in self._rows for other in sessions.sharing_with(row.id)}
         return {pair for pair in found if pair[1] in self._evicted}
 
-    def _save_sharing(self, shared_with_evicted: set[tuple[int, int]]) -> None:
-        """Store which sessions share records, and that none of the cluster is stale."""
+    def _save_sharing(
+        self, shared_with_evicted: set[tuple[int, int]], indexes: Iterable[int]
+    ) -> None:
+        """Store which sessions share records, and that those at ``indexes`` are not stale."""
         pairs = set(shared_with_evicted)
         for mask in {*self._same_ids.sharing(), *self._usage.same}:
             # Pairs with the first holder connect all holders. All pairs would be too many.
@@ -321,14 +370,15 @@ class Derivation:
             pairs.update((first, other) for other in others)
         self._store.sessions.set_sharing(pairs)
         sharing = {session for pair in pairs for session in pair}
-        for index, row in enumerate(self._rows):
+        for index in indexes:
+            row = self._rows[index]
             row.has_shared = int(row.id in sharing)
             # A session that was written later may have named the repository.
             self._ingest.repositories.refresh(row)
             row.stale = 0
             if row.relation == "subagent":
                 self._ingest.placement.place_again(row)
-            if index not in self._kept:
+            if index not in self._unmoved.kept:
                 self._store.sessions.save(row)
             elif row != (before := self._as_read[row.id]):
                 if row.revision == before.revision and is_shown_otherwise(row, before):

@@ -35,6 +35,11 @@ class NewSession(NamedTuple):
     records: list[Record]
 
     @property
+    def is_done(self) -> bool:
+        """It is written in one piece."""
+        return True
+
+    @property
     def sessions(self) -> Collection[int]:
         return (self.row.id,)
 

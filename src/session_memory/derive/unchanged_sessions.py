@@ -1,9 +1,11 @@
-"""Sessions of a cluster that can stay as they are when the others are derived again.
+"""Sessions of a cluster that stay as they are, or are derived again apart from the others.
 
 A session may have thousands of forks. When it goes on, most of them own the same records as before,
 and what is stored of them is what would be derived again. Only their parent and what counts for
 them may change. Those are a few columns.
 """
+
+from typing import NamedTuple
 
 from session_memory.derive.cluster_records import ClusterRecords
 from session_memory.derive.facts import origin_is_logged
@@ -20,29 +22,37 @@ from session_memory.store.usage import BUCKETS
 _SHOWN = ("parent_uid", "relation", "repo", "domain", *BUCKETS)
 
 
-def unchanged(
+class Unmoved(NamedTuple):
+    """Positions of sessions that no record gets or loses as its owner.
+
+    What is stored of those in ``kept`` stays. Those in ``stale`` are derived again, in any order.
+    """
+
+    kept: frozenset[int] = frozenset()
+    stale: tuple[int, ...] = ()
+
+
+def unmoved(
     store: Store,
     rows: list[CollectedSession],
     records: ClusterRecords,
     same_ids: SameIds,
     owners: Owners,
-) -> frozenset[int]:
-    """The positions of the sessions whose events stay as they are stored.
-
-    They are not stale, and no record gets or loses them as its owner. None, if their events may
-    depend on more than that.
-    """
+) -> Unmoved:
+    """The sessions that own what they owned. None, if their events may depend on more than that."""
     if len(rows) == 1 or records.have_bases or same_ids.contents:
-        return frozenset()
+        return Unmoved()
     if any(row.relation == "subagent" or decode_state(row.state).has_variants for row in rows):
-        return frozenset()
+        return Unmoved()
     stored = dict(store.events.holders(list(same_ids.holders)))
     moved: set[int | None] = set()
     for record, holders in same_ids.holders.items():
         owner = rows[owners.of(holders)].id
         if stored.get(record) != owner:
             moved |= {owner, stored.get(record)}
-    return frozenset(i for i, row in enumerate(rows) if not row.stale and row.id not in moved)
+    stay = [index for index, row in enumerate(rows) if row.id not in moved]
+    kept = frozenset(index for index in stay if not rows[index].stale)
+    return Unmoved(kept, tuple(index for index in stay if index not in kept))
 
 
 def inherits_from(
