@@ -11,11 +11,11 @@ from session_memory.derive.derivation import Derivation
 def derived_clusters() -> Iterator[list[int]]:
     """The number of sessions in each cluster that is derived within this block."""
     sizes: list[int] = []
-    run = Derivation._run
+    settle = Derivation.settle
 
     def counting(self: Derivation) -> None:
         sizes.append(len(self._rows))
-        run(self)
+        settle(self)
 
-    with patch.object(Derivation, "_run", counting):
+    with patch.object(Derivation, "settle", counting):
         yield sizes
