@@ -18,7 +18,7 @@ from session_memory.retain import first_store as first_store_module
 from session_memory.retain.forget import forget
 from session_memory.retain.native_files import restore_native
 from session_memory.retain.portable_import import StoreImport, import_store
-from session_memory.store import Store
+from session_memory.store import Store, open_store
 from session_memory.testing.claude import ClaudeHome, usage
 from session_memory.testing.collecting import (
     check_sound,
@@ -202,6 +202,24 @@ def test_a_file_of_records_is_enough(tmp_path: Path, name: str) -> None:
     with new_store() as store:
         assert imported(store, tmp_path / name).sessions == 1
         assert len(events_of(store, UID)) == len(EVENTS) + 1
+
+
+def test_a_wrong_record_and_a_wrong_line_are_told_apart_from_sources(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    calls = [one for one in EVENTS if one["kind"] != "assistant_msg"]
+    records = [session(model="claude-sonnet-4-5"), *calls, event(-1, "edit", "")]
+    file.write_text("\n".join(map(json.dumps, records)) + "\nnot json\n")
+    place = str(tmp_path / "memory.db")
+    for new, known in ((1, 0), (0, 1)):
+        done = CliRunner().invoke(main, ["import", str(file), "--store", place])
+        assert f"{new} imported" in done.stdout and f"{known} already in the store" in done.stdout
+        assert "2 records refused" in done.stdout.replace("\n", " ")
+        assert "seq must be" in done.stderr and "not JSON" in done.stderr
+        assert done.exit_code == 3
+    with open_store(place) as store:
+        found = store.sessions.get(UID)
+    # No event of it has a model.
+    assert found is not None and found.model == "claude-sonnet-4-5"
 
 
 def test_rubbish_costs_itself(tmp_path: Path) -> None:

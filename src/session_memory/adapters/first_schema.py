@@ -117,7 +117,9 @@ def _session(session: dict[str, Any], record: Record) -> None:
     if isinstance(cost, dict):
         record.usage = _usage(session, cost)
     outcome = _text(session.get("outcome")) or "unknown"
-    record.events = [NativeEvent("lifecycle", "system", f"outcome: {outcome}", "schema-v1/session")]
+    event = NativeEvent("lifecycle", "system", f"outcome: {outcome}", "schema-v1/session")
+    event.model = _text(session.get("model")) or None
+    record.events = [event]
 
 
 def _usage(session: dict[str, Any], cost: dict[str, Any]) -> NativeUsage | None:

@@ -103,6 +103,9 @@ class FirstStore:
                 found |= self._add(one, name)
         if not found:
             self.left_out.append(name)
+        elif broken := [number for number, value in enumerate(values, 1) if value is None]:
+            more = f" and {len(broken) - 1:,} more" if len(broken) > 1 else ""
+            self.problems.append(f"{name}: line {broken[0]:,}{more}: not JSON")
 
     def _add(self, value: Any, name: str) -> bool:
         """Keep a record. Whether ``value`` is one, or holds some."""

@@ -46,12 +46,16 @@ ELSEWHERE = "To see both, import it into a store of its own: session-memory impo
 
 
 class StoreImport(msgspec.Struct, kw_only=True):
-    """``problems`` says why sources were refused. ``refused`` counts all of them. ``left_out`` are
-    the files of a store of schema version 1 that hold no sessions."""
+    """``problems`` says why sources were refused. ``refused`` counts all of them.
+
+    Of a store of schema version 1, single records may be refused: ``refused_records``, which
+    ``refused`` includes. ``left_out`` are its files that hold no sessions.
+    """
 
     sources: int = 0
     known: int = 0
     refused: int = 0
+    refused_records: int = 0
     bytes: int = 0
     sessions: int = 0
     problems: list[str] = []
@@ -85,7 +89,8 @@ def _import_first(
         first = FirstStore(source, store, escaped(this_host(config)))
         done = _ImportRun(store, config, progress).run(first)
     done.left_out = sorted(first.left_out)
-    done.refused += len(first.problems)
+    done.refused_records = len(first.problems)
+    done.refused += done.refused_records
     done.problems = [*done.problems, *map(visible, first.problems)][:PROBLEMS_LISTED]
     return done
 

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
         ("import laptop.smx --store team.db", "into another store"),
         ("import ~/.session_memory", "the store of the first collector"),
     ),
-    json_shape='{"sources", "known", "refused", "bytes", "sessions", "problems",'
+    json_shape='{"sources", "known", "refused", "refused_records", "bytes", "sessions", "problems",'
     ' "left_out"}: the sources in'
-    " the file, how many of them the store already had and how many were refused, the bytes"
+    " the file, how many of them the store already had and how many were refused, how many of these"
+    " are single records of an older store, the bytes"
     " imported, the number of new sessions, the first reasons for refusals,"
     " and the files of an older store that hold no sessions.",
 )
@@ -74,8 +75,11 @@ def command(ctx: click.Context, file: str, no_limits: bool) -> None:
 
 
 def _summary(done: "StoreImport") -> str:
-    new = done.sources - done.known - done.refused
-    refused = f", {done.refused:,} refused" if done.refused else ""
+    without = done.refused - done.refused_records
+    new = done.sources - done.known - without
+    refused = f", {without:,} refused" if without else ""
+    if done.refused_records:
+        refused += f", {plural(done.refused_records, 'record')} refused"
     return (
         f"Found {plural(done.sources, 'source')}: {new:,} imported ({size(done.bytes)}),"
         f" {done.known:,} already in the store{refused}."
