@@ -11,9 +11,13 @@ import apsw
 import pytest
 
 from session_memory import Memory, SessionStore
+from session_memory.adapters.base import SourceRef
+from session_memory.adapters.power_loop.dump import dump
+from session_memory.adapters.power_loop.history import history
+from session_memory.adapters.power_loop.layout import discover
 from session_memory.collect.live_histories import history_at
 from session_memory.config import Config
-from session_memory.core.history import History, MessageStep
+from session_memory.core.history import FoldStep, History, MessageStep
 from session_memory.core.time import parse_time
 from session_memory.live.import_history import import_again, import_history
 from session_memory.live.import_rows import Imported, ImportRows
@@ -222,6 +226,9 @@ def test_a_place_without_a_session_is_named(memory: Memory, tmp_path: Path, name
     assert "no session" in reason
 
 
+TOKENS = {"before_tokens": 9, "after_tokens": 3, "round_index": 1}
+
+
 def loops(path: Path, *changes: str) -> Path:
     """A database of power-loop with three sessions, and some changes."""
     theirs = pytest.importorskip("power_loop.runtime.session_store")
@@ -256,6 +263,38 @@ def test_a_damaged_row_costs_no_session(memory: Memory, tmp_path: Path, damage: 
     assert (result.new, result.failed) == (3, {})
     assert imported(memory, place).unchanged == 3
     assert spent(memory)[0] == 3
+
+
+def test_a_database_of_a_running_program_is_found(memory: Memory, tmp_path: Path) -> None:
+    """All of it is in the write-ahead log still."""
+    theirs = pytest.importorskip("power_loop.runtime.session_store")
+    store = theirs.SessionStore.open(str(tmp_path / "agents.db"))
+    store.append_message(store.create_session(session_id="a"), role="user", content="weave")
+    assert (tmp_path / "agents.db").stat().st_size <= 4096
+    assert imported(memory, tmp_path / "agents.db").new == 1
+    store.close()
+
+
+def test_a_compaction_that_is_being_written_is_imported_later(tmp_path: Path) -> None:
+    """The log is newer than the states of its messages."""
+    place = loops(tmp_path / "loops.db")
+    theirs = pytest.importorskip("power_loop.runtime.session_store").SessionStore.open(str(place))
+    [ref] = discover(place)
+    assert isinstance(ref, SourceRef)
+    old = list(dump(place, ref.companions[1]))
+    theirs.append_message("a", role="assistant", content="woven")
+    theirs.record_compaction("a", from_seq=1, to_seq=2, note_content="It was woven.", **TOKENS)
+    theirs.close()
+    db = apsw.Connection(str(place))
+    db.execute("update compactions set created_at = created_at + 5000")
+    db.execute("update sessions set updated_at = updated_at + 9000")
+    db.close()
+    log, new = [json.loads(line) for line in dump(place, ref)], dump(place, ref.companions[1])
+    before = history(log, [b"".join(old)], "a", "power_loop:a").steps
+    after = history(log, [b"".join(new)], "a", "power_loop:a").steps
+    assert [type(step).__name__ for step in before] == ["MessageStep"] * 2
+    fold = after[2]
+    assert after[:2] == before and isinstance(fold, FoldStep) and fold.members == (1, 2)
 
 
 PARENT = (
@@ -293,7 +332,7 @@ def test_two_imports_at_once_add_everything_once(
     place = stores.place("both")
     steps = [MessageStep(n, said("user", f"{n}"), f"mycode@kiln@{n}") for n in range(3)]
 
-    def history(count: int) -> History:
+    def history_of(count: int) -> History:
         return History("mycode:kiln", "kiln", list(steps[:count]), are_whole=True)
 
     has_looked = threading.Event()
@@ -310,15 +349,15 @@ def test_two_imports_at_once_add_everything_once(
 
     def import_second() -> None:
         with open_store(place, durability="normal") as other:
-            states.append(import_again(SessionStore(other.db), history(3)).state)
+            states.append(import_again(SessionStore(other.db), history_of(3)).state)
 
     second = threading.Thread(target=import_second)
     with open_store(place, durability="normal") as store:
         live = SessionStore(store.db)
         if not is_new:
-            import_again(live, history(2))
+            import_again(live, history_of(2))
         with live._writing():
-            states.append(import_again(live, history(3)).state)
+            states.append(import_again(live, history_of(3)).state)
             second.start()
             assert has_looked.wait(20)
         second.join(20)

@@ -62,7 +62,7 @@ def _history(rows: list[dict[str, Any]], session: dict[str, Any], uid: str) -> H
     native = uid.partition(":")[2]
     out = {state: _seqs(runs) for state, runs in session.get("out", {}).items()}
     left_out = {state: len(seqs) for state, seqs in out.items() if state != _OUT}
-    steps = list(_steps(rows, out, native))
+    steps = list(_steps(rows, out, native, _whole(session.get("updated_at"))))
     facts, usage = _facts(rows, session), list(_usage(rows))
     return History(uid, native, steps, _known(session), left_out, facts, usage)
 
@@ -102,8 +102,10 @@ def _facts(rows: list[dict[str, Any]], session: dict[str, Any]) -> SessionFacts:
 
 
 def _steps(
-    rows: list[dict[str, Any]], out: dict[str, set[int]], native: str
+    rows: list[dict[str, Any]], out: dict[str, set[int]], native: str, updated_at: int | None
 ) -> Iterator[HistoryStep]:
+    """The steps of a session. They end before a compaction that was written after ``updated_at``,
+    when ``out`` was read, if its messages are not out yet: the next import takes it."""
     notes = {row.get("seq"): row for row in rows if _is_note(row)}
     folded = {row.get("note_seq") for row in rows if row.get("table") == "compactions"}
     dropped = set().union(*(seqs for state, seqs in out.items() if state != _OUT))
@@ -115,7 +117,20 @@ def _steps(
                 number = -place if (known := _whole(seq)) is None else known
                 yield MessageStep(number, _message(row), native_row_id(native, seq, at), at)
             case "compactions":
+                if _is_later(row, rows, out.get(_OUT, set()), updated_at):
+                    return
                 yield _compaction(row, notes, out.get(_OUT, set()), native)
+
+
+def _is_later(
+    row: dict[str, Any], rows: list[dict[str, Any]], out: set[int], updated_at: int | None
+) -> bool:
+    """Whether a compaction was written after the states of its messages were read."""
+    at, first, last = (_whole(row.get(name)) for name in ("created_at", "from_seq", "to_seq"))
+    if updated_at is None or at is None or first is None or last is None or at <= updated_at:
+        return False
+    folded = (_whole(one.get("seq")) for one in rows if one.get("table") == "messages")
+    return any(seq is not None and first <= seq <= last and seq not in out for seq in folded)
 
 
 def _is_note(row: dict[str, Any]) -> bool:

@@ -20,6 +20,8 @@ HOME = ".power_loop"
 MESSAGES, USAGE, SESSIONS = "messages.jsonl", "usage.jsonl", "sessions.jsonl"
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
+# The tables are created first, so they are at the beginning.
+_SNIFFED = 1 << 18
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
@@ -57,7 +59,7 @@ def _database(path: Path, root: Path) -> Iterator[SourceRef | Unlisted]:
     except OSError as error:
         yield Unlisted(path, error.strerror or str(error))
         return
-    if path.name != DEFAULT and not _has_tables(path):
+    if path.name != DEFAULT and not (_has_tables(path) or _will_have_tables(path)):
         return
     place = "/".join((HOME, *path.relative_to(root).parts))
     beside = (
@@ -79,6 +81,17 @@ def _has_tables(path: Path) -> bool:
             db.close()
     except apsw.Error:
         return False
+
+
+def _will_have_tables(path: Path) -> bool:
+    """Whether power-loop's tables are in the write-ahead log beside a database. They are only there
+    while the first program that uses it runs, and after it was killed."""
+    try:
+        with Path(f"{path}-wal").open("rb") as file:
+            head = file.read(_SNIFFED)
+    except OSError:
+        return False
+    return all(name in head for name in (b"spawn_tool_call_id", b"compact_seq"))
 
 
 def recognizes(head: bytes) -> bool:
