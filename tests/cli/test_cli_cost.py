@@ -13,6 +13,7 @@ from session_memory.core.time import now
 from session_memory.pricing import session_amounts, shown, tree_amounts
 from session_memory.store import open_store
 from session_memory.testing.claude import ClaudeHome, Clock, call, usage
+from session_memory.testing.stores import write_empty_store
 
 # A server gets every statement from the few that run on both databases.
 pytestmark = pytest.mark.only("sqlite")
@@ -33,7 +34,7 @@ ALPHA, BETA = "claude:alpha", "claude:beta"
 @pytest.fixture
 def spent(home: Path, run) -> Path:
     """Two sessions, one with a subagent, of known cost; one model nobody knows."""
-    (home / ".session-memory").mkdir(mode=0o700, exist_ok=True)
+    write_empty_store(home / ".session-memory" / "memory.db")
     claude = ClaudeHome(home)
     log = claude.session("alpha")
     log.prompt("delegate")

@@ -14,6 +14,7 @@ from click.shell_completion import ShellComplete
 
 from session_memory.cli import main
 from session_memory.live.store import SessionStore
+from session_memory.testing.stores import write_empty_store
 
 # A server gets every statement from the few that run on both databases.
 pytestmark = pytest.mark.only("sqlite")
@@ -25,7 +26,10 @@ ONE, TWO = "sess_4f1c0000", "sess_4f2d0000"
 @pytest.fixture
 def live(home: Path) -> Iterator[SessionStore]:
     """Two sessions: one with four exchanges and an open call, and one that is hostile."""
-    place = os.environ.get("SESSION_MEMORY_STORE") or home / ".session-memory" / "memory.db"
+    place = os.environ.get("SESSION_MEMORY_STORE")
+    if place is None:
+        place = str(home / ".session-memory" / "memory.db")
+        write_empty_store(Path(place))
     with SessionStore.open(place, durability="normal") as store:
         store.create_session(session_id=ONE, model="m", cwd="/src")
         for number in range(4):

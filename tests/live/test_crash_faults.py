@@ -1,7 +1,7 @@
 """A disk that fails at the k-th call, for every k of every operation: the error is one of ours,
 nothing is half-done, and the store can be used as soon as the disk can.
 
-Each call fails in one or two of the manners, and some of opening a store in none. With
+Each call fails in one of the manners, and most of opening a store in none. With
 ``SESSION_MEMORY_FAULTS=all`` every call fails in every manner.
 """
 
@@ -22,8 +22,8 @@ from .processes import PATIENCE_S, environment
 CHILD = Path(__file__).with_name("fault_child.py")
 ERRORS = ("store_full", "store_error", "store_damaged")
 IS_WHOLE = os.environ.get("SESSION_MEMORY_FAULTS") == "all"
-STRIDE = 1 if IS_WHOLE else 3
-OPENING_STRIDE = 1 if IS_WHOLE else 11
+STRIDE = 1 if IS_WHOLE else 4
+OPENING_STRIDE = 1 if IS_WHOLE else 15
 # Those of a group are tried by one process: starting it takes as long as trying one of them.
 GROUPS = {
     "append": [name for name in OPERATIONS if name.startswith("append")],

@@ -20,6 +20,7 @@ from session_memory.testing.collecting import (
     contents,
     rebuilt,
 )
+from session_memory.testing.stores import write_empty_store
 
 
 @pytest.fixture
@@ -30,7 +31,9 @@ def config(tmp_path: Path) -> Config:
 @pytest.fixture
 def store(sample: Path, tmp_path: Path) -> Iterator[Store]:
     home = sample / "home"
-    with open_store(tmp_path / "store" / "memory.db", durability="normal") as made:
+    place = tmp_path / "store" / "memory.db"
+    write_empty_store(place)
+    with open_store(place, durability="normal") as made:
         collect(made, home if home.is_dir() else sample)
         yield made
 
