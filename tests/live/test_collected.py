@@ -32,6 +32,8 @@ from session_memory.testing.collecting import (
 )
 from session_memory.testing.stores import Stores
 from session_memory.views.payloads import Payloads
+from session_memory.views.transcript import Transcript
+from session_memory.views.transcript_items import TranscriptEvent, TranscriptOptions
 
 pytestmark = pytest.mark.every(3)  # Its cases give a server the same statements.
 
@@ -128,6 +130,22 @@ def test_a_change_without_a_new_row_is_collected_once(home: Home, change: str) -
     assert (idle.ingested, idle.unchanged) == (0, 1)
     assert [event.kind for event in events_of(home.store, f"live:{session}")] == ["user_msg"]
     check_sound(home.store)
+
+
+@pytest.mark.only("sqlite")
+def test_a_call_without_texts_is_shown_with_its_arguments(home: Home) -> None:
+    session = home.live.create_session()
+    given = '{"n": 1, "deep": true, "of": [1, 2], "rest": null}'
+    calls = [
+        {"id": "c1", "function": {"name": "count", "arguments": given}},
+        {"id": "c2", "function": {"name": "stop", "arguments": "{}"}},
+        {"id": "c3", "function": {"name": "look", "arguments": '{"query": "kiln", "n": 2}'}},
+    ]
+    home.live.append_message(session, role="assistant", tool_calls=calls)
+    home.sync()
+    items = Transcript(home.store, TranscriptOptions()).items(f"live:{session}")
+    titles = [one.title for one in items if isinstance(one, TranscriptEvent)]
+    assert titles == ["n=1, deep=true, of=…, rest=null", "", "kiln"]
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["new", "grown"])

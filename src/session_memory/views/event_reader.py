@@ -1,5 +1,8 @@
 """One event with its text from the stored logs, the changes it made, and its duration."""
 
+from itertools import islice
+from typing import Any
+
 import msgspec
 
 from session_memory.core.changes import Change
@@ -21,6 +24,7 @@ from session_memory.views.transcript_items import (
 )
 
 MOST_OPEN_CALLS = 10_000
+MOST_GIVEN, LONGEST_GIVEN = 6, 60
 # Kinds that are named beside an event.
 _WORTH_A_WORD = frozenset({"human_intervention", "decision", "retry", "test_run", "error"})
 
@@ -75,7 +79,7 @@ class EventReader:
             seq=seq,
             event=event,
             text=text,
-            title=event.summary or _unsaid(event, sort),
+            title=event.summary or _unsaid(event, sort) or _given(event, sort, body.arguments),
             command=command,
             arguments=body.arguments,
             changes=changes,
@@ -141,6 +145,28 @@ def _unsaid(event: SessionEvent, sort: str) -> str:
     if is_compaction(event):
         return "(the conversation so far was summarized)"
     return f"({event.native_kind})" if event.native_kind and sort == "note" else ""
+
+
+def _given(event: SessionEvent, sort: str, arguments: Any) -> str:
+    """The arguments of a call that has neither a text nor a file as its summary: ``n=1``."""
+    if sort != "call" or event.path or not isinstance(arguments, dict):
+        return ""
+    shown = (f"{name}={_brief(value)}" for name, value in islice(arguments.items(), MOST_GIVEN))
+    return one_line(", ".join(shown))
+
+
+def _brief(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return one_line(value[:LONGEST_GIVEN])
+        case _:
+            return "…"
 
 
 def sort_of(event: SessionEvent) -> str:
