@@ -19,6 +19,9 @@ _HANDED_OVER = frozenset({"create", "merge", "submit", "ready"})
 _TOOL = re.compile(
     r"(?:^|_)(?:git_(?P<git>commit|push)|(?:create|merge)_(?:pull|merge)_request)$", re.IGNORECASE
 )
+_WHOLE = ("commit", "push", "gh ", "glab ", "hub ")
+# The rest of a longer command may deliver what its beginning has prepared.
+_CUT = (*_WHOLE, "git", "&&", "cd ")
 
 
 class Delivery(NamedTuple):
@@ -36,7 +39,7 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
         return [] if tool is None else [Delivery(kind, not finished.failed)]
     if not _may_deliver(finished.call.summary):
         return []
-    command = texts.words(finished.call)
+    command = texts.command(finished.call)
     if not any(name in command for name in ("git", *_HOSTS)):
         return []
     tried = list(_tried(command))
@@ -48,9 +51,8 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
 
 def _may_deliver(summary: str) -> bool:
     """Whether the call may deliver something. Its summary may be cut."""
-    return summary.endswith("…") or any(
-        word in summary for word in ("commit", "push", "gh ", "glab ", "hub ")
-    )
+    words = _CUT if summary.endswith("…") else _WHOLE
+    return any(word in summary for word in words)
 
 
 def _tried(command: str) -> Iterator[str]:

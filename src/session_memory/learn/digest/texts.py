@@ -39,6 +39,12 @@ class Texts:
         text = self._text(event) if self._words <= MOST_WORDS else ""
         return mask(text[: 4 * LONGEST])[:LONGEST] or event.summary
 
+    def command(self, event: BriefEvent) -> str:
+        """The text of a call, to be classified and never to be stored: it is not masked."""
+        if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
+            return event.summary
+        return self._text(event)[: 2 * LONGEST] or event.summary
+
     def ending(self, event: BriefEvent) -> str:
         """The end of a message, to be classified and never to be stored: it is not masked."""
         if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
