@@ -18,19 +18,22 @@ from session_memory.learn.version import analysis_version
 from session_memory.pricing import session_amounts
 from session_memory.store import Store
 from session_memory.store.digests import Digests
+from session_memory.views.continuations import continued_in
 
 
 class DigestShown(msgspec.Struct, frozen=True):
     """A session's digest and its signals.
 
     ``is_stored`` is false for a digest that was made just now. ``is_outdated`` is true if older
-    analysis code made the stored digest.
+    analysis code made the stored digest. ``continued_in`` is the session that carries out the plan
+    of this one.
     """
 
     digest: Digest
     signals: tuple[Signal, ...]
     is_stored: bool
     is_outdated: bool = False
+    continued_in: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = msgspec.to_builtins(self)
@@ -39,6 +42,11 @@ class DigestShown(msgspec.Struct, frozen=True):
 
 def show_digest(store: Store, uid: str) -> DigestShown:
     """The stored digest of a session; a new one, which is not stored, if that is out of date."""
+    shown = _current_digest(store, uid)
+    return msgspec.structs.replace(shown, continued_in=continued_in(store, shown.digest))
+
+
+def _current_digest(store: Store, uid: str) -> DigestShown:
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     stored = digest_of(store, uid)
     is_outdated = Digests(store.db).is_outdated(uid, analysis_version())

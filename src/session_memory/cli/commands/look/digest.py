@@ -36,7 +36,7 @@ MARGIN = " " * 12
     json_shape='{"digest": {"session_uid", "outcome": {"outcome", "reason", "evidence"}, "cost",'
     ' "kinds", "tools", "markers", "files", "commands", "tests", "error_snippets", "prompts",'
     ' "interventions", "decisions", "time", "context", …}, "signals": [SIGNAL, …], "is_stored",'
-    ' "is_outdated"};'
+    ' "is_outdated", "continued_in"};'
     " docs/learning.md lists the fields.",
 )
 @click.argument("session", metavar="UID", shell_complete=complete_uid)
@@ -81,7 +81,7 @@ def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     agent = about(digest.session_uid.partition(":")[0])
     yield title or digest.title or ""
     yield f"  session   {digest.session_uid}"
-    yield from _head(digest)
+    yield from _head(digest, shown.continued_in)
     yield from _part("Errors", [_error(error) for error in digest.error_snippets])
     yield from _part("Tests", list(_tests(digest)))
     yield from _part("Files", [_file(file, digest.repo) for file in digest.files])
@@ -92,13 +92,15 @@ def _lines(shown: "DigestShown", title: str) -> Iterator[str]:
     yield from _part("Stands out", [f"{s.type}: {s.detail}" for s in shown.signals])
 
 
-def _head(digest: "Digest") -> Iterator[str]:
+def _head(digest: "Digest", continued_in: str | None) -> Iterator[str]:
     from session_memory.pricing import Amount, shown
     from session_memory.views.figures import count, duration, plural
 
     outcome, cost, time = digest.outcome, digest.cost, digest.time
     proof = f" ({', '.join(outcome.evidence)})" if outcome.evidence else ""
     yield f"  outcome   {outcome.outcome}, by {outcome.reason}{proof}"
+    if continued_in is not None:
+        yield f"  goes on   in {continued_in}"
     amount = shown(Amount(cost.microdollars, cost.unpriced_tokens))
     yield f"  cost      {amount}, {count(cost.tokens)} tokens, {plural(cost.turns, 'turn')}"
     ms = {"person": time.person_ms, "model": time.model_ms, "tools": time.tools_ms}
