@@ -18,12 +18,14 @@ from session_memory.adapters.power_loop.layout import discover
 from session_memory.collect.live_histories import history_at
 from session_memory.config import Config
 from session_memory.core.history import FoldStep, History, MessageStep
+from session_memory.core.live_errors import LiveError
 from session_memory.core.time import parse_time
 from session_memory.live.import_history import import_again, import_history
 from session_memory.live.import_rows import Imported, ImportRows
 from session_memory.live.mycode_messages import as_mycode
 from session_memory.live.rows import SubagentLifecycle
 from session_memory.memory.live_imports import LiveImportResult, import_all
+from session_memory.retain.forget import forget
 from session_memory.store import open_store
 from session_memory.testing.collecting import check_sound, events_of, usage_of
 from session_memory.testing.stores import Stores
@@ -190,6 +192,20 @@ def test_a_session_that_was_closed_or_archived_here_stays_so(home: Home, memory:
     assert live.get_session("kiln") is None
     loom = live.get_session("loom")
     assert loom is not None and loom.status == "archived"
+
+
+def test_a_forgotten_session_is_not_brought_back(home: Home, memory: Memory) -> None:
+    home.write("kiln", TALK)
+    imported(memory, home.place)
+    forget(memory.store, Config(), ["mycode:kiln"], 1)
+    [reason] = imported(memory, home.place).failed.values()
+    assert "forgotten" in reason
+    live, history = SessionStore(memory.store.db), history_at(home.log("kiln").parent)
+    for take in (import_history, import_again):
+        with pytest.raises(LiveError, match="was forgotten") as raised:
+            take(live, history)
+        assert raised.value.hint == "Allow it again: session-memory forget --lift mycode:kiln"
+    assert live.get_session("kiln") is None and memory.store.sessions.uids() == []
 
 
 def test_a_line_without_a_role_is_kept_and_counted(home: Home, memory: Memory) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep, RewindStep
-from session_memory.core.live_errors import CannotFold, CannotUnfold, SessionExists
+from session_memory.core.live_errors import CannotFold, CannotUnfold, LiveError, SessionExists
 from session_memory.live.connection import check_id, is_usable, now
 from session_memory.live.import_rows import Imported, ImportRows, ImportState, digest_of
 from session_memory.live.message_encoding import OTHER_KEYS, EncodedMessage, encode_message
@@ -82,6 +82,9 @@ def _create_or_update(live: SessionStore, history: History, session_id: str) -> 
 def _create(live: SessionStore, history: History, session_id: str) -> ImportedSession:
     facts, about = history.facts, history.about
     rows = ImportRows(live._db)
+    if rows.is_forgotten(history.origin):
+        hint = f"Allow it again: session-memory forget --lift {history.origin}"
+        raise LiveError(f"session {history.origin} was forgotten", hint)
     # A damaged database may say that a session started itself.
     parent_uid = facts.parent if facts.parent != history.origin else None
     parent = rows.of_origin(parent_uid) if parent_uid else None

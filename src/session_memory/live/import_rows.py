@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.history import FoldStep, History, HistoryStep, MessageStep
 from session_memory.live.rows import SessionStatus
 from session_memory.store.database import Database
+from session_memory.store.retention import SESSION, session_key
 
 _COLUMNS = (
     *("session_key", "origin", "parent", "is_collected", "last_seq", "folds", "moves"),
@@ -35,6 +36,7 @@ _UPDATE = """
         usages = :usages, steps = :steps, digest = :digest, state = :state, parent = :parent
     where session_key = :key
 """
+_FORGOTTEN = "select 1 from tombstones where kind = :kind and key = :key"
 _ORPHANS = """
     select session_id from live_sessions
     where parent_session_id is null and detached_from is null
@@ -134,6 +136,11 @@ class ImportRows:
         key, session, steps, digest, text, status, created_at, *counts = row
         state = msgspec.json.decode(text, type=ImportState)
         return Imported(key, session, steps, digest, state, status, created_at, tuple(counts))
+
+    def is_forgotten(self, origin: str) -> bool:
+        """Whether the user had the session forgotten, so that no import brings it back."""
+        known = {"kind": SESSION, "key": session_key(origin)}
+        return self._db.one(_FORGOTTEN, known) is not None
 
     def add(self, key: int, history: History, state: ImportState, *, is_collected: bool) -> None:
         self._db.insert(

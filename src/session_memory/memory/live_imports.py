@@ -27,6 +27,7 @@ from session_memory.core.text import escaped
 from session_memory.live.import_history import ImportedSession, import_again
 from session_memory.live.store import SessionStore
 from session_memory.store.problems import UNREADABLE
+from session_memory.store.retention import SESSION
 from session_memory.store.store import Store
 
 _COUNTED = ("messages", "folds", "rewinds", "plain_notes")
@@ -80,6 +81,8 @@ def import_all(
     uids = _uids_below(store, where) if given else _uids(store)
     result = LiveImportResult(failed=_unreadable(store, where))
     nothing = f"no session of {' or '.join(importable_flavors())} was found there"
+    if store.retention.tombstones().get(SESSION):
+        nothing += ", or it was forgotten"
     result.failed |= {str(path): nothing for path in given if _is_empty(store, path, uids)}
     live = SessionStore(store.db)
     for history in collected_histories(store, uids):
