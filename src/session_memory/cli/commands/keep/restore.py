@@ -55,6 +55,8 @@ def command(ctx: click.Context, sessions: tuple[str, ...], everything: bool) -> 
         settings,
         f"{plural(count, 'session')}, {total}." if restored or failed else "No session is evicted.",
     )
+    if count:
+        remark(settings, "Next: session-memory analyze")
     for one in failed:
         click.secho(safe(f"{', '.join(one.sessions)}: {one.reason}"), fg="red", err=True)
     if failed:

@@ -106,3 +106,7 @@ def _left_out(listing: "SessionList") -> Iterator[str]:
         yield f"{len(listing.sessions):,} of {total}; --limit 0 lists all."
     if listing.folded:
         yield f"{plural(listing.folded, 'subagent')} folded; --all lists them."
+    evicted = sum(session.evicted_at is not None for session in listing.sessions)
+    if evicted:
+        verb = "is" if evicted == 1 else "are"
+        yield f"{evicted:,} of these {verb} in the archive: show reads it."
