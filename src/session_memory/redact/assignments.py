@@ -19,8 +19,12 @@ _STEMS = {
     **dict.fromkeys(("token", "_key", "privatekey", "signingkey", "encryptionkey", "auth-key"), 0),
     **dict.fromkeys(("subscription-key", "key-data", "credential", "masterauth"), 0),
     # Short names that are parts of other words count only at the end of a name.
-    **{f"{stem}{end}": len(stem) for stem in ("pat", "pw", "psk", "_auth") for end in "=:\\\"' "},
-    **dict.fromkeys(("?key=", "&key="), 4),
+    **{f"{stem}{end}": len(stem) for stem in ("_pat", "pw", "_auth") for end in '=:"\\'},
+    "pat=": 3,
+    "psk=": 3,
+    "_auth ": 5,
+    "?key=": 4,
+    "&key=": 4,
 }
 _STEMS = {word: size or len(word) for word, size in _STEMS.items()}
 WORDS = tuple(_STEMS)
@@ -263,8 +267,8 @@ def _kind(name: str, word: str, is_upper: bool) -> str | None:
         return "password" if _PASSWORD_NAME.search(name) else None
     if stem in ("pwd", "pw", "psk", "masterauth"):
         return "password" if len(stem) > 2 or _SHORT_NAME.search(name) else None
-    if stem in ("token", "pat", "_auth"):
-        return "token" if stem != "pat" or _SHORT_NAME.search(name) else None
+    if stem in ("token", "pat", "_pat", "_auth"):
+        return "token" if not stem.endswith("pat") or _SHORT_NAME.search(name) else None
     if stem in ("secret", "credential"):
         return "secret"
     return "api-key" if word != "_key" or is_upper or _SECRET_KEYS.search(name) else None

@@ -11,8 +11,7 @@ from session_memory.redact.assignments import AssignedSecret, is_password
 from session_memory.redact.plausibility import is_placeholder
 
 # Searched for in the lower-case text.
-_CURL_FLAGS = (" -su", " -ssu", " -ku", " -sku", " -siu", " -iu", " -vu", " -fssu", " -fsslu")
-FLAGS = (" -p", " -u", "-user", " -a ", " -w ", *_CURL_FLAGS)
+FLAGS = (" -p", " -u", "-user", " -a ", " -w ")
 KIND = "command-line-password"
 
 _REACH = 200
@@ -74,8 +73,6 @@ def _values(text: str, place: int, flag: str) -> Iterator[tuple[str, re.Match[st
     elif flag == "-user":
         is_option = text[max(place - 7, 0) : place].endswith(("-", "--proxy"))
         uses = (("u", _AFTER_USER),) if is_option else ()
-    elif flag in _CURL_FLAGS:
-        uses = (("curl", _AFTER_USER),)
     elif flag == " -u":
         uses = (("u", _AFTER_USER), ("curl", _USER_ATTACHED), ("smb", _AFTER_PERCENT))
     else:

@@ -96,6 +96,13 @@ _ARGUMENTS: tuple[Rule, ...] = (
         rf"identified[ \t](?:with[ \t][\"'\w]{{1,40}}+[ \t])?(?:by|as)[ \t](?:password[ \t])?"
         rf"{_OPEN}([^\s\"'\\]{{4,128}}+){_CLOSE}",
     ),
+    # Flags of curl that are written together: -sSu me:….
+    _in_text(
+        "command-line-password",
+        ("curl ",),
+        r"curl[ \t](?:-[a-z-]{1,20}+[ \t]){0,6}?-[a-z]{1,5}u[ \t]{1,2}[\"']?[\w.@+-]{1,64}:"
+        r"([^\s\"'\\@]{4,128}+)",
+    ),
     _in_text(
         "command-line-password",
         ("securestring ",),

@@ -6,7 +6,7 @@ With the extra ``scan`` installed, hyperscan searches all of them at once and fi
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from threading import local
@@ -50,11 +50,64 @@ def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[
             if places := _places(text, word):
                 yield number, places
         lowered = _bytes_of(text, data).lower().decode("latin-1")
-        for number, word in enumerate(any_case, len(in_run) + len(exact)):
-            if places := _places(lowered, word):
-                yield number, places
+        for search in searches:
+            yield from search(lowered)
 
+    first = len(in_run) + len(exact)
+    searches = list(
+        _searches(dict(zip(any_case, range(first, first + len(any_case)), strict=True)))
+    )
     return scan
+
+
+# Many words share one of these parts. A search for the part finds all of them.
+_SHARED = ("key", "auth", "pass", "pw", " -")
+Search = Callable[[str], Iterable[WordPlaces]]
+
+
+def _searches(numbers: dict[str, int]) -> Iterator[Search]:
+    """Functions that together find every place of the words."""
+    for part in _SHARED:
+        together = [word for word in numbers if part in word]
+        if len(together) > 1:
+            yield _search_for_part(part, {word: numbers.pop(word) for word in together})
+    for word, number in numbers.items():
+        yield _search_for_word(word, number)
+
+
+def _search_for_word(word: str, number: int) -> Search:
+    def search(text: str) -> Iterator[WordPlaces]:
+        if places := _not_common(word, text, _places(text, word)):
+            yield number, places
+
+    return search
+
+
+def _search_for_part(part: str, numbers: dict[str, int]) -> Search:
+    # The character before the part tells which of the words may be here.
+    before: dict[str, list[tuple[str, int]]] = {}
+    anywhere: list[tuple[str, int]] = []
+    for word in numbers:
+        offset = word.index(part)
+        candidates = before.setdefault(word[offset - 1], []) if offset else anywhere
+        candidates.append((word, offset))
+
+    def search(text: str) -> Iterator[WordPlaces]:
+        found: dict[str, list[int]] = {}
+        for place in _places(text, part):
+            for word, offset in (*anywhere, *before.get(text[place - 1 : place], ())):
+                if offset <= place and text.startswith(word, place - offset):
+                    found.setdefault(word, []).append(place - offset)
+        for word in found:
+            if places := _not_common(word, text, found[word]):
+                yield numbers[word], places
+
+    return search
+
+
+def _not_common(word: str, text: str, places: list[int]) -> list[int]:
+    pattern = _COMMON.get(word)
+    return places if pattern is None else [at for at in places if pattern.match(text, at)]
 
 
 def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlaces]:
@@ -101,25 +154,59 @@ def _places(text: str, word: str) -> list[int]:
 
 
 def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    sizes = [len(word) for word in (*exact, *any_case)]
+    expressions = [
+        (number, expression, size)
+        for number, word in enumerate((*exact, *any_case))
+        for expression, size in _expressions(word, number >= len(exact))
+    ]
     # A compiled database has scratch space that only one thread may use.
     own = local()
 
     def scan(text: str, data: bytes | None = None) -> Iterator[WordPlaces]:
         if not hasattr(own, "database"):
-            own.database = _compiled(exact, any_case)
-        found: list[list[int]] = [[] for _ in sizes]
+            own.database = _compiled(
+                [one[1] for one in expressions], [one[0] >= len(exact) for one in expressions]
+            )
+        found: list[list[int]] = [[] for _ in expressions]
 
-        def note(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
-            found[number].append(end)
+        def note(index: int, _start: int, end: int, _flags: int, _context: Any) -> None:
+            found[index].append(end)
 
         own.database.scan(_bytes_of(text, data), match_event_handler=note)
-        for number, ends in enumerate(found):
+        places: dict[int, list[int]] = {}
+        for (number, _, size), ends in zip(expressions, found, strict=True):
             if ends:
-                size = sizes[number]
-                yield number, [end - size for end in ends]
+                known = places.get(number)
+                places[number] = [end - size for end in ends]
+                if known:
+                    places[number] = sorted((*known, *places[number]))
+        yield from places.items()
 
     return scan
+
+
+# Logs count tokens in every record and report tests that passed. So these words are found only
+# before other characters: not in tokens, token_count, token_usage, passed, passes and passing.
+_AFTER_WORD = {
+    "token": (
+        *(r"[^s_]", r"_[^cu]", r"_c[^o]", r"_co[^u]", r"_u[^s]", r"_us[^a]"),
+        r"s[^\"' :=,.)\\\x60]",
+    ),
+    "pass": (r"[^ei]",),
+}
+_COMMON = {
+    word: re.compile(rf"{word}(?:{'|'.join(rests)})", re.DOTALL)
+    for word, rests in _AFTER_WORD.items()
+}
+
+
+def _expressions(word: str, any_case: bool) -> Iterator[tuple[bytes, int]]:
+    """What hyperscan searches for to find a word, and the length of what it finds."""
+    if any_case and word in _AFTER_WORD:
+        for rest in _AFTER_WORD[word]:
+            yield f"{word}{rest}".encode(), len(word) + len(rest.partition("[")[0]) + 1
+    else:
+        yield _quoted(word), len(word)
 
 
 def mark_finder(patterns: tuple[str, ...]) -> FindMarks:
@@ -161,12 +248,10 @@ def _bytes_of(text: str, data: bytes | None) -> bytes:
     return text.encode("latin-1") if data is None else data
 
 
-def _compiled(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Any:
+def _compiled(expressions: list[bytes], any_case: list[bool]) -> Any:
     import hyperscan  # noqa: PLC0415
 
-    expressions = [_quoted(word) for word in (*exact, *any_case)]
-    flags = [0] * len(exact) + [hyperscan.HS_FLAG_CASELESS] * len(any_case)
-    return _database(expressions, flags)
+    return _database(expressions, [hyperscan.HS_FLAG_CASELESS if one else 0 for one in any_case])
 
 
 def _database(expressions: list[bytes], flags: list[int]) -> Any:
