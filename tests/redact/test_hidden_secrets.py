@@ -38,7 +38,8 @@ def leaks_of_line(planted: Planted, line: str) -> str:
 
 
 def test_a_secret_of_every_kind_is_planted() -> None:
-    assert {planted.kind for planted in PLANTED} == set(KINDS)
+    # A dump is a text with many secrets.
+    assert {planted.kind for planted in PLANTED} == set(KINDS) - {"dump"}
     assert len(PLANTED) * len(FORMS) > 177
 
 

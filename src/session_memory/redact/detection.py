@@ -8,6 +8,7 @@ import re
 import string
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 import msgspec
 
@@ -30,6 +31,8 @@ from session_memory.redact.scan import FindMarks, Scan, mark_finder, scanner
 from session_memory.redact.wrapping import break_start
 
 MASK = "[redacted"
+# The kind of a text that is full of secrets.
+DUMP = "dump"
 _PASSWORDS = frozenset({"url-password", "command-line-password", "netrc-password"})
 _PASSWORD_WORDS = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "token"})
 _DATABASES = re.compile(
@@ -85,7 +88,7 @@ AROUND_RANKS = frozenset(
     (NAMED, *(rank for rank, rule in enumerate(RULES) if rule.any_case or "://" in rule.words))
 )
 KINDS = tuple(
-    dict.fromkeys((*(rule.kind for rule in RULES), "database-url-password", *NAMED_KINDS))
+    dict.fromkeys((*(rule.kind for rule in RULES), "database-url-password", *NAMED_KINDS, DUMP))
 )
 
 
@@ -115,11 +118,16 @@ def marks(text: str, data: bytes) -> list[int]:
     return _mark_finder()(text, data)
 
 
-def hits(text: str, starts: list[int] | None = None, data: bytes | None = None) -> list[RuleMatch]:
+def hits(
+    text: str,
+    starts: list[int] | None = None,
+    data: bytes | None = None,
+    most: int | None = None,
+) -> list[RuleMatch]:
     """What the rules match in a text whose characters are bytes. Hits may overlap.
 
     Escapes are not decoded here. ``starts`` gets the places where a secret may start, also if no
-    rule matches there.
+    rule matches there. With more than ``most`` hits the search ends early.
     """
     # To copy a long text takes as long as to search it, so it is encoded only once.
     data = text.encode("latin-1") if data is None else data
@@ -129,14 +137,20 @@ def hits(text: str, starts: list[int] | None = None, data: bytes | None = None) 
         for rank, rule in _BY_WORD[number]:
             if not rule.any_case:
                 seen += _starts(rule, text, places)
-            found += _matched(rule, rank, text, places)
+            found += islice(_matched(rule, rank, text, places), _left(most, found))
         word = _NUMBERED[number]
         if word == _KEY_WORD:
-            found += _quoted_keys(text, places)
+            found += islice(_quoted_keys(text, places), _left(most, found))
         if word in WORDS or word in FLAGS:
-            found += _found_beside(text, places, word, seen)
+            found += islice(_found_beside(text, places, word, seen), _left(most, found))
+        if most is not None and len(found) > most:
+            break
     seen += [hit.start for hit in found]
     return found
+
+
+def _left(most: int | None, found: list[RuleMatch]) -> int | None:
+    return None if most is None else max(most + 1 - len(found), 0)
 
 
 def _found_beside(

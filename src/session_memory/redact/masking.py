@@ -6,11 +6,13 @@ stays valid, because quotes and escapes are never replaced.
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from itertools import groupby
 from typing import overload
 
 from session_memory.redact.decoding import plain_form
 from session_memory.redact.detection import MASK, Secret
-from session_memory.redact.search import find_secrets, ranges_around
+from session_memory.redact.dumps import MOST, SHORTEST, found_or_dump
+from session_memory.redact.search import find_at_most, ranges_around
 
 # Replacing a secret may uncover another one beside it. This many rounds were always enough.
 _MOST_ROUNDS = 8
@@ -23,13 +25,13 @@ Replacement = Callable[[str, str], str]
 def secrets(text: str | bytes) -> Iterator[Secret]:
     """The secrets of ``text`` in order. Positions count characters of a str, bytes of bytes."""
     if isinstance(text, bytes):
-        yield from find_secrets(text.decode("latin-1"))
+        yield from found_or_dump(text.decode("latin-1"))
     elif text.isascii():
-        yield from find_secrets(text)
+        yield from found_or_dump(text)
     else:
         data = text.encode("utf-8", "surrogatepass")
         characters = bytes_seen = 0
-        for secret in find_secrets(data.decode("latin-1")):
+        for secret in found_or_dump(data.decode("latin-1")):
             characters += _characters(data[bytes_seen : secret.start])
             start = characters
             characters += _characters(data[secret.start : secret.end])
@@ -59,10 +61,30 @@ def hide(data: bytes) -> bytes:
 
 def hide_lines(data: bytes) -> bytes:
     """Like `hide`, but the mask of a line never depends on the other lines."""
-    hidden = hide(data)
-    if hidden == data or hidden.count(b"\n") == data.count(b"\n"):
+    plain = data.decode("latin-1")
+    found = find_at_most(plain, MOST // 2, lines_apart=True)
+    if found is None:
+        groups = groupby(data.split(b"\n"), lambda line: len(line) >= SHORTEST)
+        return b"\n".join(_hide_group(list(lines), may_be_dumps) for may_be_dumps, lines in groups)
+    masked = _mask_all(plain, _as_long, found, lines_apart=True)
+    if masked is plain:
+        return data
+    hidden = masked.encode("latin-1")
+    if hidden.count(b"\n") == data.count(b"\n"):
         return hidden
     return b"\n".join(hide(line) for line in data.split(b"\n"))
+
+
+def _hide_group(lines: list[bytes], may_be_dumps: bool) -> bytes:
+    if may_be_dumps:
+        return b"\n".join(map(hide, lines))
+    together = b"\n".join(lines)
+    plain = together.decode("latin-1")
+    found = find_at_most(plain, None, lines_apart=True)
+    hidden = _mask_all(plain, _as_long, found, lines_apart=True).encode("latin-1")
+    if hidden.count(b"\n") == together.count(b"\n"):
+        return hidden
+    return b"\n".join(map(hide, lines))
 
 
 class Masker:
@@ -122,15 +144,20 @@ def _replaced(text: str | bytes, replacement: Replacement) -> str | bytes:
     return masked.encode("latin-1").decode("utf-8", "surrogatepass")
 
 
-def _mask_all(text: str, replacement: Replacement) -> str:
-    """The text with all secrets replaced.
+def _mask_all(
+    text: str,
+    replacement: Replacement,
+    found: list[Secret] | None = None,
+    *,
+    lines_apart: bool = False,
+) -> str:
+    """The text with all secrets replaced. ``found`` are its secrets, if they are known.
 
     Replacing a secret may uncover another one near it, so the text around each mask is searched
     again.
     """
-    windows = [(0, len(text))]
+    spans = found_or_dump(text) if found is None else found
     for _ in range(_MOST_ROUNDS):
-        spans = [span for window in windows for span in _within(text, *window)]
         if not spans:
             break
         parts: list[str] = []
@@ -143,16 +170,19 @@ def _mask_all(text: str, replacement: Replacement) -> str:
             size += len(instead)
             last = span.end
         text = "".join((*parts, text[last:]))
-        windows = list(ranges_around(text, masks))
+        spans = [
+            span
+            for window in ranges_around(text, masks)
+            for span in _within(text, *window, lines_apart)
+        ]
     return text
 
 
-def _within(text: str, start: int, end: int) -> list[Secret]:
+def _within(text: str, start: int, end: int, lines_apart: bool) -> list[Secret]:
     """The secrets of a part of a text. Those at its edges may be longer and are left out."""
-    if (start, end) == (0, len(text)):
-        return find_secrets(text)
+    found = find_at_most(text[start:end], None, lines_apart=lines_apart) or []
     return [
         Secret(start + one.start, start + one.end, one.kind, one.genuine)
-        for one in find_secrets(text[start:end])
+        for one in found
         if (one.start or not start) and (start + one.end < end or end == len(text))
     ]

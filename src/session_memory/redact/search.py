@@ -8,6 +8,7 @@ import re
 import string
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 
 from session_memory.redact.decoding import View, views
 from session_memory.redact.detection import (
@@ -37,10 +38,24 @@ _KEY_WORD = "PRIVATE KEY"
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text whose characters are bytes, in order, without overlaps."""
+    return find_at_most(text, None) or []
+
+
+def find_at_most(text: str, most: int | None, *, lines_apart: bool = False) -> list[Secret] | None:
+    """The secrets of a text, or None if the rules match more than ``most`` times.
+
+    With ``lines_apart`` no secret is searched for across two lines, except for private keys.
+    """
     starts: list[int] = []
     data = text.encode("latin-1")
-    own = hits(text, starts, data)
-    found = [*own, *_hidden(text, data), *_wrapped(text, starts, own, data)]
+    own = hits(text, starts, data, most)
+    found = list(own)
+    for more in (_hidden(text, data, most), _wrapped(text, starts, own, data, lines_apart)):
+        if most is not None and len(found) > most:
+            return None
+        found += islice(more, None if most is None else most + 1)
+    if most is not None and len(found) > most:
+        return None
     if not found:
         return []
     found.sort(key=lambda hit: (hit.start, -hit.end))
@@ -60,19 +75,21 @@ def _union(one: RuleMatch, other: RuleMatch) -> RuleMatch:
     return RuleMatch(start, end, better.rank, better.kind, better.genuine)
 
 
-def _hidden(text: str, data: bytes) -> Iterator[RuleMatch]:
+def _hidden(text: str, data: bytes, most: int | None) -> Iterator[RuleMatch]:
     """The hits in the views of the text."""
     for start, end in ranges_around(text, marks(text, data), _LONGEST_VIEW):
-        yield from _in_views(text, start, end, wide=False)
+        yield from _in_views(text, start, end, most, wide=False)
 
 
-def _in_views(text: str, start: int, end: int, *, wide: bool) -> Iterator[RuleMatch]:
+def _in_views(
+    text: str, start: int, end: int, most: int | None, *, wide: bool
+) -> Iterator[RuleMatch]:
     for view in views(text[start:end], start):
         if not wide and _KEY_WORD in view.text:
             start, end = max(start - _AROUND_KEYS, 0), min(end + _AROUND_KEYS, len(text))
-            yield from _in_views(text, start, end, wide=True)
+            yield from _in_views(text, start, end, most, wide=True)
             return
-        for hit in hits(view.text):
+        for hit in hits(view.text, most=most):
             # A hit at the edge of a view may be a part of something longer.
             if (hit.start or not start) and (hit.end < len(view.text) or end == len(text)):
                 yield from _translated(text, view, hit)
@@ -93,10 +110,10 @@ def _translated(text: str, view: View, hit: RuleMatch) -> Iterator[RuleMatch]:
 
 
 def _wrapped(
-    text: str, starts: list[int], own: list[RuleMatch], data: bytes
+    text: str, starts: list[int], own: list[RuleMatch], data: bytes, lines_apart: bool
 ) -> Iterator[RuleMatch]:
     """The hits that continue on the next line, where a terminal or an editor broke a long line."""
-    breaks = joins(text, starts, TOKEN_WORDS, data)
+    breaks = joins(text, starts, TOKEN_WORDS, data, escaped=lines_apart)
     if not breaks:
         return
     complete = {(hit.start, hit.end) for hit in own}

@@ -19,6 +19,7 @@ _NARROWEST, _LONGEST_LINE = min(_WIDTHS), 400
 _MOST_LINES = 200
 _NARROW = 40
 _SHORTEST = 8
+_SHORT_LINE = 10
 # A break in a text, in JSON, or in JSON in JSON. A backslash before it continues a shell command.
 _BREAK = r"(?:(?:\\{1,7}r)?\\{1,8}n|\\?\r?\n)(?=[\w+/=.~%-])"
 _STRETCH = re.compile(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?", re.ASCII)
@@ -38,9 +39,11 @@ class Break(NamedTuple):
     late: bool
 
 
-def joins(text: str, places: Iterable[int], words: tuple[str, ...], data: bytes) -> list[Break]:
+def joins(
+    text: str, places: Iterable[int], words: tuple[str, ...], data: bytes, *, escaped: bool = False
+) -> list[Break]:
     """The breaks that a secret may cross. A secret may start at each of ``places``, or at a break
-    inside of one of ``words``. ``data`` is the text as bytes."""
+    inside of one of ``words``. ``data`` is the text as bytes. ``escaped``: only breaks in JSON."""
     found: dict[int, int] = {}
     stretch_at, searched = _STRETCH.match, 0
     for place in sorted(places):
@@ -50,10 +53,11 @@ def joins(text: str, places: Iterable[int], words: tuple[str, ...], data: bytes)
         if stretch is not None:
             searched = stretch.end()
             start = stretch.start("line")
-            if start >= 0:
-                _add_chain(text, start, searched, start - place, found)
+            if start >= 0 and not (escaped and text[searched - 1] == "\n"):
+                _add_chain(text, start, searched, start - place, found, escaped)
     for start, end in _inside_words(text, words, data):
-        _add_chain(text, start, end, 0, found)
+        if not (escaped and text[end - 1] == "\n"):
+            _add_chain(text, start, end, 0, found, escaped)
     return list(_with_lines_between(text, sorted(found.items())))
 
 
@@ -65,7 +69,9 @@ def _with_lines_between(text: str, found: list[tuple[int, int]]) -> Iterator[Bre
         last = end
 
 
-def _add_chain(text: str, start: int, end: int, size: int, found: dict[int, int]) -> None:
+def _add_chain(
+    text: str, start: int, end: int, size: int, found: dict[int, int], escaped: bool
+) -> None:
     """Add the break from ``start`` to ``end``, and those after it while each line is one long run.
 
     ``size`` is the length of the part before the break.
@@ -76,13 +82,19 @@ def _add_chain(text: str, start: int, end: int, size: int, found: dict[int, int]
             return
         width = following.end(1) - end
         size += width
-        if size < _SHORTEST:
+        if size < _SHORTEST or (width < _SHORT_LINE and _is_after_short_line(text, start)):
             return
         found[end] = start
         start, end = following.span("line")
         # Only the last line of a secret is shorter than the others.
-        if start < 0 or width < _NARROW:
+        if start < 0 or width < _NARROW or (escaped and text[end - 1] == "\n"):
             return
+
+
+def _is_after_short_line(text: str, start: int) -> bool:
+    """Whether another break is just before the one at ``start``. Nothing wraps such short lines."""
+    first = max(start - _SHORT_LINE, 0)
+    return text.find("\n", first, start) >= 0 or text.find("\\n", first, start) >= 0
 
 
 def is_sure(text: str, line: Break) -> bool:
