@@ -15,7 +15,9 @@ from session_memory.search.ranking import Concept, RankedSession, TermMatch, con
 from session_memory.search.recall_terms import terms_in
 from session_memory.store.store import Store
 
-READ = 30
+# A stem begins as its word does, except for its last letters.
+_BEGINNING = 3
+READ = 20
 """The digests of so many of the best sessions are read."""
 WINDOW = 4
 NEAR = 0.4
@@ -80,7 +82,13 @@ def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest:
     if not pairs:
         return 0.0
     near = dict.fromkeys(range(len(pairs)), False)
+    beginnings = {
+        term[:_BEGINNING] for pair in pairs for one in pair for term in (one.term, *one.others)
+    }
     for text in texts_of(digest):
+        plain = text.lower()
+        if text.isascii() and sum(beginning in plain for beginning in beginnings) < 2:
+            continue
         places = _places(terms_in(text))
         for number, (one, other) in enumerate(pairs):
             near[number] = near[number] or _are_near(places, one, other)

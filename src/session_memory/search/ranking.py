@@ -26,8 +26,8 @@ ORPHAN = 0.6
 MOST_CONCEPTS = 24
 MOST_WITH_SYNONYMS = 12
 # Reading more rows would take too long. Terms with more are looked up only for the best sessions.
-MOST_ROWS = 25_000
-CANDIDATES = 400
+MOST_ROWS = 20_000
+CANDIDATES = 200
 MOST_TITLES = 2_000
 EVERY_OTHER, LEAST_SESSIONS = 0.5, 3
 

@@ -7,6 +7,7 @@ between words every two neighbours are a term. Words such as "the" and "how" are
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from session_memory.search.stems import stem
 
@@ -57,13 +58,14 @@ def _neighbours(token: str) -> list[str]:
     return [token[at : at + 2] for at in range(len(token) - 1)] or [token]
 
 
-def _word_terms(token: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def _word_terms(token: str) -> tuple[str, ...]:
     pieces = _JOINER.split(token)
     found = [term for piece in pieces for term in _piece_terms(piece)]
     if len(pieces) == 2 and "-" in token and token.replace("-", "").isalpha():
         # "real-time" is found as "realtime", and "re-run" as "rerun".
         found.append(stem("".join(pieces).lower()[:LONGEST]))
-    return found
+    return tuple(found)
 
 
 def _piece_terms(piece: str) -> list[str]:

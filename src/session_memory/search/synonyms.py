@@ -134,7 +134,7 @@ _GROUPS = """
     / background daemon async / balance fund credit / banner header notice / barcode qr code /
     blog post article / blurry sharp resolution / bookmark favorite star / border outline frame /
     boundary edge limit / bounce return reject / breakpoint debug stop / bundle package archive
-    zip / bytes binary raw / calendar schedule date / camera photo scan / carousel slider
+    zip / calendar schedule date / camera photo scan / carousel slider
     slideshow / cell grid table / center middle / character letter symbol / checkbox toggle switch
     / child nested sub / choice option alternative / clipboard copy paste / clock time timer /
     close shut dismiss / column field attribute / compress zip gzip minify / constant literal
@@ -193,16 +193,28 @@ _GROUPS = """
 """
 
 
+# A stem begins as its word does, except for its last letters.
+_ALIKE = 3
+
+
 def synonyms(term: str) -> frozenset[str]:
     """The stems of words that may stand for this stem."""
-    return _by_stem().get(term, frozenset())
+    found: set[str] = set()
+    # Only a few words are stemmed for a question, because all of them would take too long.
+    for word, groups in _by_beginning().get(term[:_ALIKE], ()):
+        if stem(word) == term:
+            found.update(stem(other) for group in groups for other in group)
+    return frozenset(found - {term})
 
 
 @cache
-def _by_stem() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for group in _GROUPS.split("/"):
-        stems = {stem(word) for word in group.split()}
-        for one in stems:
-            found.setdefault(one, set()).update(stems - {one})
-    return {one: frozenset(others) for one, others in found.items()}
+def _by_beginning() -> dict[str, list[tuple[str, list[list[str]]]]]:
+    """The words by their first letters, each with its groups."""
+    groups_of: dict[str, list[list[str]]] = {}
+    for group in (text.split() for text in _GROUPS.split("/")):
+        for word in group:
+            groups_of.setdefault(word, []).append(group)
+    found: dict[str, list[tuple[str, list[list[str]]]]] = {}
+    for word, groups in groups_of.items():
+        found.setdefault(word[:_ALIKE], []).append((word, groups))
+    return found

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from session_memory.learn.analyze import read_session
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.recall import RecalledSession, recall, reranked, texts_of
@@ -93,6 +92,9 @@ def _read(store: Store, uid: str) -> tuple[Digest | None, dict[str, int]]:
     session, row = store.sessions.get(uid), store.sessions.row(uid)
     if session is None or row is None or session.evicted_at is not None:
         return None, {}
+    # Importing what makes digests takes long, and most sessions have one.
+    from session_memory.learn.analyze import read_session  # noqa: PLC0415
+
     read = read_session(store, row.id, session, session_amounts(store, [uid])[uid])
     return read.digest, read.terms
 

@@ -104,9 +104,9 @@ def decision_note(who: str | None, why: str, *, force: bool = False) -> "Decisio
 
 def remark_unread(settings: Settings, store: "Store") -> None:
     """Remark that some sessions are not analyzed yet, and so are not in the answer."""
-    from session_memory.views.learning import unread
+    from session_memory.views.outdated import waiting
 
-    if settings.chatty and (number := unread(store)):
+    if settings.chatty and (number := waiting(store)):
         changed = f"{number:,} sessions are new or changed since the last analysis"
         remark(settings, f"{changed}: session-memory analyze")
 

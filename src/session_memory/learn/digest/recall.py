@@ -20,7 +20,7 @@ from session_memory.search.recall_terms import terms_in
 from session_memory.store.brief_events import BriefEvent
 
 MOST_TERMS = 600
-MOST_ANSWERS = 40
+MOST_ANSWERS = 24
 LONGEST_ANSWER = 300
 MOST_PLANS = 3
 MOST_COMMITS = 20
@@ -70,8 +70,9 @@ class RecallTexts:
         return Statement(event.event_uid, event.ts, self._text(event))
 
     def _text(self, event: BriefEvent) -> str:
-        # Masked before it is cut, because half a secret would not be recognized.
-        return mask_cut(self._texts.words(event))
+        text = self._texts.words(event)
+        # A summary may be cut in a secret. Longer texts were masked before they were cut.
+        return mask_cut(text) if text == event.summary else text
 
 
 def _shortened(statement: Statement) -> Statement:

@@ -50,7 +50,6 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.lines.retention import end_incomplete
     from session_memory.core.time import now_ms
-    from session_memory.views.evicted import partly_sentence
     from session_memory.views.session_labels import session_labels
 
     with settings.memory() as memory:
@@ -68,8 +67,12 @@ def command(settings: Settings, words: tuple[str, ...], repo: str | None, limit:
         print_lines(_lines(did, labels.title(did.session_uid), columns, now_ms()))
     if not done.sessions:
         remark(settings, "No session matches this task.")
-    sentence = partly_sentence(done.evicted, "only the titles were searched")
-    end_incomplete(settings, done.evicted, sentence)
+    if done.evicted:
+        # Importing this takes long, and nearly no store needs it.
+        from session_memory.views.evicted import partly_sentence
+
+        sentence = partly_sentence(done.evicted, "only the titles were searched")
+        end_incomplete(settings, done.evicted, sentence)
 
 
 def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[str]:

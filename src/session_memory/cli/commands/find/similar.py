@@ -1,8 +1,9 @@
 """Find sessions like a session, or like a text.
 
 Give the id of a session, or any text: words that name no session are taken as text. Sessions are
-alike when they share rare words and files. The session's own subagents and forks are left out.
-Nothing is sent anywhere.
+alike when they share rare words: of titles, prompts, commits, files and answers. Forms and synonyms
+of the words of a text count, too. The session's own subagents and forks are left out. Nothing is
+sent anywhere.
 """
 
 import re
@@ -13,6 +14,7 @@ import click
 
 from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_uid
+from session_memory.cli.kit.lesson_options import remark_unread
 from session_memory.cli.kit.output import (
     Cell,
     Column,
@@ -53,7 +55,6 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.lines.retention import end_incomplete
     from session_memory.core.errors import UnknownSession
-    from session_memory.views.evicted import partly_sentence
     from session_memory.views.session_labels import session_labels
 
     if bool(words) == (text is not None):
@@ -72,6 +73,7 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
             error.hint = f"{error.hint} As a text: {again}"
             raise
         labels = session_labels(memory.store, [one.session.uid for one in similar.found])
+        remark_unread(settings, memory.store)
     if settings.as_json:
         print_json(similar.to_dict())
         end_incomplete(settings, similar.evicted)
@@ -79,8 +81,12 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
     print_lines(_lines(similar, labels))
     if not similar.found:
         remark(settings, "No similar session.")
-    sentence = partly_sentence(similar.evicted, "only the titles were compared")
-    end_incomplete(settings, similar.evicted, sentence)
+    if similar.evicted:
+        # Importing this takes long, and nearly no store needs it.
+        from session_memory.views.evicted import partly_sentence
+
+        sentence = partly_sentence(similar.evicted, "only the titles were compared")
+        end_incomplete(settings, similar.evicted, sentence)
 
 
 def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
