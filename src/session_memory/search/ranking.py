@@ -12,14 +12,16 @@ import msgspec
 
 from session_memory.redact import mask_cut
 from session_memory.search.recall_fields import FIELDS, fields_of, packed_weight, weight_of
-from session_memory.search.recall_terms import terms_in
+from session_memory.search.recall_terms import parts_in, terms_in
 from session_memory.search.synonyms import synonyms
 from session_memory.store.recall import Recall
 from session_memory.store.store import Store
 
-SATURATION = 3.0
+SATURATION = 8.0
 """A term with this weight counts half of what it can count at most."""
-SYNONYM = 0.5
+SYNONYM = 0.6
+# A part of an identifier in the question, beside the identifier itself.
+PART = 0.25
 SUBAGENT = 0.5
 # A subagent whose session was not collected stands for itself, but it did only a part.
 ORPHAN = 0.6
@@ -66,10 +68,12 @@ class RankedSession(msgspec.Struct, frozen=True):
 
 def concepts_in(text: str) -> list[Concept]:
     """The words of a question. Synonyms are looked up only for short questions."""
-    terms = list(dict.fromkeys(terms_in(text)))
-    short = len(terms) <= MOST_WITH_SYNONYMS
+    terms, parts = list(dict.fromkeys(terms_in(text))), parts_in(text)
+    is_short = len(terms) <= MOST_WITH_SYNONYMS
     return [
-        Concept(term, 1.0, tuple(sorted(synonyms(term).difference(terms))) if short else ())
+        Concept(term, PART)
+        if term in parts
+        else Concept(term, 1.0, tuple(sorted(synonyms(term).difference(terms) if is_short else ())))
         for term in terms
     ]
 

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-SCALE = 16
-FIELD_BITS = 11
-MOST_WEIGHT = (1 << 12) - 1
+# A weight takes 10 bits and the fields 13: so a packed weight needs three bytes in SQLite.
+SCALE = 8
+FIELD_BITS = 13
+MOST_WEIGHT = (1 << 10) - 1
 
 
 class RecallField(NamedTuple):
@@ -24,13 +25,15 @@ _WEIGHTS = (
     ("prompt", "prompt", 3.0, 100),
     ("commit", "commit", 5.0, 40),
     ("file", "file", 1.5, 30),
-    ("later", "prompt", 1.5, 200),
-    ("plan", "plan", 2.0, 300),
+    ("later", "prompt", 1.0, 200),
+    ("plan", "plan", 1.0, 300),
     ("last", "answer", 2.0, 60),
     ("answer", "answer", 1.0, 300),
     ("command", "command", 0.5, 200),
     ("error", "error", 0.5, 20),
     ("decision", "decision", 1.0, 10),
+    ("branch", "branch", 3.0, 4),
+    ("repo", "repository", 2.0, 3),
 )
 FIELDS = tuple(RecallField(*values, 1 << place) for place, values in enumerate(_WEIGHTS))
 

@@ -46,6 +46,18 @@ def terms_in(text: str) -> list[str]:
     return found
 
 
+def parts_in(text: str) -> set[str]:
+    """Terms of a text that are only parts of its identifiers: ``git`` and ``hub`` of ``GitHub``."""
+    parts: set[str] = set()
+    words: set[str] = set()
+    for token in _TOKEN.findall(_plain(text)):
+        for piece in _JOINER.split(token):
+            terms = _piece_terms(piece)
+            parts.update(terms[:-1])
+            words.update(terms[-1:])
+    return parts - words
+
+
 def _plain(text: str) -> str:
     """The text without accents and compatibility forms."""
     if text.isascii():

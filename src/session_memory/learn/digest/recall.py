@@ -103,6 +103,8 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
         "commit": [*(one.text for one in digest.commits), *(more.commits if more else ())],
         "error": [error.sample for error in digest.error_snippets],
         "decision": [one.text for one in digest.decisions],
+        "branch": [digest.git_branch or ""],
+        "repo": [digest.repo or ""],
     }
     sums: Counter[str] = Counter()
     places: Counter[str] = Counter()
