@@ -4,6 +4,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -68,12 +69,15 @@ def test_killed_and_started_again_a_watch_misses_nothing_and_doubles_nothing(
 
 
 @pytest.mark.slow
-def test_two_watches_and_a_sync_beside_them_agree(memory: Memory, watch: Watch) -> None:
+def test_two_watches_and_a_sync_beside_them_agree(
+    memory: Memory, watch: Watch, database: str
+) -> None:
     put(corpus(memory.root, 6, 500))
     both = [watch(), watch()]
     place = ("--root", memory.root, "--store", memory.place)
     config = memory.root.with_name("config.toml")
-    for number, _ in enumerate(agents_at_work(memory.root)):
+    steps = islice(agents_at_work(memory.root), {"sqlite": 60, "postgresql": 36}[database])
+    for number, _ in enumerate(steps):
         if number % 20 == 10:
             words = ["sync", *place, "--config", config, "--json"]
             syncing = FORKS.start("session_memory.cli:main", words)
