@@ -63,7 +63,7 @@ def test_the_whole_way_from_the_store_to_the_archive_and_back(machine: Machine) 
     assert machine.json("archive", "verify")["ok"]
     assert machine.json("verify")["evicted"] == 1
     assert "session-memory restore" in machine.run("show", UID)
-    assert "1 of these is in the archive: show reads it." in machine.run("sessions")
+    assert "1 of these is evicted: show reads the archive." in machine.run("sessions")
     refused = json.loads(machine.run("restore-native", UID, "--to", "x", "--json", status=1))
     assert refused["error"]["kind"] == "session_evicted"
     assert machine.json("restore", UID)["restored"][0]["sessions"] == [UID]

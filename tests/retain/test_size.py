@@ -92,6 +92,7 @@ def test_sessions_that_would_make_the_whole_larger_stay(
     assert whole(keeper) < before if goes else whole(keeper) == before
 
 
+@pytest.mark.only("sqlite", "postgresql")
 def test_a_cap_takes_a_newer_session_if_the_older_one_is_too_small(keeper: Keeper) -> None:
     talk(keeper.claude.session("old"), "hello")
     long_sessions(keeper, "new")

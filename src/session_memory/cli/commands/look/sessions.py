@@ -109,4 +109,4 @@ def _left_out(listing: "SessionList") -> Iterator[str]:
     evicted = sum(session.evicted_at is not None for session in listing.sessions)
     if evicted:
         verb = "is" if evicted == 1 else "are"
-        yield f"{evicted:,} of these {verb} in the archive: show reads it."
+        yield f"{evicted:,} of these {verb} evicted: show reads the archive."
