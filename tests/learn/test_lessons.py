@@ -76,17 +76,21 @@ def test_a_pattern_found_by_three_agents_becomes_a_lesson_with_its_provenance(
     fleet: SyntheticFleet, lessons: Lessons, everywhere: None
 ) -> None:
     fleet.go_to(BEFORE)
-    uids = [fleet.session(agent, problem=ERROR) for agent in ("claude", "codex", "grok")]
+    agents = ("claude", "codex", "grok", "claude")
+    uids = [fleet.session(agent, problem=ERROR) for agent in agents]
     with fleet.learned() as store:
         pattern = recurring(store)
         lesson = accept(lessons, store, pattern, FLOORS, at(APPLIED, why="costs us time"))
     assert pattern.cross_flavor
-    assert (lesson.status, lesson.version, lesson.sessions) == ("accepted", 1, 3)
+    assert (lesson.status, lesson.version, lesson.sessions) == ("accepted", 1, 4)
     assert sorted(lesson.session_uids) == sorted(uids)
     assert {uid for uid, _ in lesson.events} == set(uids)
     assert lesson.repos == ("app",)
     assert "`ModuleNotFoundError: No module named 'zonal'`" in lesson.problem
-    assert "`/home/mira/code/app/pyproject.toml`" in lesson.resolution
+    assert lesson.resolution == (
+        "When `python main.py` fails with `ModuleNotFoundError: No module named 'zonal'`, edit"
+        " `pyproject.toml`. It helped in 3 sessions, and is quoted from a log."
+    )
     assert lessons.get(lesson.id) == lesson
     (decision,) = lessons.decisions(lesson.id)
     assert (decision.who, decision.action, decision.why) == ("mira", "accept", "costs us time")

@@ -286,3 +286,14 @@ def test_forgetting_a_session_reaches_the_lessons(world: World) -> None:
 def test_a_store_in_memory_has_no_place_for_lessons(world: World) -> None:
     result = world.failure("lessons", "live", "--store", ":memory:")
     assert result["kind"] == "lesson_error"
+
+
+@pytest.mark.only("sqlite")
+def test_what_three_sessions_agree_on_is_suggested_until_somebody_decides(world: World) -> None:
+    (one,) = world.json("lessons", "suggest")["lessons"]
+    assert (one["pattern"], one["sessions"]) == (world.pattern, 9)
+    assert one["text"].startswith("When `python main.py` fails with `ModuleNotFoundError")
+    assert "edit `pyproject.toml`" in one["text"]
+    assert world.pattern in world.run("lessons", "suggest").stdout
+    world.run("lessons", "reject", world.pattern)
+    assert world.json("lessons", "suggest")["lessons"] == []

@@ -10,7 +10,7 @@ from session_memory.config import LessonsConfig
 from session_memory.core.time import MAX_MS, MIN_MS, parse_time
 from session_memory.learn.applied import AppliedLessons
 from session_memory.learn.chance import Observation
-from session_memory.learn.curate import accept, merge
+from session_memory.learn.curate import accept, edit, merge
 from session_memory.learn.fleet_metrics import fleet_report
 from session_memory.learn.intervals import newcombe, wilson
 from session_memory.learn.judgement import judge
@@ -347,6 +347,7 @@ def test_a_place_with_a_secret_in_it_is_measured_without_being_told(loop: Loop) 
         (storm,) = [p for p in patterns(store) if p.type == "retry_storm"]
         assert storm.locus == "Bash: deploy --key [redacted:github-token]"
         lesson = accept(loop.lessons, store, storm, FLOORS, at(APPLIED))
+        lesson = edit(loop.lessons, lesson.id, at(APPLIED), resolution="Ask for another key.")
         loop.apply()
         assert counts(loop.measure(store, lesson)) == (3, 3, 0, 0)
     written = loop.project / "CLAUDE.md", *loop.lessons.directory.rglob("*.*")

@@ -2,6 +2,7 @@
 
 from random import Random
 
+import msgspec
 import pytest
 from effort import times
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from session_memory.learn.advice import advice, title
 from session_memory.learn.analyze import analyze
 from session_memory.learn.detect import detectors
+from session_memory.learn.noise import is_noise
 from session_memory.learn.patterns import cluster, pattern_id, patterns, score
 from session_memory.learn.signal import Signal
 from session_memory.store.digests import ErrorRow
@@ -56,8 +58,14 @@ def test_the_order_of_signals_does_not_matter(signals: list[Signal], random: Ran
     ]
     assert [p.score for p in found] == sorted((p.score for p in found), reverse=True)
     for pattern in found:
-        own = [s for s in signals if (s.type, s.locus) == (pattern.type, pattern.locus)]
+        repos = pattern.repos or (None,)
+        own = [
+            s
+            for s in signals
+            if (s.type, s.locus) == (pattern.type, pattern.locus) and s.repo in repos
+        ]
         assert pattern.signals == len(own)
+        assert len(repos) == 1 or pattern.type == "recurring_error"
         assert pattern.sessions == len({s.session_uid for s in own})
         assert pattern.tokens == sum(s.tokens for s in own)
         assert pattern.cross_flavor == (len({s.flavor for s in own}) > 1)
@@ -69,9 +77,9 @@ def _without(values: dict[str, object], names: tuple[str, ...]) -> dict[str, obj
 
 
 def test_an_error_that_comes_back_is_told_once() -> None:
-    def error_signal(kind: str) -> Signal:
+    def error_signal(kind: str, session: int = 1) -> Signal:
         return Signal(
-            session_uid="claude:1",
+            session_uid=f"claude:{session}",
             flavor="claude",
             repo=None,
             type=kind,
@@ -81,9 +89,8 @@ def test_an_error_that_comes_back_is_told_once() -> None:
             detail="it broke",
         )
 
-    assert [
-        p.type for p in cluster([error_signal("repeated_error"), error_signal("recurring_error")])
-    ] == ["recurring_error"]
+    back = [error_signal("recurring_error"), error_signal("recurring_error", 2)]
+    assert [p.type for p in cluster([error_signal("repeated_error"), *back])] == ["recurring_error"]
     assert [p.type for p in cluster([error_signal("repeated_error")])] == ["repeated_error"]
 
 
@@ -113,7 +120,8 @@ def test_resolutions_are_counted_and_the_most_frequent_comes_first() -> None:
         magnitude=1,
         detail="it broke",
     )
-    (found,) = cluster([signal], ways)
+    again = msgspec.structs.replace(signal, session_uid="claude:2")
+    (found,) = cluster([signal, again], ways)
     assert [(fix.kind, fix.text, fix.sessions) for fix in found.resolutions] == [
         ("command", "make", 2),
         ("look", "the same file", 1),
@@ -149,5 +157,60 @@ def test_a_pattern_keeps_its_id_when_more_sessions_join(claude: ClaudeHome) -> N
     kept = {id for id, p in before.items() if p.type != "repeated_error"}
     assert kept <= set(after)
     assert all(after[id].sessions >= before[id].sessions for id in kept)
-    assert all(p.id == pattern_id(p.type, p.locus) and title(p) for p in after.values())
+    assert all(p.id == pattern_id(p.type, p.locus, *p.repos) for p in after.values())
+    assert all(title(p) for p in after.values())
     assert narrow == []
+
+
+def error_in(repo: str | None, session: int) -> Signal:
+    return Signal(
+        session_uid=f"claude:{session}",
+        flavor="claude",
+        repo=repo,
+        type="recurring_error",
+        polarity="problem",
+        locus="abc",
+        magnitude=1,
+        detail="it broke",
+    )
+
+
+@pytest.mark.parametrize(
+    ("sessions", "expected"),
+    [
+        # Two in each of two repositories: truly shared, one pattern.
+        ({"app": (1, 2), "web": (3, 4)}, [(("app", "web"), 4)]),
+        # One session elsewhere has it by chance.
+        ({"app": (1, 2, 3), "web": (4,)}, [(("app",), 3)]),
+        ({"app": (1,), "web": (2,)}, []),
+    ],
+)
+def test_an_error_belongs_to_its_repository_unless_several_share_it(
+    sessions: dict[str, tuple[int, ...]], expected: list[tuple[tuple[str, ...], int]]
+) -> None:
+    signals = [error_in(repo, number) for repo, numbers in sessions.items() for number in numbers]
+    assert [(p.repos, p.sessions) for p in cluster(signals)] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "locus", "tools", "noise"),
+    [
+        ("recurring_error", "abc", ("Bash",), False),
+        ("recurring_error", "abc", ("Edit",), True),
+        ("recurring_error", "abc", ("Edit", "Bash"), False),
+        ("recurring_error", "abc", ("mcp__db__query",), False),
+        ("recurring_error", "abc", (None,), False),
+        ("retry_storm", "Edit: <path>", (), True),
+        ("retry_storm", "Bash: npm test", (), False),
+        ("oversized_output", "Read", (), True),
+        ("oversized_output", "shell: rg", (), True),
+        ("oversized_output", "shell: make", (), False),
+        ("permission_denied", "ExitPlanMode", (), True),
+        ("thrown_away", "git", (), True),
+        ("recurring_instruction", "commit", (), False),
+    ],
+)
+def test_failures_of_the_agents_own_tools_are_noise(
+    kind: str, locus: str, tools: tuple[str | None, ...], noise: bool
+) -> None:
+    assert is_noise(kind, locus, tools) is noise

@@ -14,7 +14,8 @@ from session_memory.learn.advice import advice, how
 from session_memory.learn.analyze import analyze
 from session_memory.learn.detect import detectors
 from session_memory.learn.lesson import lesson_of
-from session_memory.learn.patterns import Fix, Pattern
+from session_memory.learn.lesson_text import lesson_text
+from session_memory.learn.patterns import Fix, Pattern, patterns
 from session_memory.learn.proposals import render
 from session_memory.learn.retro import retro
 from session_memory.store import open_store
@@ -146,7 +147,16 @@ def test_no_advice_and_no_lesson_tells_to_run_a_command_of_a_transcript(kind: st
     for text in (advice(pattern), lesson.resolution, block):
         assert not re.search(r"\b[Rr]un `", text), text
         assert not unmarked(text, COMMAND)
-    assert "quoted from a log" in lesson.resolution
+
+
+@pytest.mark.only("sqlite")
+def test_a_lesson_marks_the_command_that_it_quotes(place: Path) -> None:
+    with open_store(place) as store:
+        (pattern,) = [p for p in patterns(store) if p.type == "recurring_error"]
+        text = lesson_text(store, pattern).text
+    assert "quoted from a log" in text
+    assert not re.search(r"\b[Rr]un `", text), text
+    assert not unmarked(text, COMMAND)
 
 
 @pytest.mark.only("sqlite")

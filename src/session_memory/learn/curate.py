@@ -24,6 +24,7 @@ from session_memory.learn.lesson import (
     lesson_id,
     lesson_of,
 )
+from session_memory.learn.lesson_text import SESSIONS, lesson_text
 from session_memory.learn.lessons import Lessons
 from session_memory.learn.patterns import OF_ERRORS, Pattern
 from session_memory.learn.quoting import quoted
@@ -159,11 +160,22 @@ def _known(lessons: Lessons, name: str) -> Lesson | None:
     return lessons.get(name) if lessons.path(name).exists() else None
 
 
+def suggested_text(store: Store, pattern: Pattern) -> str:
+    """What the lesson of a pattern would say; empty if a person has to write it."""
+    if pattern.sessions < SESSIONS:
+        return ""
+    return _proposed(store, pattern, 0).resolution
+
+
 def _proposed(store: Store, pattern: Pattern, now: int) -> Lesson:
     """A new lesson for a pattern, with the quotes it contains."""
-    lesson = lesson_of(pattern, now=format_time(now))
+    advised = lesson_text(store, pattern)
+    lesson = lesson_of(pattern, now=format_time(now), resolution=advised.text)
     text = f"{lesson.title}\n{lesson.problem}\n{lesson.resolution}"
-    quotes = dict.fromkeys(quote for quote in _quotes(store, pattern) if quote.text in text)
+    own = (Quote(uid, span) for uid, span in advised.quotes)
+    quotes = dict.fromkeys(
+        quote for quote in (*_quotes(store, pattern), *own) if quote.text in text
+    )
     return msgspec.structs.replace(lesson, quotes=tuple(quotes))
 
 

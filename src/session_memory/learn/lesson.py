@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from session_memory.core.lesson_errors import LessonError
-from session_memory.learn.advice import how, title
+from session_memory.learn.advice import title
 from session_memory.learn.detect import detectors
-from session_memory.learn.patterns import OF_ERRORS, Fix, Pattern
+from session_memory.learn.patterns import OF_ERRORS, Pattern
 from session_memory.learn.quoting import quoted
 from session_memory.redact import mask
 
@@ -94,11 +94,13 @@ def is_lesson_id(text: str) -> bool:
 
 _NAMED_BY_DETAIL = OF_ERRORS | {"repeated_instruction", "recurring_instruction"}
 """Types whose title uses the pattern's detail; the others use its locus."""
-_RARE = 5
 
 
-def lesson_of(pattern: Pattern, *, now: str) -> Lesson:
-    """Make a lesson from a pattern. Texts from transcripts appear in it as quotes."""
+def lesson_of(pattern: Pattern, *, now: str, resolution: str = "") -> Lesson:
+    """Make a lesson from a pattern. Texts from transcripts appear in it as quotes.
+
+    Without ``resolution`` it is that of the pattern's type, which may be empty.
+    """
     return Lesson(
         id=lesson_id(pattern.id),
         title=f"{title(pattern)}: {subject(pattern)}",
@@ -112,7 +114,7 @@ def lesson_of(pattern: Pattern, *, now: str) -> Lesson:
         session_uids=pattern.session_uids[-MOST_SESSIONS:],
         events=tuple((one.session_uid, one.event_uid) for one in pattern.evidence[:MOST_EVENTS]),
         problem=_problem(pattern),
-        resolution=_resolution(pattern),
+        resolution=resolution or _resolution(pattern),
     )
 
 
@@ -120,15 +122,6 @@ def subject(pattern: Pattern) -> str:
     """What the pattern is about, short enough for a title."""
     is_detail = pattern.type in _NAMED_BY_DETAIL
     return quoted(pattern.detail if is_detail else pattern.locus, LONGEST_SUBJECT)
-
-
-def useful_fixes(pattern: Pattern) -> list[Fix]:
-    """Fixes that helped more than once, or once if the pattern is rare."""
-    return [
-        fix
-        for fix in pattern.resolutions
-        if fix.kind != "again" and (fix.sessions > 1 or pattern.sessions <= _RARE)
-    ]
 
 
 def _problem(pattern: Pattern) -> str:
@@ -140,12 +133,7 @@ def _problem(pattern: Pattern) -> str:
 def _resolution(pattern: Pattern) -> str:
     detector = detectors().get(pattern.type)
     template = "" if detector is None else detector.lesson
-    text = template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
-    if helped := useful_fixes(pattern):
-        fix = helped[0]
-        seen = "1 session" if fix.sessions == 1 else f"{fix.sessions} sessions"
-        text = f"{text} What resolved it in {seen}, quoted from a log: {how(fix)}.".strip()
-    return text
+    return template.format(locus=quoted(pattern.locus), detail=quoted(pattern.detail))
 
 
 def to_text(lesson: Lesson) -> str:

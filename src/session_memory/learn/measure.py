@@ -19,7 +19,7 @@ from session_memory.learn.intervals import METHOD, newcombe, wilson
 from session_memory.learn.judgement import Judgement, judge
 from session_memory.learn.lesson import Lesson, PatternRef
 from session_memory.learn.patterns import OF_ERRORS, pattern_id, signals_of
-from session_memory.learn.signal import SUCCESS
+from session_memory.learn.signal import SUCCESS, Signal
 from session_memory.store.digests import DigestRow
 from session_memory.store.store import Store
 
@@ -194,8 +194,14 @@ def _sightings(store: Store, fleet: Fleet, shown: PatternRef) -> Iterator[tuple[
         yield from _instructed(fleet.sessions, frozenset(shown.locus.split()))
     else:
         for signal in signals_of(store, fleet):
-            if signal.type == shown.type and pattern_id(signal.type, signal.locus) == shown.id:
+            if signal.type == shown.type and shown.id in _ids(signal):
                 yield signal.session_uid, signal.magnitude, signal.tokens
+
+
+def _ids(signal: Signal) -> tuple[str, str]:
+    """The ids of the patterns that the signal may belong to."""
+    kind, locus = signal.type, signal.locus
+    return pattern_id(kind, locus), pattern_id(kind, locus, signal.repo)
 
 
 def _instructed(

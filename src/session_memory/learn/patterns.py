@@ -1,19 +1,20 @@
-"""Patterns: signals of the same type and locus over all sessions, with their cost.
+"""Patterns: signals of the same type and locus in a repository, with their cost.
 
 The same signals give the same patterns in any order. A pattern keeps its id when sessions are
-added.
+added. An error that several repositories have, each in two sessions or more, is one pattern.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
 from session_memory.learn.detect import signals_across
 from session_memory.learn.fleet import Fleet, fleet_of
+from session_memory.learn.noise import is_noise
 from session_memory.learn.signal import ESTIMATED, MEASURED, PROBLEM, Signal
 from session_memory.store.digests import Digests, ErrorRow, SignalRow
 from session_memory.store.store import Store
@@ -23,6 +24,8 @@ MOST_EVIDENCE = 10
 MOST_RESOLUTIONS = 3
 OF_ERRORS = frozenset({"recurring_error", "repeated_error", "recovery"})
 """Types whose locus is the fingerprint of an error."""
+# A repeated instruction costs a person's time. It is ranked as if it cost so many tokens.
+_WEIGHT = {"recurring_instruction": 8_000, "repeated_instruction": 8_000}
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -43,7 +46,8 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     ``session_uids`` names some of the ``sessions``.
 
     ``basis`` is ``measured`` only if every signal's tokens are. ``cross_flavor``: it occurs with
-    more than one kind of agent. Patterns are ranked by ``score``.
+    more than one kind of agent. Patterns are ranked by ``score``. ``noise``: see
+    `session_memory.learn.noise`.
     """
 
     id: str
@@ -66,6 +70,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     session_uids: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     resolutions: tuple[Fix, ...] = ()
+    noise: bool = False
 
     @property
     def times(self) -> str:
@@ -77,9 +82,9 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
         return values
 
 
-def pattern_id(kind: str, locus: str) -> str:
-    name = f"{kind}\n{locus}".encode("utf-8", "surrogatepass")
-    return f"p-{blake2b(name, digest_size=6).hexdigest()}"
+def pattern_id(kind: str, locus: str, repo: str | None = None) -> str:
+    name = "\n".join((kind, locus, *(() if repo is None else (repo,))))
+    return f"p-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
 def patterns(
@@ -111,19 +116,68 @@ def stored_signal(row: SignalRow) -> Signal:
 
 def cluster(signals: Iterable[Signal], errors: Iterable[ErrorRow] = ()) -> list[Pattern]:
     """Patterns ranked: problems before successes, then by score, then by id."""
-    groups: dict[tuple[str, str], list[Signal]] = defaultdict(list)
+    groups: dict[_Key, list[Signal]] = defaultdict(list)
     for signal in signals:
-        groups[signal.type, signal.locus].append(signal)
-    for kind, locus in list(groups):
+        groups[_Key(signal.type, signal.locus, signal.repo)].append(signal)
+    groups = _shared(groups)
+    for key in list(groups):
         # An error that also recurs in other sessions is listed once, as a recurring error.
-        if kind == "repeated_error" and ("recurring_error", locus) in groups:
-            del groups[kind, locus]
-    fixes = _fixes(errors)
-    found = [_pattern(group, fixes) for group in groups.values()]
+        if key.type == "repeated_error" and _recurs(groups, key):
+            del groups[key]
+    errors = list(errors)
+    fixes, tools = _fixes(errors), _tools(errors)
+    found = [_pattern(key, group, fixes, tools) for key, group in groups.items()]
     return sorted(found, key=lambda p: (p.polarity != PROBLEM, -p.score, p.id))
 
 
-def _pattern(group: list[Signal], fixes: dict[str, tuple[Fix, ...]]) -> Pattern:
+class _Key(NamedTuple):
+    type: str
+    locus: str
+    repo: str | None
+
+
+EVERYWHERE = ""
+
+
+def _shared(groups: dict[_Key, list[Signal]]) -> dict[_Key, list[Signal]]:
+    """Errors that two repositories or more truly share are one pattern.
+
+    An error of one session in a repository does not recur there.
+    """
+    by_error: dict[tuple[str, str], list[_Key]] = defaultdict(list)
+    for key in groups:
+        if key.type == "recurring_error":
+            by_error[key.type, key.locus].append(key)
+    for (kind, locus), keys in by_error.items():
+        often = [key for key in keys if len({s.session_uid for s in groups[key]}) > 1]
+        together = [signal for key in often for signal in groups[key]]
+        for key in keys:
+            if key not in often or len(often) > 1:
+                del groups[key]
+        if len(often) > 1:
+            groups[_Key(kind, locus, EVERYWHERE)] = together
+    return groups
+
+
+def _recurs(groups: dict[_Key, list[Signal]], key: _Key) -> bool:
+    return any(
+        _Key("recurring_error", key.locus, repo) in groups for repo in (key.repo, EVERYWHERE)
+    )
+
+
+def _tools(errors: Iterable[ErrorRow]) -> dict[str, set[str | None]]:
+    found: dict[str, set[str | None]] = defaultdict(set)
+    for error in errors:
+        found[error.fingerprint].add(error.tool)
+    return found
+
+
+def _pattern(
+    key: _Key,
+    group: list[Signal],
+    fixes: dict[str, tuple[Fix, ...]],
+    tools: dict[str, set[str | None]],
+) -> Pattern:
     group.sort(key=lambda s: (s.at or "", s.session_uid, s.evidence))
     first = group[0]
     uids = tuple(dict.fromkeys(signal.session_uid for signal in group))
@@ -132,7 +186,7 @@ def _pattern(group: list[Signal], fixes: dict[str, tuple[Fix, ...]]) -> Pattern:
     tokens = sum(signal.tokens for signal in group)
     measured = all(signal.basis == MEASURED for signal in group)
     return Pattern(
-        id=pattern_id(first.type, first.locus),
+        id=pattern_id(first.type, first.locus, key.repo or None),
         type=first.type,
         polarity=first.polarity,
         locus=first.locus,
@@ -144,7 +198,7 @@ def _pattern(group: list[Signal], fixes: dict[str, tuple[Fix, ...]]) -> Pattern:
         microdollars=sum(signal.microdollars for signal in group),
         basis=MEASURED if measured else ESTIMATED,
         cross_flavor=len(flavors) > 1,
-        score=score(len(uids), tokens),
+        score=score(len(uids), tokens or _WEIGHT.get(first.type, 0)),
         flavors=flavors,
         repos=tuple(sorted({signal.repo for signal in group if signal.repo})),
         first_seen=min(times, default=None),
@@ -152,6 +206,7 @@ def _pattern(group: list[Signal], fixes: dict[str, tuple[Fix, ...]]) -> Pattern:
         session_uids=uids[-MOST_SESSIONS:],
         evidence=tuple(_evidence(group)),
         resolutions=fixes.get(first.locus, ()) if first.type in OF_ERRORS else (),
+        noise=is_noise(first.type, first.locus, tools.get(first.locus, ())),
     )
 
 

@@ -11,7 +11,7 @@ from session_memory.core.choices import one_of
 from session_memory.core.time import now_ms
 from session_memory.memory.arguments import Names, When, Zone, period_of
 from session_memory.memory.base import OpenMemory, without_secrets
-from session_memory.memory.checks import a_path, checked_limit, maybe_text, names
+from session_memory.memory.checks import a_flag, a_path, checked_limit, maybe_text, names
 
 if TYPE_CHECKING:
     from session_memory.learn.retro import Retro
@@ -35,9 +35,13 @@ class LearnedMethods(OpenMemory):
         repo: str | None = None,
         type: str | None = None,
         polarity: str | None = None,
+        noise: bool = False,
         limit: int = 0,
     ) -> "PatternList":
-        """What goes wrong or right in many analyzed sessions, the most important first."""
+        """What goes wrong or right in many analyzed sessions, the most important first.
+
+        ``noise`` includes failures of the agents' own tools, which no project can change.
+        """
         from session_memory.learn.detect import detectors
         from session_memory.learn.signal import POLARITIES
         from session_memory.views.learning import list_patterns
@@ -54,6 +58,7 @@ class LearnedMethods(OpenMemory):
             repo=maybe_text("repo", repo),
             kind=type,
             polarity=polarity,
+            noise=a_flag("noise", noise),
             limit=checked_limit(limit),
         )
         return without_secrets(listing)

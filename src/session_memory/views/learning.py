@@ -70,11 +70,13 @@ class PatternList(msgspec.Struct, frozen=True):
     total: int
     sessions: int
     unread: int
+    hidden: int = 0
+    """The number of patterns that are left out as noise."""
 
     def to_dict(self) -> dict[str, Any]:
         listed = [pattern_dict(pattern) for pattern in self.patterns]
         figures = {"total": self.total, "sessions": self.sessions, "unread": self.unread}
-        return {"patterns": listed, **figures}
+        return {"patterns": listed, **figures, "hidden": self.hidden}
 
 
 def pattern_dict(pattern: Pattern) -> dict[str, Any]:
@@ -89,17 +91,22 @@ def list_patterns(
     repo: str | None = None,
     kind: str | None = None,
     polarity: str | None = None,
+    noise: bool = False,
     limit: int = 0,
 ) -> PatternList:
-    """Patterns, highest rank first. ``limit`` 0 lists all."""
+    """Patterns, highest rank first, without noise unless asked for. ``limit`` 0 lists all."""
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     found = [
         pattern
         for pattern in patterns(store, since=begin, until=end, repo=repo)
         if kind in (None, pattern.type) and polarity in (None, pattern.polarity)
     ]
+    hidden = 0
+    if not noise and kind is None:
+        hidden = sum(pattern.noise for pattern in found)
+        found = [pattern for pattern in found if not pattern.noise]
     known = Digests(store.db).count()
-    return PatternList(found[: limit or None], len(found), known, unread(store))
+    return PatternList(found[: limit or None], len(found), known, unread(store), hidden)
 
 
 def find_pattern(store: Store, name: str) -> Pattern:

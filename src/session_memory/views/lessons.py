@@ -12,12 +12,15 @@ from session_memory.core.errors import UnknownPattern
 from session_memory.core.lesson_errors import LessonError, UnknownLesson
 from session_memory.derive.evicted import beside
 from session_memory.derive.repositories import LoggedPlace, repo_of
+from session_memory.learn.advice import title
 from session_memory.learn.applied import AppliedLessons
 from session_memory.learn.applied_registry import AppliedState
-from session_memory.learn.lesson import Lesson
+from session_memory.learn.curate import suggested_text
+from session_memory.learn.lesson import Lesson, lesson_id
 from session_memory.learn.lessons import Decision, Lessons
 from session_memory.learn.patterns import Pattern, patterns
 from session_memory.learn.proposals import Proposal, propose, seen_in
+from session_memory.learn.signal import PROBLEM
 from session_memory.learn.targets import Target, default_targets, target
 from session_memory.store import Store
 from session_memory.views.learning import find_pattern
@@ -196,3 +199,41 @@ def forget_in_lessons(store: Store, config: Config, uids: Sequence[str]) -> list
     if words and beside(store) is not None:
         applied_of(store).forget(words)
     return changed
+
+
+class SuggestedLesson(msgspec.Struct, frozen=True, kw_only=True):
+    """A lesson that nobody accepted or rejected yet. ``pattern`` is the id of its pattern."""
+
+    pattern: str
+    title: str
+    repos: tuple[str, ...]
+    sessions: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+def suggested_lessons(
+    store: Store, lessons: Lessons, *, repo: str | None = None, limit: int = 20
+) -> list[SuggestedLesson]:
+    """Lessons that earlier sessions agree on, the most important first. ``limit`` 0 means all."""
+    decided = {lesson.id for lesson in lessons.read()[0]}
+    found = []
+    for pattern in patterns(store, repo=repo):
+        if pattern.noise or pattern.polarity != PROBLEM or lesson_id(pattern.id) in decided:
+            continue
+        if text := suggested_text(store, pattern):
+            found.append(
+                SuggestedLesson(
+                    pattern=pattern.id,
+                    title=title(pattern),
+                    repos=pattern.repos,
+                    sessions=pattern.sessions,
+                    text=text,
+                )
+            )
+        if limit and len(found) == limit:
+            break
+    return found

@@ -51,6 +51,5 @@ DETECTOR = FleetDetector(
     type="budget_overrun",
     title="Sessions use far more than is usual",
     advice="Split tasks like these; look at what filled their context.",
-    lesson="Split tasks like these, and keep outputs short.",
     find=budget_overrun,
 )

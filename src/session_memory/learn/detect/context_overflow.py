@@ -25,6 +25,5 @@ DETECTOR = SessionDetector(
     type="context_overflow",
     title="The context runs full",
     advice="Split such tasks into sessions of their own, or use subagents.",
-    lesson="Give large parts to subagents, and keep outputs short.",
     find=context_overflow,
 )

@@ -33,6 +33,5 @@ DETECTOR = SessionDetector(
     type="oversized_output",
     title="Outputs fill the context",
     advice="Let {locus} print less: head, tail, a filter, a line range.",
-    lesson="Let {locus} print less: head, tail, a filter, a range of lines.",
     find=oversized_output,
 )

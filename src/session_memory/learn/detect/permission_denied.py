@@ -43,6 +43,5 @@ DETECTOR = SessionDetector(
     type="permission_denied",
     title="Calls are refused",
     advice="Allow {locus}, or tell the agent not to try it.",
-    lesson="Do not try {locus}: it is refused here. Ask first.",
     find=permission_denied,
 )

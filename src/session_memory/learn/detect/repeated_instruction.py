@@ -41,6 +41,6 @@ DETECTOR = SessionDetector(
     type="repeated_instruction",
     title="An instruction had to be repeated",
     advice="Put it into the agent's instruction file: {detail}",
-    lesson="The user asks for this again and again, so do it unasked: {detail}",
+    lesson="Do this without being asked, because the user asks for it again and again: {detail}",
     find=repeated_instruction,
 )

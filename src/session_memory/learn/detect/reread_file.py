@@ -29,6 +29,5 @@ DETECTOR = SessionDetector(
     type="reread_file",
     title="A file is read again and again",
     advice="Tell the agent what {locus} holds, or split it.",
-    lesson="Read {locus} once and keep in mind what it holds.",
     find=reread_file,
 )

@@ -26,6 +26,5 @@ DETECTOR = SessionDetector(
     type="retry_storm",
     title="The same call fails over and over",
     advice="After the second failure of {locus}, change something before trying again.",
-    lesson="After the second failure of {locus}, change something before trying again.",
     find=retry_storm,
 )

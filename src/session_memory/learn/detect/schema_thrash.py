@@ -43,6 +43,5 @@ DETECTOR = SessionDetector(
     type="schema_thrash",
     title="A tool is called with wrong arguments",
     advice="Show the agent a correct call of {locus}.",
-    lesson="Check the arguments that {locus} takes before calling it.",
     find=schema_thrash,
 )

@@ -34,6 +34,5 @@ DETECTOR = SessionDetector(
     type="thrown_away",
     title="Work is thrown away",
     advice="Agree on the plan before edits begin; smaller steps lose less.",
-    lesson="Agree on the plan before edits begin, and keep steps small.",
     find=thrown_away,
 )

@@ -89,9 +89,8 @@ def _reverted_paths(program: Program) -> list[str] | None:
         return paths
     if verb == "checkout" and ("--" in rest or "." in rest):
         return paths
-    if verb == "reset" and "--hard" in rest:
-        return []
-    return [] if verb == "stash" and rest[:1] in ([], ["push"], ["-u"]) else None
+    # A stash is put aside, and mostly comes back.
+    return [] if verb == "reset" and "--hard" in rest else None
 
 
 def _is_named(path: str | None, named: list[str]) -> bool:

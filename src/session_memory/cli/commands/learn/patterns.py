@@ -49,14 +49,15 @@ _POLARITIES = ("problem", "success")
         ("patterns", "the worst first"),
         ("patterns --repo webshop --since 30d", "in one repository, this month"),
         ("patterns --polarity success", "what works"),
+        ("patterns --noise", "also what agents' own tools complain about"),
         ("patterns p-0c88102dbf64", "one pattern, with its evidence"),
         ("patterns --limit 0 --json", "all of them, for a script"),
     ),
     json_shape='{"patterns": [{"id", "type", "polarity", "title", "advice", "locus", "detail",'
     ' "signals", "sessions", "magnitude", "tokens", "microdollars", "basis", "cross_flavor",'
     ' "score", "flavors", "repos", "first_seen", "last_seen", "session_uids", "evidence":'
-    ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …]}, …],'
-    ' "total", "sessions", "unread"}; with an ID {"pattern": …}.',
+    ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …],'
+    ' "noise"}, …], "total", "sessions", "unread", "hidden"}; with an ID {"pattern": …}.',
 )
 @click.argument("name", required=False, metavar="[ID]", shell_complete=complete_pattern)
 @click.option(
@@ -73,6 +74,7 @@ _POLARITIES = ("problem", "success")
 )
 @click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")
 @click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
+@click.option("--noise", is_flag=True, help="Also failures of the agents' own tools.")
 @limit_option(20)
 @click.pass_obj
 def command(
@@ -105,6 +107,8 @@ def _remark(settings: Settings, listing: "PatternList") -> None:
     elif len(listing.patterns) < listing.total:
         shown = f"{len(listing.patterns):,} of {listing.total:,} patterns"
         remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory patterns ID")
+    if listing.hidden:
+        remark(settings, f"{listing.hidden:,} more are noise of the agents' own tools: --noise")
 
 
 def _lines(listing: "PatternList") -> Iterator[str]:

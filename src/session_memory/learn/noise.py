@@ -1,0 +1,41 @@
+"""Which patterns are noise: true, but nothing that a repository or its owner can change.
+
+Agents' own tools fail in their own ways in every repository: an edit whose text is not in the file,
+a file that was not read before, a refused plan. The agent sees the message and goes on. A person
+who looks for problems of the project wants the errors of programs: what shells and servers answer.
+"""
+
+from collections.abc import Iterable
+
+from session_memory.learn.digest.steps import runs_shell
+
+SHELL = "shell"
+# These say how a session went. Together they say nothing about a place.
+_ABOUT_SESSIONS = frozenset({"failed", "abandoned", "thrown_away", "reread_file", "schema_thrash"})
+# Their locus begins with the tool, or with "shell: PROGRAM".
+_ABOUT_TOOLS = frozenset({"oversized_output", "permission_denied", "retry_storm", "timeout"})
+_LOOKING_WORDS = """
+    cat head tail less more ls tree find fd grep egrep rg ag sed awk jq yq diff git gh curl wget pwd
+    echo printf nl wc sort env ps const python python3 node
+"""
+# Programs whose output depends on what they were asked, so that nothing can be said about them.
+_LOOKING = frozenset(_LOOKING_WORDS.split())
+_SERVERS = ("mcp_", "mcp.")
+
+
+def is_noise(kind: str, locus: str, tools: Iterable[str | None] = ()) -> bool:
+    """Whether a pattern is noise. ``tools`` are those whose calls had its errors."""
+    if kind in _ABOUT_SESSIONS:
+        return True
+    if kind in _ABOUT_TOOLS:
+        tool, _, program = locus.partition(":")
+        if kind == "oversized_output" and program.strip() in _LOOKING:
+            return True
+        return not (tool.strip() == SHELL or _is_program(tool.strip()))
+    used = [tool for tool in tools if tool is not None]
+    return bool(used) and not any(map(_is_program, used))
+
+
+def _is_program(tool: str) -> bool:
+    """Whether a call runs a program or asks a server, rather than the agent itself."""
+    return runs_shell(tool) or tool.lower().startswith(_SERVERS)
