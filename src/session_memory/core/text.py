@@ -75,3 +75,8 @@ def between(text: str, opening: str, closing: str) -> str | None:
     start = text.find(opening)
     end = text.find(closing, start + len(opening)) if start >= 0 else -1
     return text[start + len(opening) : end].strip() if end >= 0 else None
+
+
+def below_repo(text: str, repo: str | None) -> str:
+    """``text`` in which the paths of files in the directory of ``repo`` start below it."""
+    return re.sub(rf"[^\s,]*/{re.escape(repo)}/", "", text) if repo else text

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
+from session_memory.core.text import below_repo
 from session_memory.learn.digests import digest_of
 from session_memory.learn.patterns import OF_ERRORS, Pattern
 from session_memory.learn.quoting import quoted
-from session_memory.render.paths import below_repo
 from session_memory.store.store import Store
 
 SESSIONS = 3

@@ -1,6 +1,5 @@
 """Paths as people read them."""
 
-import re
 import shlex
 from pathlib import Path
 
@@ -12,11 +11,6 @@ def short_path(path: str | Path) -> str:
 
     text, base = str(path), str(home())
     return f"~{text[len(base) :]}" if base != "/" and text.startswith(f"{base}/") else text
-
-
-def below_repo(text: str, repo: str | None) -> str:
-    """``text`` in which the paths of files in the directory of ``repo`` start below it."""
-    return re.sub(rf"[^\s,]*/{re.escape(repo)}/", "", text) if repo else text
 
 
 def pasteable(path: str) -> str:

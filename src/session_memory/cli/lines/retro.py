@@ -8,9 +8,9 @@ import click
 from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.cli.lines.folding import wrapped
 from session_memory.cli.lines.session_table import OUTCOME_STYLES
+from session_memory.core.text import below_repo
 from session_memory.learn.advice import title
 from session_memory.pricing import Amount, shown
-from session_memory.render.paths import below_repo
 from session_memory.render.text import safe
 from session_memory.views.figures import count, plural
 from session_memory.views.retro import (

@@ -16,7 +16,7 @@ from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.lines.look_line import look_line
-from session_memory.render.paths import below_repo
+from session_memory.core.text import below_repo
 from session_memory.render.text import cut, cut_middle, safe
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from session_memory.cli.kit.lesson_options import print_learned
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
 from session_memory.cli.lines.folding import wrapped
-from session_memory.render.paths import below_repo
+from session_memory.core.text import below_repo
 from session_memory.render.text import cut, safe, width
 
 if TYPE_CHECKING:

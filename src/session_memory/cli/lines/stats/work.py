@@ -8,8 +8,9 @@ from session_memory.cli.lines.bars import ChartSigns
 from session_memory.cli.lines.charts import chart
 from session_memory.cli.lines.stats.figures import Limit, bad, good, more, share, spent, trend
 from session_memory.cli.lines.sync_summary import wrapped
+from session_memory.core.text import below_repo
 from session_memory.core.time import parse_time
-from session_memory.render.paths import below_repo, short_path
+from session_memory.render.paths import short_path
 from session_memory.render.text import cut_middle, safe
 from session_memory.views.figures import count, duration, plural
 from session_memory.views.zones import clock
