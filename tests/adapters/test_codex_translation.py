@@ -214,6 +214,22 @@ def test_the_task_of_a_subagent_is_no_persons_prompt(home: CodexHome, source: An
     assert (event.kind, event.role, event.is_prompt) == ("lifecycle", "user", False)
 
 
+def test_a_task_of_another_thread_is_no_persons_prompt_in_either_copy(home: CodexHome) -> None:
+    log = home.session("main")
+    log.turn("<codex_delegation>\n  <input>paint the door</input>\n</codex_delegation>")
+    log.prompt("and the gate")
+    found = [(e.kind, e.summary) for e in events(log) if e.kind == "user_msg"]
+    assert found == [("user_msg", "and the gate")]
+    tasks = [e for e in events(log) if e.native_kind == "user/codex_delegation"]
+    assert [task.is_prompt for task in tasks] == [False]
+
+
+def test_the_request_behind_what_an_editor_adds_is_the_prompt(home: CodexHome) -> None:
+    log = home.session("main")
+    log.turn("# Review findings:\n\n## Finding 1\n[P2] red\n\n## My request for Codex:\npaint it")
+    assert [e.summary for e in events(log) if e.kind == "user_msg"] == ["paint it"]
+
+
 def test_a_thread_without_a_parent_that_an_editor_opened_is_a_persons(home: CodexHome) -> None:
     log = home.session("main", source="vscode", thread_source="subagent")
     log.turn("look at it")

@@ -8,9 +8,11 @@ from session_memory.adapters.base import NativeEvent, Record
 from session_memory.adapters.codex.kinds import TWIN
 from session_memory.adapters.codex.lines import CodexMessage, Completed, EventText, Reasoning
 from session_memory.adapters.codex.prompts import (
+    DELEGATION,
     accepted_plan,
     assessed_action,
     injected_as,
+    is_delegated,
     is_injected_kind,
     persons_words,
 )
@@ -22,7 +24,7 @@ from session_memory.adapters.codex.reading import (
     text_of,
     texts,
 )
-from session_memory.adapters.codex.state import EVENT, ITEM
+from session_memory.adapters.codex.state import EVENT, ITEM, digest
 from session_memory.core.text import SUMMARY, between, one_line
 
 LONGEST_CONTEXT = 20_000
@@ -77,6 +79,7 @@ def _inject(reading: LogReading, record: Record, text: str, instead: str) -> Non
         record.cwd = between(text[:LONGEST_CONTEXT], "<cwd>", "</cwd>") or None
     reading.named(record, PROMPT, text)
     reading.state.see_user(text)
+    reading.state.injected = digest("".join(text.split()))
 
 
 def user_message(reading: LogReading, native: EventText, record: Record) -> None:
@@ -94,6 +97,13 @@ def user_message_item(reading: LogReading, native: Completed, record: Record) ->
 
 
 def _shown(reading: LogReading, record: Record, words: str, text: str) -> None:
+    if is_delegated(text):
+        # The item before it has the same text. Where it is missing, nothing is lost.
+        if reading.state.injected == digest("".join(text.split())):
+            record.bookkeeping = TWIN
+        else:
+            _inject(reading, record, text, DELEGATION)
+        return
     # A review repeats its request to the person who asked; version 0.128.0 does so twice.
     again = reading.state.in_review and reading.has_logged(EVENT, PROMPT, words)
     if again or reading.is_second_copy(EVENT, PROMPT, words):

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+DELEGATION = "codex_delegation"
 _TAGS = (
     *("environment_context", "user_instructions", "turn_aborted", "subagent_notification"),
     *("skill", "user_action", "user_shell_command", "recommended_plugins", "hook_prompt"),
-    *("codex_internal_context", "goal_context", "codex_delegation", "image_resize_notice"),
+    *("codex_internal_context", "goal_context", DELEGATION, "image_resize_notice"),
 )
 _TAGGED = re.compile(rf"<({'|'.join(_TAGS)}|external_\w+)[\s>]")
 # Any other text that is wrapped in a tag with an underscore; nobody types that.
@@ -25,8 +26,12 @@ _OPENINGS = {
 }
 _OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
 # Editors put the open file or the selection in front of the typed text.
-_EDITOR = ("# Context from my IDE setup:", "# Files mentioned by the user:")
-_REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
+_EDITOR = (
+    *("# Context from my IDE setup:", "# Files mentioned by the user:", "# Review findings:"),
+    *("## Code review guidelines:",),
+)
+_REQUEST_BEGINS = "## My request for Codex:"
+_REQUEST = re.compile(rf"^{_REQUEST_BEGINS}\s*", re.MULTILINE)
 # A request of a guardian ends with the action, behind the history.
 _LONGEST_ACTION = 100_000
 _INJECTED_KINDS = ("user_instructions", "environment_context")
@@ -88,6 +93,11 @@ def injected_as(text: str) -> str:
     return ""
 
 
+def is_delegated(text: str) -> bool:
+    """Whether another thread wrote the text. Codex shows it to people like a prompt."""
+    return text.lstrip().startswith(f"<{DELEGATION}>")
+
+
 def is_injected_kind(kind: str | None) -> bool:
     """Whether an early version of Codex marks a user event as injected."""
     return kind in _INJECTED_KINDS
@@ -95,6 +105,6 @@ def is_injected_kind(kind: str | None) -> bool:
 
 def persons_words(text: str) -> str:
     """The typed text, without the context that an editor put in front of it."""
-    if text.lstrip().startswith(_EDITOR) and (request := _REQUEST.search(text)):
+    if _REQUEST_BEGINS in text and (request := _REQUEST.search(text)):
         return text[request.end() :].strip() or text
     return text

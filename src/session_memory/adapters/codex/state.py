@@ -29,7 +29,7 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 class ThreadState(msgspec.Struct, array_like=True):
     """The state of a log. ``origin`` is the thread whose lines are being copied, empty in own
-    lines."""
+    lines. ``injected`` is a hash of the last text that nobody typed."""
 
     thread: str = ""
     rollout: str = ""
@@ -62,6 +62,7 @@ class ThreadState(msgspec.Struct, array_like=True):
     twins: dict[str, int] = {}
     open_calls: dict[str, str] = {}
     knows_records: bool = False
+    injected: str = ""
 
     @property
     def scope(self) -> str:

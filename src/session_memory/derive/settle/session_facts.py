@@ -55,13 +55,14 @@ def end_turn(state: SettleState, duration_ms: int) -> None:
     """The agent logged how long the turn took."""
     if duration_ms:
         state.turn_ms += duration_ms
-        state.open_ms = 0
+        state.open_ms, state.in_turn = 0, False
 
 
 def begin_turn(state: SettleState) -> None:
     """A prompt came: the time since the last record was the person's, the time before counts."""
     state.unlogged_ms += max(0, state.open_ms - state.last_gap)
     state.open_ms = state.last_gap = 0
+    state.in_turn = True
 
 
 def note_time(state: SettleState, ts: int) -> None:
@@ -74,5 +75,6 @@ def note_time(state: SettleState, ts: int) -> None:
         gap = ts - state.last_ts
         state.last_gap = gap if gap <= IDLE_MS else 0
         state.active_ms += state.last_gap
-        state.open_ms += state.last_gap
+        if state.in_turn:
+            state.open_ms += state.last_gap
         state.last_ts = ts

@@ -148,9 +148,11 @@ class Settling:
         if record.native_id is None:
             # A record without an id can be nobody's parent, so the next prompt may be its sibling.
             state.head = None
-        if owned:
-            begin_turn(state)
+        was_interrupted = state.after_interrupt
         self._turns.settle_prompt(event, owned)
+        # A prompt while the agent works is a part of the turn.
+        if owned and (was_interrupted or event.kind != "human_intervention"):
+            begin_turn(state)
 
 
 def _settle_mode(state: SettleState, event: NativeEvent, mode: str) -> None:

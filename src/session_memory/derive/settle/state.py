@@ -91,6 +91,7 @@ class SettleState(msgspec.Struct, array_like=True):
       that branches, prompts, the agent and commits name
     - ``commit``: the subject of the first commit that says something
     - ``is_plan``: ``first_prompt`` is the heading of a plan that the person accepted
+    - ``in_turn``: a prompt came, and the agent has not logged the end of its turn
     - ``open_ms``: the time between the records of this turn, ``last_gap`` the last part of it,
       ``unlogged_ms`` the sum over earlier turns of which the agent logged no duration
     - ``has_variants``: some records have the native id of another record, but other content
@@ -144,6 +145,7 @@ class SettleState(msgspec.Struct, array_like=True):
     open_ms: int = 0
     last_gap: int = 0
     unlogged_ms: int = 0
+    in_turn: bool = False
 
     def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
         """The title a person gave, else the agent's, else what the work was.

@@ -87,7 +87,7 @@ class DigestBuilder:
         self._kinds: Counter[str] = Counter()
         self._marks: Counter[str] = Counter()
         self._events = self._compactions = 0
-        self._plan_tools = about(session.flavor).plan_tools
+        self._agent = about(session.flavor)
         self.ending, self.people, self.clock = Ending(texts), People(), TimeSplitter()
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
         self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
@@ -152,19 +152,19 @@ class DigestBuilder:
         self.commits.add(finished, delivered, self._texts)
         if any(one.kind == COMMIT and one.arrived for one in delivered):
             self.recall.commit(finished.call)
-        if finished.call.tool in self._plan_tools:
+        if finished.call.tool in self._agent.plan_tools:
             self.recall.plan(finished.call)
         if self._counts(finished.result):
             self.ending.add(finished)
             self.ending.delivered(delivered, finished)
             if run is not None:
                 self.ending.tested(run, finished)
-            if finished.call.tool in self._plan_tools and not _is_refused(finished):
+            if finished.call.tool in self._agent.plan_tools and not _is_refused(finished):
                 self.ending.plan_handed_over(finished)
 
     def _person(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "person")
-        text = self._texts.words(event)
+        text = self._agent.readable(self._texts.words(event))
         is_prompt = "user_msg" in kinds
         if is_prompt:
             self.people.prompt(event, text)
