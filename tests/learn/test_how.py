@@ -90,15 +90,19 @@ def test_a_session_that_fits_better_comes_before_a_successful_one(home: ClaudeHo
 
 
 def test_an_answer_shows_why_it_matched_and_how_it_ended(home: ClaudeHome) -> None:
-    session(home, "did-it", "The shop floods the server. Show a confirmation dialog first.")
+    log = home.session("did-it")
+    log.prompt("Tidy the shop")
+    log.answer("What else?")
+    log.prompt("The shop sends mails at once. Show a confirmation dialog first.")
+    log.answer("# Done\n\nThe dialog is there:\n- it has **two** buttons")
     other(home, 6)
     with learned(home.write()) as store:
         (did, *_) = asked(store, "how did we ask for consent").sessions
     assert [(word.asked, word.found) for word in did.words] == [("consent", "confirmation")]
-    assert did.why == ("confirmation (for consent): title, prompt",)
+    assert did.why == ("confirmation (for consent): prompt",)
     assert did.excerpt is not None
     assert (did.excerpt.field, did.excerpt.text) == ("prompt", "Show a confirmation dialog first.")
-    assert did.answer == "The endpoint is there."
+    assert did.answer == "Done The dialog is there: it has two buttons"
 
 
 def test_any_agent_may_have_done_it(tmp_path: Path, home: ClaudeHome, everywhere: None) -> None:

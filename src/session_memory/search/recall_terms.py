@@ -31,6 +31,12 @@ _FILLERS = """
     im ive dont doesnt didnt cant wont isnt thats whats lets don doesn didn isn won ll re ve
 """
 FILLERS = frozenset(_FILLERS.split())
+# Question words and pronouns in Chinese and Japanese.
+_FILLING_PAIRS = """
+    如何 怎么 怎样 么样 我们 什么 为何 为什 是什 哪些 这个 那个 一个 可以
+    どう どの です ます した こと この その
+"""
+FILLING_PAIRS = frozenset(_FILLING_PAIRS.split())
 
 
 def terms_in(text: str) -> list[str]:
@@ -67,7 +73,8 @@ def _plain(text: str) -> str:
 
 
 def _neighbours(token: str) -> list[str]:
-    return [token[at : at + 2] for at in range(len(token) - 1)] or [token]
+    pairs = [token[at : at + 2] for at in range(len(token) - 1)] or [token]
+    return [pair for pair in pairs if pair not in FILLING_PAIRS]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -281,6 +281,12 @@ def synonyms(term: str) -> frozenset[str]:
     return frozenset(found - {term})
 
 
+def word_of(term: str) -> str:
+    """A word with this stem; the stem itself if no group has one."""
+    words = (word for word, _ in _by_beginning().get(term[:_ALIKE], ()))
+    return next((word for word in words if stem(word) == term), term)
+
+
 @cache
 def _by_beginning() -> dict[str, list[tuple[str, list[list[str]]]]]:
     """The words by their first letters, each with its groups."""

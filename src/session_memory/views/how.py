@@ -5,29 +5,24 @@ from typing import Any
 import msgspec
 
 from session_memory.core.text import one_line
-from session_memory.derive.detecting import Program, programs
-from session_memory.learn.digest import CommandUse, Digest
+from session_memory.learn.digest import Digest
 from session_memory.learn.recall import RecalledSession, recall
 from session_memory.pricing import Amount, session_amounts
 from session_memory.redact import mask_cut
+from session_memory.search.recall_terms import terms_in
 from session_memory.store import Store
 from session_memory.store.recall import Recall
 from session_memory.views.matched_words import Excerpt, MatchedWord, best_excerpt, matched_words
 from session_memory.views.short_names import short_names
+from session_memory.views.telling_commands import telling_commands
 
 DEFAULT_LIMIT = 5
-MOST_COMMANDS = 6
+MOST_COMMANDS = 5
 MOST_FILES = 8
 MOST_COMMITS = 3
 LONGEST = 400
+ENOUGH = 80
 LEAST = 0.05
-# Commands that only look at things. They do not show how the task was done.
-_LOOKERS = """
-    cat head tail less more ls ll tree pwd cd echo printf which type file stat wc find fd grep rg ag
-    sed awk sort uniq cut tr jq diff env date true false sleep test read history
-"""
-_LOOKING = frozenset(_LOOKERS.split())
-_GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "blame", "ls-files", "remote"})
 
 
 class TaskSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +104,7 @@ def _task_session(
         why=tuple(map(str, words)),
         words=tuple(words),
         excerpt=best_excerpt(found),
-        commands=_commands(digest) if digest else (),
+        commands=telling_commands(digest, terms_in(task), MOST_COMMANDS) if digest else (),
         files=_files(digest) if digest else (),
         commits=tuple(_shown(one.text) for one in digest.commits[:MOST_COMMITS]) if digest else (),
         answer=_answer(digest) if digest else "",
@@ -120,31 +115,20 @@ def _task_session(
 
 
 def _answer(digest: Digest) -> str:
-    """The first line of the last answer, without Markdown."""
+    """The beginning of the last answer, without Markdown. A line that only announces the next
+    one is not enough."""
     text = digest.last_answer.text if digest.last_answer else ""
-    lines = (line.strip(" #*->`|") for line in text.splitlines())
-    return one_line(mask_cut(next((line for line in lines if line), "")), LONGEST)
-
-
-def _commands(digest: Digest) -> tuple[str, ...]:
-    """Commands that succeeded and did more than look, most runs first."""
-    worked = [one for one in digest.commands if one.failures < one.runs and not _only_looks(one)]
-    worked.sort(key=lambda one: (-one.runs, one.text))
-    return tuple(_shown(one.text) for one in worked[:MOST_COMMANDS])
+    lines = [line.strip(" #*->|").replace("**", "").replace("`", "") for line in text.splitlines()]
+    begun: list[str] = []
+    for line in filter(None, lines):
+        begun.append(line)
+        if sum(map(len, begun)) >= ENOUGH:
+            break
+    return one_line(mask_cut(" ".join(begun)), LONGEST)
 
 
 def _shown(text: str) -> str:
     return mask_cut(text)[:LONGEST]
-
-
-def _only_looks(command: CommandUse) -> bool:
-    return all(map(_looks, programs(command.text)))
-
-
-def _looks(program: Program) -> bool:
-    if program.name != "git":
-        return program.name in _LOOKING
-    return next((word for word in program.arguments if word[:1] != "-"), "status") in _GIT_LOOKS
 
 
 def _files(digest: Digest) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from session_memory.learn.digest import Digest
 from session_memory.learn.recall import RecalledSession
 from session_memory.redact import mask_cut
 from session_memory.search.recall_terms import terms_in
+from session_memory.search.synonyms import word_of
 
 MOST_WORDS = 6
 LONGEST_EXCERPT = 240
-_WORD = re.compile(r"[\w][\w'’.-]*")
+_WORD = re.compile(r"\w[\w'’-]*(?:\.\d+)*")
 _LINE = re.compile(r"[^\n]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
@@ -46,7 +47,7 @@ def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
     return [
         MatchedWord(
             asked.get(match.asked, match.asked),
-            asked.get(match.term) or found.get(match.term, match.term),
+            asked.get(match.term) or found.get(match.term) or word_of(match.term),
             match.fields,
         )
         for match in one.matches[:MOST_WORDS]
@@ -54,21 +55,23 @@ def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
 
 
 def best_excerpt(one: RecalledSession) -> Excerpt | None:
-    """The sentence with the words that count most. None if only its title or files have them."""
+    """The sentence with the words that count most. None if only title, commits or files do."""
     if one.digest is None:
         return None
     scores = {match.term: match.score for match in one.matches}
+    known = set(terms_in(one.digest.title or ""))
     best, best_score = None, 0.0
     for field, text in _texts(one.digest):
-        if field == "title":
-            continue
-        for sentence in _sentences(text):
-            score = sum(scores.get(term, 0.0) for term in set(terms_in(sentence)))
-            if score > best_score * 1.001:
+        for sentence in _sentences(text) if field not in ("title", "commit") else ():
+            terms = set(terms_in(sentence))
+            score = sum(scores.get(term, 0.0) for term in terms)
+            # The title and the commits are shown anyway.
+            if score > best_score * 1.001 and not terms <= known:
                 best, best_score = Excerpt(field, sentence), score
     if best is None:
         return None
-    return Excerpt(best.field, mask_cut(one_line(best.text, LONGEST_EXCERPT)))
+    plain = best.text.strip(" #*->|").replace("**", "").replace("`", "")
+    return Excerpt(best.field, mask_cut(one_line(plain, LONGEST_EXCERPT)))
 
 
 def _texts(digest: Digest) -> Iterator[tuple[str, str]]:
@@ -91,10 +94,13 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def words_by_term(texts: Iterable[str]) -> dict[str, str]:
-    """For each term the first word that has it, in lower case."""
+    """For each term the shortest word that has it, in lower case."""
     found: dict[str, str] = {}
     for text in texts:
         for word in _WORD.findall(text):
             for term in terms_in(word):
-                found.setdefault(term, word.lower())
+                # In a script without blanks a term is two characters, not a part of a word.
+                shown = word.lower() if word.isascii() else term
+                if term not in found or len(shown) < len(found[term]):
+                    found[term] = shown
     return found

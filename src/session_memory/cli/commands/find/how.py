@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from session_memory.views.how import TaskSession
 
 WIDE = 100
+MOST_WORDS = 5
 
 
 @make_command(
@@ -84,7 +85,7 @@ def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[s
     if did.microdollars or did.unpriced_tokens:
         facts.append(shown(did.amount))
     yield look_line(did.name, [did.outcome, *facts], columns)
-    files = [below_repo(path, did.repo) for path in did.files]
+    files = _shown_files(did)
     excerpt = [did.excerpt.text] if did.excerpt else []
     for name, texts in (
         ("matched", [_matched(did)]),
@@ -99,10 +100,16 @@ def _lines(did: "TaskSession", title: str, columns: int, now: int) -> Iterator[s
             yield f"  {'' if place else name:<10}{shorter(safe(text), columns - 12)}"
 
 
+def _shown_files(did: "TaskSession") -> list[str]:
+    """The edited files of the repository; if there are none, the others."""
+    files = [below_repo(path, did.repo) for path in did.files]
+    return [path for path in files if not path.startswith(("/", "~"))] or files
+
+
 def _matched(did: "TaskSession") -> str:
     """The words that matched, by the text that has them: ``title: retry, upload · file: form``."""
     places: dict[str, list[str]] = {}
-    for word in did.words:
+    for word in did.words[:MOST_WORDS]:
         shown = word.found if word.found == word.asked else f"{word.found} (for {word.asked})"
         places.setdefault(word.fields[0], []).append(shown)
     return " · ".join(f"{place}: {', '.join(words)}" for place, words in places.items())
