@@ -94,7 +94,7 @@ def test_an_answer_shows_why_it_matched_and_how_it_ended(home: ClaudeHome) -> No
     log.prompt("Tidy the shop")
     log.answer("What else?")
     log.prompt("The shop sends mails at once. Show a confirmation dialog first.")
-    log.answer("# Done\n\nThe dialog is there:\n- it has **two** buttons")
+    log.answer("# Done\n\nThe dialog has **two** buttons.")
     other(home, 6)
     with learned(home.write()) as store:
         (did, *_) = asked(store, "how did we ask for consent").sessions
@@ -102,7 +102,7 @@ def test_an_answer_shows_why_it_matched_and_how_it_ended(home: ClaudeHome) -> No
     assert did.why == ("confirmation (for consent): prompt",)
     assert did.excerpt is not None
     assert (did.excerpt.field, did.excerpt.text) == ("prompt", "Show a confirmation dialog first.")
-    assert did.answer == "Done The dialog is there: it has two buttons"
+    assert did.answer == "Done The dialog has two buttons."
 
 
 def test_any_agent_may_have_done_it(tmp_path: Path, home: ClaudeHome, everywhere: None) -> None:

@@ -22,7 +22,7 @@ MOST_FILES = 8
 MOST_COMMITS = 3
 LONGEST = 400
 ENOUGH = 80
-LEAST = 0.05
+LEAST = 0.02
 
 
 class TaskSession(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from session_memory.views.short_names import short_names
 DEFAULT_LIMIT = 10
 MOST_CONCEPTS = 40
 MOST_SHOWN = 6
-LEAST = 0.05
+LEAST = 0.02
 
 
 class SimilarSession(msgspec.Struct, frozen=True):
