@@ -79,4 +79,4 @@ def between(text: str, opening: str, closing: str) -> str | None:
 
 def below_repo(text: str, repo: str | None) -> str:
     """``text`` in which the paths of files in the directory of ``repo`` start below it."""
-    return re.sub(rf"[^\s,]*/{re.escape(repo)}/", "", text) if repo else text
+    return re.sub(rf"[^\s,`'\"“]*/{re.escape(repo)}/", "", text) if repo else text

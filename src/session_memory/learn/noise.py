@@ -23,10 +23,17 @@ _LOOKING = frozenset(_LOOKING_WORDS.split())
 _SERVERS = ("mcp_", "mcp.")
 
 
-def is_noise(kind: str, locus: str, tools: Iterable[str | None] = ()) -> bool:
-    """Whether a pattern is noise. ``tools`` are those whose calls had its errors."""
+def is_noise(
+    kind: str, locus: str, tools: Iterable[str | None] = (), *, is_skill: bool = False
+) -> bool:
+    """Whether a pattern is noise. ``tools`` are those whose calls had its errors.
+
+    ``is_skill``: it is about skills, which are no tools of an agent.
+    """
     if kind in _ABOUT_SESSIONS:
         return True
+    if is_skill:
+        return False
     if kind in _ABOUT_TOOLS:
         tool, _, program = locus.partition(":")
         if kind == "oversized_output" and program.strip() in _LOOKING:

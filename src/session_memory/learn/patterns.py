@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from session_memory.core.skills import FLAVOR as SKILL
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
 from session_memory.learn.detect import signals_across
 from session_memory.learn.fleet import Fleet, fleet_of
@@ -150,11 +151,13 @@ def _shared(groups: dict[_Key, list[Signal]]) -> dict[_Key, list[Signal]]:
             by_error[key.type, key.locus].append(key)
     for (kind, locus), keys in by_error.items():
         often = [key for key in keys if len({s.session_uid for s in groups[key]}) > 1]
-        together = [signal for key in often for signal in groups[key]]
+        named = [key for key in often if key.repo is not None]
+        sharing = named if len(named) > 1 else []
+        together = [signal for key in sharing for signal in groups[key]]
         for key in keys:
-            if key not in often or len(often) > 1:
+            if key not in often or key in sharing:
                 del groups[key]
-        if len(often) > 1:
+        if sharing:
             groups[_Key(kind, locus, EVERYWHERE)] = together
     return groups
 
@@ -206,7 +209,9 @@ def _pattern(
         session_uids=uids[-MOST_SESSIONS:],
         evidence=tuple(_evidence(group)),
         resolutions=fixes.get(first.locus, ()) if first.type in OF_ERRORS else (),
-        noise=is_noise(first.type, first.locus, tools.get(first.locus, ())),
+        noise=is_noise(
+            first.type, first.locus, tools.get(first.locus, ()), is_skill=SKILL in flavors
+        ),
     )
 
 

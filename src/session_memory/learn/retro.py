@@ -1,6 +1,8 @@
 """The retrospective of a period or of one session.
 
-For each repository: the work, its cost, the problems, what fixed them, and advice.
+For each repository: what was shipped and what it cost, and at most seven problems, those that cost
+most first, each with what helped, where to look, and the lesson it suggests. It is meant to be read
+in five minutes.
 """
 
 import shlex
@@ -11,9 +13,10 @@ from typing import Any
 import msgspec
 
 from session_memory.core.skills import FLAVOR as SKILL
-from session_memory.core.text import visible
+from session_memory.core.text import one_line, visible
 from session_memory.core.time import format_time
 from session_memory.learn.advice import advice, title
+from session_memory.learn.curate import suggested_text
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.fleet import Fleet, fleet_of
@@ -23,10 +26,11 @@ from session_memory.learn.signal import PROBLEM, Signal
 from session_memory.pricing import Amount
 from session_memory.store.store import Store
 
-SUGGESTIONS = 3
-MOST_SESSIONS = 20
-MOST_PROBLEMS = 10
-MOST_FIXED = 10
+MOST_ITEMS = 7
+MOST_LOOKS = 2
+MOST_READ = 300
+MOST_COMMITS = 3
+SUBJECT = 100
 NOWHERE = "(no repository)"
 
 
@@ -44,6 +48,8 @@ class RetroSession(msgspec.Struct, frozen=True, kw_only=True):
     commits: int
     edits: int
     ended_at: str | None
+    shipped: tuple[str, ...] = ()
+    """The first lines of its last commits."""
 
 
 class FixedError(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +63,8 @@ class FixedError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Advice for a pattern. ``look`` are commands that show the evidence."""
+    """Advice for a pattern. ``look`` are commands that show the evidence. ``is_lesson``: sessions
+    agree on it, so that it can be accepted as a lesson as it is."""
 
     text: str
     why: str
@@ -66,10 +73,12 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     microdollars: int
     basis: str
     look: tuple[str, ...]
+    is_lesson: bool = False
 
 
 class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
-    """One repository. Cost includes subagents. ``done`` lists the largest sessions."""
+    """One repository. Cost includes subagents. ``done`` are sessions that shipped something, then
+    other large ones. ``suggestions`` belong to the ``problems``, one to each."""
 
     repo: str
     sessions: int
@@ -82,6 +91,7 @@ class RepoRetro(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Pattern, ...]
     fixed: tuple[FixedError, ...]
     suggestions: tuple[Suggestion, ...]
+    commits: int = 0
 
     @property
     def amount(self) -> Amount:
@@ -164,9 +174,10 @@ def _by_repo(fleet: Fleet) -> dict[str, Fleet]:
 
 def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoRetro:
     own = [session for session in fleet.sessions if session.relation != "subagent"]
-    problems = [p for p in cluster(signals, fleet.errors) if p.polarity == PROBLEM]
-    largest = sorted(own, key=lambda s: (-s.tokens, s.session_uid))[:MOST_SESSIONS]
+    problems = _costliest(cluster(signals, fleet.errors))
+    largest = sorted(own, key=lambda s: (-s.tokens, s.session_uid))[:MOST_READ]
     digests = [digest for s in largest if (digest := digest_of(store, s.session_uid)) is not None]
+    work = sorted(map(_work, digests), key=lambda one: (not one.commits, -one.microdollars))
     return RepoRetro(
         repo=name,
         sessions=len(own),
@@ -175,11 +186,28 @@ def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoR
         tokens=sum(session.tokens for session in fleet.sessions),
         microdollars=sum(session.microdollars for session in fleet.sessions),
         unpriced_tokens=sum(session.unpriced_tokens for session in fleet.sessions),
-        done=tuple(map(_work, digests)),
-        problems=tuple(problems[:MOST_PROBLEMS]),
-        fixed=tuple(_fixed(digests))[:MOST_FIXED],
-        suggestions=tuple(map(_suggestion, problems[:SUGGESTIONS])),
+        done=tuple(work[:MOST_ITEMS]),
+        problems=tuple(problems),
+        fixed=tuple(_fixed(digests))[:MOST_ITEMS],
+        suggestions=tuple(_suggestion(store, pattern) for pattern in problems),
+        commits=sum(one.commits for one in work),
     )
+
+
+def _costliest(found: list[Pattern]) -> list[Pattern]:
+    """The problems that cost most, without noise. What a large session cost is not lost, so such
+    sessions come last."""
+    problems = [one for one in found if one.polarity == PROBLEM and not one.noise]
+    problems.sort(
+        key=lambda one: (
+            one.type == "budget_overrun",
+            -one.microdollars,
+            -one.tokens,
+            -one.score,
+            one.id,
+        )
+    )
+    return problems[:MOST_ITEMS]
 
 
 def _work(digest: Digest) -> RetroSession:
@@ -196,6 +224,7 @@ def _work(digest: Digest) -> RetroSession:
         commits=len(digest.commits),
         edits=digest.markers.edit,
         ended_at=digest.ended_at,
+        shipped=tuple(one_line(commit.text, SUBJECT) for commit in digest.commits[-MOST_COMMITS:]),
     )
 
 
@@ -218,24 +247,26 @@ def _fixed(digests: list[Digest]) -> Iterator[FixedError]:
             )
 
 
-def _suggestion(pattern: Pattern) -> Suggestion:
+def _suggestion(store: Store, pattern: Pattern) -> Suggestion:
     day = (pattern.last_seen or "unknown")[:10]
     sessions = "1 session" if pattern.sessions == 1 else f"{pattern.sessions} sessions"
+    lesson = suggested_text(store, pattern)
     return Suggestion(
-        text=advice(pattern),
+        text=lesson or advice(pattern),
         why=f"{title(pattern)}: {sessions}, {pattern.times}, last {day}",
         pattern_id=pattern.id,
         tokens=pattern.tokens,
         microdollars=pattern.microdollars,
         basis=pattern.basis,
         look=tuple(_look(pattern)),
+        is_lesson=bool(lesson),
     )
 
 
 def _look(pattern: Pattern) -> Iterator[str]:
-    """Commands that show one event of each session. The event is a shell comment."""
+    """Commands that show one event of each of the latest sessions."""
     events = {seen.session_uid: seen.event_uid for seen in reversed(pattern.evidence)}
-    for uid in list(reversed(events) if events else pattern.session_uids)[:SUGGESTIONS]:
+    for uid in list(reversed(events) if events else pattern.session_uids)[:MOST_LOOKS]:
         # The id of an event is from a log, and may be any text.
-        event = f"  # event {shlex.quote(visible(events[uid]))}" if events else ""
-        yield f"session-memory show {uid}{event}"
+        around = f" --around {shlex.quote(visible(events[uid]))}" if events else ""
+        yield f"session-memory show {uid}{around}"

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from html import escape
 
-from session_memory.core.text import one_line
+from session_memory.core.text import below_repo, one_line
 from session_memory.learn.advice import title
 from session_memory.learn.patterns import Pattern
-from session_memory.learn.retro import FixedError, RepoRetro, Retro, RetroSession, Suggestion
+from session_memory.learn.retro import RepoRetro, Retro, RetroSession, Suggestion
 from session_memory.learn.retro_skills import SkillRetro
 from session_memory.pricing import Amount, shown
 from session_memory.redact import mask_cut
@@ -18,12 +18,6 @@ from session_memory.views.figures import count, plural
 
 LONGEST = 160
 Text = Callable[[str], str]
-HOW = {
-    "edit": "an edit of",
-    "command": "running",
-    "look": "looking at",
-    "instead": "instead:",
-}
 # Characters with a meaning in Markdown, and characters that control a terminal.
 _MARKS = re.compile(r"([\\`*_{}\[\]>#|!~&])")
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -88,17 +82,32 @@ def _repo_markdown(repo: RepoRetro) -> Iterator[str]:
     yield ""
     yield figures(repo)
     yield ""
-    yield from _section("What was done", [_work(work, marked, _code) for work in repo.done])
-    yield from _section("What went wrong", [_problem(p, marked) for p in repo.problems])
-    yield from _section("What fixed it", [_fixed(f, marked, _code) for f in repo.fixed])
-    if repo.suggestions:
-        yield "### Suggestions"
+    yield from _section(shipped_words(repo), [_work(work, marked, _code) for work in repo.done])
+    if repo.problems:
+        yield "### What cost time and money"
         yield ""
-        for number, suggestion in enumerate(repo.suggestions, start=1):
-            yield f"{number}. {_advised(suggestion.text)}"
-            yield f"   {marked(suggestion.why)}; {cost_words(suggestion)}."
-            yield from (f"   {_code(command)}" for command in suggestion.look)
+        for number, (pattern, suggestion) in enumerate(_items(repo), start=1):
+            yield f"{number}. {_problem(pattern, repo.repo, marked)}"
+            yield f"   {_advised(below_repo(suggestion.text, repo.repo))}"
+            yield from (f"   {_code(command)}" for command in _commands(suggestion))
         yield ""
+
+
+def _items(repo: RepoRetro) -> Iterator[tuple[Pattern, Suggestion]]:
+    return zip(repo.problems, repo.suggestions, strict=True)
+
+
+def _commands(suggestion: Suggestion) -> Iterator[str]:
+    yield from suggestion.look
+    if suggestion.is_lesson:
+        yield f"session-memory lessons accept {suggestion.pattern_id}"
+
+
+def shipped_words(repo: RepoRetro) -> str:
+    """The heading of the work: how much of it was committed."""
+    if not repo.commits:
+        return "What was done"
+    return f"What shipped: {plural(repo.commits, 'commit')}"
 
 
 def _section(name: str, lines: list[str]) -> Iterator[str]:
@@ -126,28 +135,15 @@ def figures(repo: RepoRetro) -> str:
 def _work(work: RetroSession, text: Text, code: Text) -> str:
     amount = shown(Amount(work.microdollars, work.unpriced_tokens))
     proof = f" by {work.reason}" if work.evidence else ""
-    commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
-    what = text(work.title or "(untitled)")
-    how = f"{work.outcome}{proof}, {plural(work.edits, 'edit')}{commits}, {amount}"
+    what = "; ".join(map(text, work.shipped)) or text(work.title or "(untitled)")
+    how = f"{work.outcome}{proof}, {plural(work.edits, 'edit')}, {amount}"
     return f"{what}: {how}. {code(f'session-memory show {work.session_uid}')}"
 
 
-def _problem(pattern: Pattern, text: Text) -> str:
-    seen = plural(pattern.sessions, "session")
-    where = f"{title(pattern)} ({pattern.times} in {seen})"
-    return f"{where}: {text(pattern.detail.rstrip('.'))}. {cost_words(pattern)}; {pattern.id}"
-
-
-def _fixed(fixed: FixedError, text: Text, code: Text) -> str:
-    how = f"{HOW.get(fixed.kind, fixed.kind)} {text(in_quotes(fixed.text))}"
-    look = code(f"session-memory show {fixed.session_uid}")
-    return f"{text(fixed.error.rstrip('.'))}: {how}. {look}"
-
-
-def in_quotes(text: str) -> str:
-    """A command or path from a transcript, so that nobody takes it for advice of ours."""
-    inside = plain(text).replace("“", '"').replace("”", '"')
-    return f"“{inside}”"
+def _problem(pattern: Pattern, repo: str, text: Text) -> str:
+    seen = f"{pattern.times} in {plural(pattern.sessions, 'session')}"
+    what = text(below_repo(pattern.detail.rstrip("."), repo))
+    return f"{what}. {title(pattern)}: {seen}; {cost_words(pattern)}."
 
 
 def cost_words(what: Pattern | Suggestion) -> str:
@@ -208,19 +204,18 @@ def _html(retro: Retro) -> Iterator[str]:
         yield "<p>No session was analyzed in this time.</p>"
     for repo in retro.repos:
         yield f"<h2>{_escaped(repo.repo)}</h2>\n<p>{escape(figures(repo))}</p>"
-        yield from _list("What was done", [_work(w, _escaped, _html_code) for w in repo.done])
-        yield from _list("What went wrong", [_problem(p, _escaped) for p in repo.problems])
-        yield from _list("What fixed it", [_fixed(f, _escaped, _html_code) for f in repo.fixed])
-        yield from _list("Suggestions", list(map(_suggested, repo.suggestions)), "ol")
+        yield from _list(shipped_words(repo), [_work(w, _escaped, _html_code) for w in repo.done])
+        items = [_item(pattern, advised, repo.repo) for pattern, advised in _items(repo)]
+        yield from _list("What cost time and money", items, "ol")
     yield from _list("Skills", [skill_words(skill, _escaped) for skill in retro.skills])
     if retro.evicted:
         yield f"<p>{missing_skills(retro.evicted)}</p>"
 
 
-def _suggested(suggestion: Suggestion) -> str:
-    commands = " ".join(map(_html_code, suggestion.look))
-    why = f"{_escaped(suggestion.why)}; {escape(cost_words(suggestion))}."
-    return f"{_escaped(suggestion.text)}<br><small>{why}</small> {commands}"
+def _item(pattern: Pattern, suggestion: Suggestion, repo: str) -> str:
+    commands = " ".join(map(_html_code, _commands(suggestion)))
+    text = escape(_CONTROL.sub(" ", below_repo(suggestion.text, repo)))
+    return f"{_problem(pattern, repo, _escaped)}<br>{text}<br><small>{commands}</small>"
 
 
 def _list(name: str, items: list[str], tag: str = "ul") -> Iterator[str]:

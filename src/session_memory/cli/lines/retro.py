@@ -9,23 +9,21 @@ from session_memory.cli.kit.output import Cell, Column, table
 from session_memory.cli.lines.folding import wrapped
 from session_memory.cli.lines.session_table import OUTCOME_STYLES
 from session_memory.core.text import below_repo
-from session_memory.learn.advice import title
 from session_memory.pricing import Amount, shown
 from session_memory.render.text import safe
 from session_memory.views.figures import count, plural
 from session_memory.views.retro import (
-    HOW,
     cost_words,
     figures,
-    in_quotes,
     missing_skills,
     plain,
+    shipped_words,
     skill_words,
 )
 
 if TYPE_CHECKING:
     from session_memory.learn.patterns import Pattern
-    from session_memory.learn.retro import FixedError, RepoRetro, Retro, RetroSession, Suggestion
+    from session_memory.learn.retro import RepoRetro, Retro, RetroSession, Suggestion
     from session_memory.views.session_labels import SessionLabels
 
 WORK = (
@@ -58,52 +56,39 @@ def retro_lines(retro: "Retro", columns: int, labels: "SessionLabels") -> Iterat
 
 def _repo_lines(repo: "RepoRetro", columns: int, labels: "SessionLabels") -> Iterator[str]:
     if repo.done:
-        yield from _section("What was done")
+        yield from _section(shipped_words(repo))
         yield from table(WORK, [_work(work, labels) for work in repo.done], columns)
     if repo.problems:
-        yield from _section("What went wrong")
-        for pattern in repo.problems:
-            yield from _problem(pattern, columns)
-    if repo.fixed:
-        yield from _section("What fixed it")
-        for fixed in repo.fixed:
-            yield from _fixed(fixed, repo.repo, columns, labels)
-    if repo.suggestions:
-        yield from _section("Suggestions")
-        for number, suggestion in enumerate(repo.suggestions, start=1):
-            yield from _suggestion(f"{number}. ", suggestion, columns)
+        yield from _section("What cost time and money")
+        for number, (pattern, suggestion) in enumerate(
+            zip(repo.problems, repo.suggestions, strict=True), start=1
+        ):
+            yield from _problem(f"{number}. ", pattern, suggestion, repo.repo, columns)
 
 
 def _work(work: "RetroSession", labels: "SessionLabels") -> tuple[str | Cell, ...]:
+    what = work.shipped[-1] if work.shipped else labels.title(work.session_uid) or work.title
     return (
         Cell(labels.name(work.session_uid), {"fg": "cyan"}),
         Cell(work.outcome, OUTCOME_STYLES.get(work.outcome, {"dim": True})),
         count(work.edits),
         count(work.commits),
         shown(Amount(work.microdollars, work.unpriced_tokens)),
-        plain(labels.title(work.session_uid) or work.title),
+        plain(what),
     )
 
 
-def _problem(pattern: "Pattern", columns: int) -> Iterator[str]:
-    seen = f"{title(pattern)} ({pattern.times} in {plural(pattern.sessions, 'session')})"
-    yield from _item("• ", safe(seen), columns)
-    yield from _item("  ", safe(plain(pattern.detail)), columns)
-    yield from _item("  ", f"{cost_words(pattern)}; pattern {pattern.id}", columns, dim=True)
-
-
-def _fixed(fixed: "FixedError", repo: str, columns: int, labels: "SessionLabels") -> Iterator[str]:
+def _problem(
+    mark: str, pattern: "Pattern", suggestion: "Suggestion", repo: str, columns: int
+) -> Iterator[str]:
     # The path of a file begins with the directory of its repository, which the heading names.
-    what = in_quotes(below_repo(plain(fixed.text), repo))
-    yield from _item("• ", safe(plain(fixed.error)), columns)
-    yield from _item("  ", safe(f"{HOW.get(fixed.kind, fixed.kind)} {what}"), columns)
-    yield from _item("  ", f"session {labels.name(fixed.session_uid)}", columns, dim=True)
-
-
-def _suggestion(mark: str, suggestion: "Suggestion", columns: int) -> Iterator[str]:
-    yield from _item(mark, safe(plain(suggestion.text)), columns)
-    why = f"{plain(suggestion.why)}; {cost_words(suggestion)}; pattern {suggestion.pattern_id}"
-    yield from _item("   ", safe(why), columns, dim=True)
+    yield from _item(mark, safe(below_repo(plain(pattern.detail), repo)), columns)
+    seen = f"{pattern.times} in {plural(pattern.sessions, 'session')}; {cost_words(pattern)}"
+    yield from _item("   ", safe(seen), columns)
+    yield from _item("   ", safe(below_repo(plain(suggestion.text), repo)), columns)
+    accept = f"session-memory lessons accept {pattern.id}" if suggestion.is_lesson else pattern.id
+    for line in (*suggestion.look, accept):
+        yield click.style(f"   {safe(line)}", dim=True)
 
 
 def _section(name: str) -> Iterable[str]:
