@@ -87,6 +87,14 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
                 log.answer(call("ExitPlanMode", plan="# Plan\n\ndo it"))
                 log.reject()
                 log.interrupt(during_tool=True)
+            case "existing request", _:
+                exists = "a pull request for branch already exists:\nhttps://github.com/a/b/pull/7"
+                log.run("gh pr create --fill", exists, exit_code=1)
+            case "unwanted push", _:
+                log.answer(call("Bash", command="git push"))
+                log.reject("not yet")
+            case "end", _:
+                log.turn_ended()
             case "interrupt", _:
                 log.interrupt()
             case "overload", _:
@@ -128,6 +136,8 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["interrupt", "say:go on", "answer"], ("success", "answered")),
         (["say:commit", "commit", "answer", "interrupt"], ("success", "commit")),
         (["commit", "answer", "say:and the next", "interrupt"], ("abandoned", "interrupted")),
+        (["edit", "answer", "end", "interrupt"], ("success", "unverified")),
+        (["edit", "answer", "say:! git log"], ("success", "unverified")),
         (["fail", "say:it still fails", "edit", "pass", "answer"], ("success", "tests")),
         (["pass", "say:great, now break it", "edit", "fail", "answer"], ("fail", "tests")),
         # Then what was committed, pushed or could not be.
@@ -141,6 +151,9 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["edit", "refused commit", "answer:Shall I skip the hook?"], ("unknown", "asked")),
         (["edit", "refused commit", "answer:It was already committed."], ("success", "unverified")),
         (["edit", "refused commit", "edit", "commit", "answer"], ("success", "commit")),
+        (["edit", "commit", "push", "existing request", "answer"], ("success", "commit")),
+        (["edit", "commit", "unwanted push", "answer"], ("success", "commit")),
+        (["say:create the session-handoff skill", "edit", "answer"], ("success", "unverified")),
         (["run:git commit --dry-run", "answer"], ("success", "answered")),
         (["run:echo git commit", "answer"], ("success", "answered")),
         # Then the last test run, if it ran and its failure is the session's own.
@@ -160,6 +173,10 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["overload"], ("fail", "error")),
         (["pass", "commit", "answer", "say:and the next", "overload"], ("fail", "error")),
         (["say:push it", "answer:I can’t push from here."], ("fail", "gave_up")),
+        (
+            ["say:is it safe?", "answer:I can't confirm it for all, but yes."],
+            ("success", "answered"),
+        ),
         # And only the agent's own answer.
         (["answer"], ("success", "answered")),
         (["edit", "answer"], ("success", "unverified")),

@@ -21,7 +21,7 @@ REFUSED = re.compile(
 # The command still runs, or there was nothing to hand over.
 UNDECIDED = re.compile(
     r"\b(?:process|command) (?:is )?running (?:with|in)\b|nothing (?:added )?to commit"
-    r"|everything up-to-date",
+    r"|everything up-to-date|pull request \S{0,200} ?already exists|already exists:\s*https?://",
     re.IGNORECASE,
 )
 _COMMAND = re.compile(

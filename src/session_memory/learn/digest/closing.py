@@ -14,6 +14,8 @@ _NOT_OURS = re.compile(
       | (?:was|were|is|are|have\sbeen)\salready\s(?:there|fail\w*|broken|red)
       | (?:fail\w*|broken)\s(?:before|without|on\s(?:main|master|trunk)) | flak[ye]\w*
       | (?:in|of|from)\s(?:this|the|my|our)\s(?:\w+\s)?(?:environment|sandbox|container|machine)
+      | (?:because|due\sto|since|requires?|needs?)\b[^.\n]{0,60}\b(?:network|dns|credentials?|docker
+        |database|environment|not\sinstalled|unavailable|offline|api\skey)
       | environment(?:al)?\s(?:issue|problem|failure|limit\w*) | sandbox\w* | outside\s(?:of\s)?
       (?:this|the|my|our)\s(?:change|scope|work|task)\w* | baseline\sfail\w*
       | vorbestehend\w* | schon\svorher | unabhängig\svon | nicht\s(?:verwandt|davon\sbetroffen)
@@ -64,7 +66,8 @@ _GAVE_UP = re.compile(
         | (?:wasn['’]t|not|isn['’]t)\sable\sto
         | don['’]t\shave\s(?:\w+\s){0,2}(?:ability|access|permission\w*|credentials|tools?)
         | (?:am|was|['’]m)\sblocked )\b
-      (?!\s(?:find|see|spot|identify|detect|reproduce|think|recommend))
+      (?!\s(?:find|see|spot|identify|detect|reproduce|think|recommend|verify|confirm|tell|say
+        |guarantee|speak|know|be\s(?:sure|certain)|rule\sout|emphasize))
     | \bich\s(?:kann|konnte)\b[^.\n]{0,60}\bnicht\b
     | \bje\sn(?:e\s|['’])(?:peux|ai\spas\spu|suis\spas\sen)
     | \bno\s(?:puedo|pude|he\spodido)\b | \bnon\s(?:posso|sono\sriuscito)\b
@@ -74,6 +77,7 @@ _GAVE_UP = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BEGINNING = 200
+_LONGEST_QUESTION = 1_000
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`|「[^」\n]*」|https?://\S+")
 _QUESTION = re.compile(r"[?？][\s\"'*_)`]*\Z")
 
@@ -97,7 +101,12 @@ def ends_with_question(answer: str) -> bool:
 
 
 def waits_for_person(answer: str) -> bool:
-    """Whether the answer ends with a question or a request that the person has to answer first."""
+    """Whether the answer ends with a question or a request that the person has to answer first.
+
+    A long answer gives something, also if it ends with a question.
+    """
+    if len(answer) > _LONGEST_QUESTION:
+        return False
     last = answer[-_TAIL:].rstrip().rpartition("\n")[2]
     if _REQUESTED.search(last):
         return True

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from session_memory.derive.detecting import Program, arrived, programs
+from session_memory.derive.detecting import Program, arrived, logged_commits, programs
 from session_memory.learn.digest.steps import FinishedCall
 from session_memory.learn.digest.texts import Texts
 
@@ -37,7 +37,7 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
         tool = _TOOL.search(finished.call.tool or "")
         kind = PULL_REQUEST if tool is None or tool["git"] is None else tool["git"].lower()
         return [] if tool is None else [Delivery(kind, not finished.failed)]
-    if not _may_deliver(finished.call.summary):
+    if not _may_deliver(finished):
         return []
     command = texts.command(finished.call)
     if not any(name in command for name in ("git", *_HOSTS)):
@@ -49,10 +49,12 @@ def deliveries(finished: FinishedCall, texts: Texts) -> list[Delivery]:
     return [Delivery(kind, arrived(output, kind == COMMIT, finished.failed)) for kind in tried]
 
 
-def _may_deliver(summary: str) -> bool:
+def _may_deliver(finished: FinishedCall) -> bool:
     """Whether the call may deliver something. Its summary may be cut."""
-    words = _CUT if summary.endswith("…") else _WHOLE
-    return any(word in summary for word in words)
+    summary = finished.call.summary
+    if not summary.endswith("…"):
+        return any(word in summary for word in _WHOLE)
+    return any(word in summary for word in _CUT) or any(logged_commits(finished.result.summary))
 
 
 def _tried(command: str) -> Iterator[str]:

@@ -44,8 +44,9 @@ _NOT_RUN = re.compile(
     re.IGNORECASE,
 )
 _HANDOVER = re.compile(
-    r"/(?:\w+:)?hand-?(?:off|over)\b|\b(?:write|create|make|prepare|generate|draft|save)\b.{0,60}"
-    r"\bhand-?\s?(?:off|over)\b|\b(?:continue|resume|pick (?:it|this) up|go on)\b.{0,40}"
+    r"/(?:\w+:)?hand-?(?:off|over)\b|\b(?:write|create|make|prepare|generate|draft|save|give)\b.{0,60}"
+    r"(?<![\w-])hand-?\s?(?:off|over)(?:\s(?:doc\w*|notes?|prompt|summary|message|file|report))?"
+    r"\s*(?:\Z|[.,!]|\b(?:for|to|so)\b)|\b(?:continue|resume|pick (?:it|this) up|go on)\b.{0,40}"
     r"\b(?:new|next|another|fresh|different)\s(?:session|chat|conversation|thread|context)\b",
     re.IGNORECASE,
 )
@@ -70,7 +71,8 @@ class Ending:
         """A person wrote a prompt. It may judge the work so far, and it starts a new turn."""
         if not self._prompts:
             self._prompts.append(event.event_uid)
-        if self._has_output and is_leaving(text):
+        # A person who leaves the program or runs a command in it asks for nothing.
+        if self._has_output and (is_leaving(text) or text.startswith("! ")):
             return
         judgement = verdict(text) if self._has_output else None
         self._verdict = (judgement, event.event_uid) if judgement else None
@@ -136,6 +138,9 @@ class Ending:
 
     def delivered(self, delivered: list[Delivery], finished: FinishedCall) -> None:
         """The call committed, pushed or opened a pull request, or tried to."""
+        if "human_intervention" in finished.result.marks:
+            # A person did not want it.
+            return
         for one in delivered:
             if one.arrived:
                 self._delivered = finished_uids(finished)
@@ -147,6 +152,10 @@ class Ending:
                 self._turn.undelivered.pop(one.kind, None)
             else:
                 self._turn.undelivered[one.kind] = finished_uids(finished)
+
+    def turn_ended(self) -> None:
+        """The agent logged that the turn is over: an interrupt after it stops nothing."""
+        self._turn.is_over = True
 
     def model_failed(self, event: BriefEvent) -> None:
         """An error that belongs to no call: the model could not be reached."""
@@ -168,7 +177,8 @@ class Ending:
         turn = self._turn
         if turn.plan is not None:
             return SessionOutcome("continued", "plan", turn.plan)
-        if turn.interrupt is not None and not (turn.is_answered and turn.handed_over):
+        is_done = turn.is_answered and (turn.is_over or turn.handed_over)
+        if turn.interrupt is not None and not is_done:
             return SessionOutcome("abandoned", "interrupted", (turn.interrupt,))
         if self._verdict is not None and not self._is_outweighed():
             judgement, uid = self._verdict

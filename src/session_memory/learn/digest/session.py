@@ -199,6 +199,8 @@ class DigestBuilder:
     def _end(self, event: BriefEvent, kinds: tuple[str, ...], is_error: bool) -> None:
         if "human_intervention" in kinds:
             self.ending.intervened(event)
+        elif event.kind == "completion":
+            self.ending.turn_ended()
         elif is_error:
             self.ending.model_failed(event)
         elif "assistant_msg" in kinds:

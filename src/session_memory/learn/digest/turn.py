@@ -10,6 +10,7 @@ class LastTurn:
 
     - ``request``: the prompt; empty if no person wrote it
     - ``answer``: the last text of the model, ``is_answered``: no call came after it
+    - ``is_over``: the agent logged the end of the turn
     - ``interrupt``, ``error``: what ended the turn, while nothing came after it
     - ``plan``: the plan that the person accepted, while nothing came after it
     - ``handed_over``: what was committed or pushed last
@@ -21,7 +22,7 @@ class LastTurn:
         self.request: str = request if before is None else before.request
         self.answer: BriefEvent | None = None
         self.is_answered = self.has_begun = self.did_something = False
-        self.has_changed = self.has_tested = self.is_skipped = False
+        self.has_changed = self.has_tested = self.is_skipped = self.is_over = False
         self.interrupt: str | None = None
         self.error: str | None = None
         self.plan: tuple[str, str] | None = None
@@ -34,10 +35,12 @@ class LastTurn:
 
     def answered(self, event: BriefEvent) -> None:
         self.answer, self.is_answered, self.has_begun = event, True, True
+        self.is_over = False
         self.error = self.interrupt = self.plan = None
 
     def called(self, event: BriefEvent) -> None:
         self.is_answered, self.has_begun, self.last_call = False, True, event.seq
+        self.is_over = False
         self.error = self.interrupt = self.plan = None
 
     def add(self, finished: FinishedCall) -> None:
