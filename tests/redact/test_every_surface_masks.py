@@ -1,6 +1,7 @@
 """Coloured, escaped, invisible and wrapped secrets of every kind, on every surface that masks."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -153,6 +154,46 @@ def test_no_hidden_secret_is_in_what_is_learned(told: Store) -> None:
     digest = digest_of(told, "claude:alpha")
     assert digest is not None
     assert leaks(encoded(digest)) == []
+
+
+def named_by_secrets(path: Path, token: str) -> None:
+    """A session whose model, directory, branch, files, tools and titles contain a secret."""
+    home = ClaudeHome(path)
+    log = home.session("alpha")
+    log.prompt(f"use {token} please")
+    log.answer(
+        "I try.",
+        call("Read", file_path=f"/home/me/{token}/x.py"),
+        call("WebFetch", url=f"https://x.local/?token={token}"),
+        call(f"mcp__{token}__run", q=1),
+    )
+    log.result("fine")
+    log.answer("done")
+    for line in ({"type": "summary", "summary": token}, {"type": "ai-title", "aiTitle": token}):
+        log.raw(json.dumps({**line, "sessionId": "alpha", "leafUuid": "x"}).encode() + b"\n")
+    home.write()
+    for file in path.rglob("*.jsonl"):
+        text = file.read_text()
+        for name in ("model", "gitBranch", "cwd", "version"):
+            text = re.sub(rf'"{name}": ?"[^"]*"', f'"{name}":"/x/{token}"', text)
+        file.write_text(text)
+
+
+@pytest.mark.only("sqlite")
+def test_no_secret_is_in_the_names_of_a_session(tmp_path: Path) -> None:
+    token = next(planted.secret for planted in PLANTED if planted.kind == "github-token")
+    named_by_secrets(tmp_path, token)
+    with new_store() as store:
+        collect(store, tmp_path)
+        options = TranscriptOptions()
+        for format in ("markdown", "html", "jsonl"):
+            made = transcript_text(store, ["claude:alpha"], format, options, redacted=True)
+            text = "".join(made)
+            assert token not in text, format
+            assert "[redacted:github-token]" in text
+        analyze(store)
+        digest = digest_of(store, "claude:alpha")
+        assert digest is not None and token.encode() not in encoded(digest)
 
 
 def test_every_hidden_secret_is_listed_and_none_is_shown(told: Store) -> None:

@@ -12,6 +12,10 @@ FORMS = Path(__file__).parent.parent.parent / "benchmarks"
 
 # What no rule recognizes yet. A rule that does removes its line here.
 MISSED = {
+    "vault login {r}",
+    'const stripe = new Stripe("{r}")',
+    "'DB_PASSWORD', '{p}'",
+    "sonar.login={r}",
     'curl -b "session={r}" https://x.local',
     "poetry config http-basic.x me {p}",
     "poetry config pypi-token.pypi {r}",

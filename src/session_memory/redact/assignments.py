@@ -56,7 +56,11 @@ _VALUE_AFTER_BLANK = re.compile(
     r"--?[a-z]|(?:aws_secret_access_key|requirepass|masterauth|[\w.:/-]{0,40}_authtoken|_auth)\Z",
     re.ASCII,
 )
-_SETTING = re.compile(r"(?:\b|(?<=\\n))(?:ENV|ARG|setx|env add|config set)[ \t]\Z", re.ASCII)
+_SETTING = re.compile(
+    r"(?:\b|(?<=\\n))(?:ENV|ARG|setx|env add|config (?:--\w{1,12} )?(?:set )?)"
+    r"[ \t]{0,2}\Z",
+    re.ASCII,
+)
 _SHORT_NAME = re.compile(r"(?:\A|[_.-]|db|my|user|admin|root)(?:pw|pat)\Z", re.ASCII)
 _PASSWORD_NAME = re.compile(
     r"passw|passphrase|passcode|_pass|(?:\A|[.:/-]|db|admin|root|user|sql|pg|ssh|smtp|store|key|require"
@@ -80,7 +84,7 @@ _HARMLESS = re.compile(
 )
 _SECRET_KEYS = re.compile(
     r"api|access|secret|auth|private|encrypt|sign|master|service|account|admin|storage|shared"
-    r"|deploy|consumer|app",
+    r"|deploy|consumer|app|hmac|licen[cs]e|aes",
     re.ASCII,
 )
 _OWNED_TOKEN = re.compile(
@@ -92,7 +96,8 @@ _OWNED_TOKEN = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[.-]|::?)[A-Za-z_$][\w$]*)*[.:]?", re.ASCII)
 # A name in code that is no literal: module.name, Ed25519PrivateKey.
 _OTHER_NAME = re.compile(
-    r"(?:[a-z_]{3,40}(?:\.|::))+[A-Za-z_]\w*|[A-Za-z_]\w*(?:Key|Token|Secret|Credential|Password)s?",
+    r"(?:[a-z_]{3,40}(?:\.|::))+[A-Za-z_]\w*|[A-Za-z_]\w*(?:Key|Token|Secret|Credential|Password)"
+    r"(?:s|Types?|Base|Protocol)?",
     re.ASCII,
 )
 _PLACE = re.compile(
@@ -105,6 +110,7 @@ _WORDS_AND_NUMBERS = re.compile(
     re.ASCII,
 )
 _INVENTED = re.compile(r"test|fake|mock|demo|dummy|sample|stub", re.ASCII)
+_VALIDATION = re.compile(r"required\||\b(?:min|max):\d")
 _DIGEST = re.compile(
     r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]|urn:|arn:|process\.env|import\.meta", re.ASCII
 )
@@ -206,8 +212,8 @@ def _may_follow_blank(text: str, first: int, name: str, rest: re.Match[str]) -> 
     if _VALUE_AFTER_BLANK.match(name):
         return text[rest.end() : rest.end() + 1] != "-"
     if rest["open"]:
-        return name == "password"
-    return _SETTING.search(text, max(first - 12, 0), first) is not None
+        return name.endswith("password") or text.endswith("#define ", 0, first)
+    return _SETTING.search(text, max(first - 24, 0), first) is not None
 
 
 # The same assignments are in a log again and again: in each view of a text, too.
@@ -278,6 +284,7 @@ def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
     if (
         _PLACE.match(value)
         or _DIGEST.match(value)
+        or _VALIDATION.search(value)
         or (kind == "password" and not is_password(value, literal))
     ):
         return False
@@ -290,6 +297,8 @@ def _looks_secret(kind: str, name: str, value: str, literal: bool) -> bool:
             len(value) >= 8 and not value.isdigit() and (literal or name == "pw")
         )
     if not literal and _OTHER_NAME.fullmatch(value):
+        return False
+    if kind != "secret" and "abc123" in value.lower():
         return False
     if not value.isascii() or is_words(value) and _is_harmless(kind, value):
         return False

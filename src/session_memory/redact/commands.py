@@ -24,7 +24,8 @@ _COMMAND = re.compile(
     r"|rdesktop|az[ \t](?:sql|postgres|mysql|vm|vmss|ad)(?=[ \t]))"
     r"|(?P<P>zip|unzip|sqlcmd|bcp|ipmitool|tsql)|(?P<a>redis-cli|http|https|xh)"
     r"|(?P<w>ldap[a-z]{1,12})|(?P<curl>curl)|(?P<smb>smbclient|rpcclient)"
-    r"|(?P<other>docker|podman|nerdctl|kubectl|rsync|chown|git|install|ps))(?=[\s.])",
+    r"|(?P<other>docker|podman|nerdctl|kubectl|rsync|chown|git|install|ps|sudo|su"
+    r"|systemctl|journalctl|sort|date|id))(?=[\s.])",
     re.ASCII,
 )
 _ENDS = re.compile(r"[\r\n|;&]|\\{1,7}[rn]")

@@ -110,9 +110,15 @@ _ARGUMENTS: tuple[Rule, ...] = (
     ),
     _in_text(
         "command-line-password",
-        ("auth=(", "basicauth("),
-        rf"(?:auth=|basicauth)\([ \t]{{0,2}}{_OPEN}[^\"'\\\r\n]{{1,80}}+{_OPEN},[ \t]{{0,2}}"
-        rf"{_OPEN}([^\s\"'\\]{{4,128}}+){_CLOSE}",
+        ("auth=(", "basicauth(", ".login("),
+        rf"(?:auth=|basicauth|\.login)\([ \t]{{0,2}}{_OPEN}[^\"'\\\r\n]{{1,80}}+{_OPEN},"
+        rf"[ \t]{{0,2}}{_OPEN}([^\s\"'\\]{{4,128}}+){_CLOSE}",
+    ),
+    _in_text(
+        "secret",
+        ("jwt.sign(", "jwt.verify(", "jwt.encode(", "jwt.decode("),
+        rf"jwt\.\w{{4,6}}\([^()\"'\r\n]{{1,60}}+{_OPEN}([^\s\"'\\]{{16,128}}+){_CLOSE}",
+        3.0,
     ),
     _in_text(
         "command-line-password",

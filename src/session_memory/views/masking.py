@@ -20,8 +20,11 @@ Mask = Callable[[str], str]
 DEEPEST = 60
 # The text fields of records. Ids and times stay, because links and order depend on them.
 _TEXT_FIELDS: dict[type[ValidatedRecord], tuple[str, ...]] = {
-    Session: ("title", "cwd", "repo", "git_branch", "task_ref", "source_path", "domain"),
-    SessionEvent: ("summary", "path", "tool", "native_kind"),
+    Session: (
+        *("title", "cwd", "repo", "git_branch", "task_ref", "source_path", "domain"),
+        *("model", "host", "agent_version"),
+    ),
+    SessionEvent: ("summary", "path", "tool", "native_kind", "model", "role", "kind"),
 }
 
 
