@@ -5,15 +5,18 @@ from pathlib import Path
 import pytest
 
 from session_memory.config import Config
+from session_memory.core.errors import InvalidRecord
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digest_check import check_digests
 from session_memory.learn.recall import recall
 from session_memory.retain.forget import forget
+from session_memory.search import Filters
 from session_memory.search.ranking import concepts_in, rank
 from session_memory.store import Store
 from session_memory.store.recall import Recall
 from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import collect, new_store
+from session_memory.views.similar import search_sessions
 
 SESSIONS = {
     "storm": "The page floods the backend with requests, stop that",
@@ -117,3 +120,15 @@ def test_a_forgotten_session_leaves_no_term(home: ClaudeHome) -> None:
         forget(store, Config(), ["claude:storm"], 1)
         assert store.db.value("select count(*) from recall_terms") == before - own
         assert Recall(store.db).terms_of("claude:storm") is None
+
+
+@pytest.mark.only("sqlite")
+def test_a_search_for_sessions_takes_filters_of_sessions(home: ClaudeHome) -> None:
+    with learned(home) as store:
+        found = [
+            [one.session.uid for one in search_sessions(store, text, Filters()).found]
+            for text in ("flooding", "flooding repo:webshop", "flooding repo:billing")
+        ]
+        with pytest.raises(InvalidRecord, match="no filter for events"):
+            search_sessions(store, "flooding kind:error", Filters())
+    assert found == [["claude:storm"], ["claude:storm"], []]

@@ -56,6 +56,7 @@ QUESTIONS: dict[str, Callable[[Memory], Any]] = {
         model="claude", title="add", outcome="success", limit=20
     ),
     "search test": lambda memory: memory.search("test"),
+    "search --by session test --limit 10": lambda memory: memory.search_sessions("test"),
     "search --kind error --limit 0": lambda memory: memory.search(kind="error", limit=0),
     "search test --flavor claude --class message": lambda memory: memory.search(
         "test", flavor="claude", where="message"

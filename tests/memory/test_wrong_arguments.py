@@ -62,6 +62,7 @@ KEYWORDS = {"cost": UsageFilters, "prices": UsageFilters, "stats": WorkFilters}
 KEYWORDS |= {"files": SessionFilters, "commands": SessionFilters}
 NEEDED: dict[str, dict[str, Any]] = {
     "search": {"text": "test"},
+    "search_sessions": {"text": "test"},
     "fix": {"error": "TypeError: x"},
     "how": {"task": "tests"},
     "sync": {"roots": [], "dry_run": True},

@@ -5,7 +5,7 @@ sessions, and here words that stand close together in the texts of their digests
 equally good sessions, successful and newer ones come first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -37,11 +37,19 @@ class RecalledSession(msgspec.Struct, frozen=True):
 
 
 def recall(
-    store: Store, question: str, *, limit: int, repo: str | None = None
+    store: Store,
+    question: str,
+    *,
+    limit: int,
+    repo: str | None = None,
+    only: Collection[str] | None = None,
 ) -> list[RecalledSession]:
-    """The sessions that answer a question best. ``limit`` 0 means all that match."""
+    """The sessions that answer a question best. ``limit`` 0 means all that match.
+
+    ``only`` are the uids of the sessions that are asked.
+    """
     concepts = concepts_in(question)
-    return reranked(store, concepts, rank(store, concepts, repo=repo), limit=limit)
+    return reranked(store, concepts, rank(store, concepts, repo=repo, only=only), limit=limit)
 
 
 def reranked(

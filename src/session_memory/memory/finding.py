@@ -161,6 +161,39 @@ class FindingMethods(OpenMemory):
         self._complete_index()
         return search(self.store, words, filters, now=now_ms(), limit=most)
 
+    def search_sessions(
+        self,
+        text: str,
+        *,
+        since: When | None = None,
+        until: When | None = None,
+        tz: Zone | None = None,
+        flavor: Names | None = None,
+        repo: Names | None = None,
+        model: Names | None = None,
+        outcome: Names | None = None,
+        branch: Names | None = None,
+        limit: int = 10,
+    ) -> "Similar":
+        """Sessions about ``text``, the best first: its words may be in different messages, in
+        other forms, or be synonyms. ``limit`` 0 means all."""
+        from session_memory.search import Filters
+        from session_memory.views.similar import search_sessions
+
+        period = period_of(since, until, tz)
+        filters = Filters(
+            since=period.since,
+            until=period.until,
+            flavors=names("flavor", flavor),
+            repos=names("repo", repo),
+            models=names("model", model),
+            outcomes=names("outcome", outcome),
+            branches=names("branch", branch),
+        )
+        words, most = a_text("text", text), checked_limit(limit)
+        self._complete_index()
+        return search_sessions(self.store, words, filters, most)
+
     def similar(
         self, session: str | None = None, *, text: str | None = None, limit: int = 10
     ) -> "Similar":

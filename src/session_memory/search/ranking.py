@@ -5,7 +5,7 @@ subagents wrote counts for the session that started them. Outcome and age do not
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
 
 import msgspec
@@ -91,13 +91,15 @@ def rank(
     *,
     most_concepts: int = MOST_CONCEPTS,
     repo: str | None = None,
+    only: Collection[str] | None = None,
     without: Iterable[str] = (),
 ) -> list[RankedSession]:
-    """The sessions that match best, best first, at most `CANDIDATES`. ``without`` are uids.
+    """The sessions that match best, best first, at most `CANDIDATES`.
 
-    Of many concepts only the most telling ones are used.
+    ``only`` and ``without`` are uids. Of many concepts only the most telling ones are used.
     """
-    return _Ranking(Recall(store.db), concepts, most_concepts, repo).sessions(set(without))
+    ranking = _Ranking(Recall(store.db), concepts, most_concepts, repo, only)
+    return ranking.sessions(set(without))
 
 
 class _Ranking:
@@ -105,12 +107,20 @@ class _Ranking:
     analyzed have a negative number, and only their title is compared."""
 
     def __init__(
-        self, recall: Recall, concepts: Sequence[Concept], most: int, repo: str | None
+        self,
+        recall: Recall,
+        concepts: Sequence[Concept],
+        most: int,
+        repo: str | None,
+        only: Collection[str] | None,
     ) -> None:
         self._recall = recall
         self._allowed = None if repo is None else recall.of_repo(repo)
+        if only is not None:
+            self._allowed = set(recall.numbers(list(only)).values())
         self._owners = _owners(recall.subagents())
-        self._titles = recall.absent_titles(MOST_TITLES, repo)
+        titles = recall.absent_titles(MOST_TITLES, repo)
+        self._titles = [one for one in titles if only is None or one[0] in only]
         self._by_title = _title_postings(self._titles)
         self._sessions = max(recall.count() + len(self._titles), 1)
         terms = {term for one in concepts for term in (one.term, *one.others)}

@@ -1,20 +1,23 @@
 """Sessions that are similar to a session or a text."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
+from session_memory.core.errors import InvalidRecord
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.learn.recall import RecalledSession, recall, reranked, texts_of
 from session_memory.pricing import Amount, session_amounts
+from session_memory.search import Filters, parse
 from session_memory.search.ranking import concepts_of, rank
 from session_memory.search.recall_terms import terms_in
 from session_memory.store import Store
 from session_memory.store.hits import Hits, HitSession
 from session_memory.store.recall import Recall
 from session_memory.views.matched_words import matched_words, words_by_term
+from session_memory.views.search import narrowed
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 10
@@ -60,8 +63,27 @@ class Similar(msgspec.Struct, frozen=True):
         }
 
 
-def similar_to_text(store: Store, text: str, limit: int = DEFAULT_LIMIT) -> Similar:
-    found = [one for one in recall(store, text, limit=limit) if one.fit >= LEAST]
+def search_sessions(
+    store: Store, text: str, filters: Filters, limit: int = DEFAULT_LIMIT
+) -> Similar:
+    """Sessions about a text that match the filters. The text may have filters among its words."""
+    query = parse(text)
+    filters = narrowed(store, filters, query.fields)
+    if filters.is_about_events or filters.classes:
+        hint = "Leave out kind, tool, file and class, or search for events."
+        raise InvalidRecord("a search for sessions has no filter for events", hint, field="kind")
+    words = " ".join(term.shown for term in query.positive)
+    if not filters.is_any:
+        return similar_to_text(store, words, limit)
+    sessions = Hits(store.db, store.names).sessions().values()
+    only = {one.uid for one in sessions if filters.holds_for_title(one)}
+    return similar_to_text(store, words, limit, only=only)
+
+
+def similar_to_text(
+    store: Store, text: str, limit: int = DEFAULT_LIMIT, *, only: Collection[str] | None = None
+) -> Similar:
+    found = [one for one in recall(store, text, limit=limit, only=only) if one.fit >= LEAST]
     words = words_by_term([text])
     asked = [words.get(term, term) for term in dict.fromkeys(terms_in(text))]
     shared = {one.uid: [word.found for word in matched_words(text, one)] for one in found}

@@ -6,7 +6,8 @@ first). Narrow the search with options, or with flavor: repo: model: kind: tool:
 branch: session: class: cmd: since: until: among the words.
 
 Hits are grouped by session, best first: titles and messages before calls, calls before outputs,
-then newer before older.
+then newer before older. With --by session, whole sessions are ranked instead: their words may be in
+different messages, in other forms, or be synonyms.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -33,13 +34,14 @@ CLASSES = ("title", "message", "summary", "call", "output")
         ("search 'sign*' '*Token*'", "the beginning of a word, any part of a word"),
         ("search timeout repo:webshop since:30d tool:Bash", "with filters among the words"),
         ("search --kind error --since today", "no words: all events of a kind"),
+        ("search --by session retry failed uploads", "sessions about it, best ones first"),
         ("search deadlock --limit 0 --json", "all hits, for a script"),
     ),
     json_shape='{"hits": [{"session_uid", "event_uid", "seq", "score", "class", "why", "snippet",'
     ' "marks"}, …], "total", "total_exact"}; a title has no event_uid and no seq. "expanded": for'
     ' a word that occurs nowhere, the words searched instead; "did_you_mean": similar words;'
     ' "behind": how many sessions are not in the index yet; "evicted": of how many only the titles'
-    " were searched.",
+    " were searched. With --by session it is that of similar.",
 )
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
 @click.option(
@@ -83,10 +85,18 @@ CLASSES = ("title", "message", "summary", "call", "output")
     type=click.Choice(CLASSES),
     help="Only in titles, messages, summaries, calls or outputs.",
 )
+@click.option(
+    "--by",
+    type=click.Choice(("event", "session")),
+    default="event",
+    help="Rank events, or whole sessions.",
+)
 @when_options
 @limit_option(20)
 @click.pass_obj
-def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: Any) -> None:
+def command(
+    settings: Settings, /, words: tuple[str, ...], by: str, limit: int, **given: Any
+) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.lines.retention import end_incomplete
     from session_memory.cli.lines.search_hits import found_lines
@@ -96,6 +106,9 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
     text = " ".join(words).strip()
     if not text and not any(given.values()):
         raise click.UsageError("give words to search for, or a filter")
+    if by == "session":
+        _search_sessions(settings, text, limit, given)
+        return
     with settings.memory() as memory:
         make_index_whole(settings, memory.store)
         results = memory.search(text, limit=limit, **given)
@@ -109,6 +122,33 @@ def command(settings: Settings, /, words: tuple[str, ...], limit: int, **given: 
         remark(settings, line)
     sentence = partly_sentence(results.evicted, "only the titles were searched")
     end_incomplete(settings, results.evicted, sentence)
+
+
+_OF_EVENTS = {"kind": "--kind", "tool": "--tool", "file": "--file", "where": "--class"}
+
+
+def _search_sessions(settings: Settings, text: str, limit: int, given: dict[str, Any]) -> None:
+    from session_memory.cli.kit.lesson_options import remark_unread
+    from session_memory.cli.lines.similar import similar_lines
+    from session_memory.views.session_labels import session_labels
+
+    if not text:
+        raise click.UsageError("give words to search for")
+    wrong = [option for name, option in _OF_EVENTS.items() if given.pop(name)]
+    if given.pop("session"):
+        wrong.append("--session")
+    if wrong:
+        raise click.UsageError(f"{wrong[0]} is for events; leave it out with --by session")
+    with settings.memory() as memory:
+        found = memory.search_sessions(text, limit=limit, **given)
+        labels = session_labels(memory.store, [one.session.uid for one in found.found])
+        remark_unread(settings, memory.store)
+    if settings.as_json:
+        print_json(found.to_dict())
+        return
+    print_lines(similar_lines(found, labels))
+    if not found.found:
+        remark(settings, "Nothing found.")
 
 
 _NOT_ALL_COMPARED = (

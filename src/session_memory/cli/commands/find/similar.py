@@ -16,22 +16,14 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.completion import complete_uid
 from session_memory.cli.kit.lesson_options import remark_unread
 from session_memory.cli.kit.output import (
-    Cell,
-    Column,
     print_json,
     print_lines,
     remark,
-    table,
-    terminal_width,
 )
 from session_memory.cli.kit.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from session_memory.store import Store
-    from session_memory.views.session_labels import SessionLabels
-    from session_memory.views.similar import Similar
 
 # An agent's name and an id, or hexadecimal digits with at least one figure among them.
 _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
@@ -54,6 +46,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*:\S+|(?=\S*\d)[0-9a-f]{4,}(-[0-9a-f]*)*")
 def command(settings: Settings, words: tuple[str, ...], text: str | None, limit: int) -> None:
     from session_memory.cli.kit.indexing import make_index_whole
     from session_memory.cli.lines.retention import end_incomplete
+    from session_memory.cli.lines.similar import similar_lines
     from session_memory.core.errors import UnknownSession
     from session_memory.views.session_labels import session_labels
 
@@ -78,7 +71,7 @@ def command(settings: Settings, words: tuple[str, ...], text: str | None, limit:
         print_json(similar.to_dict())
         end_incomplete(settings, similar.evicted)
         return
-    print_lines(_lines(similar, labels))
+    print_lines(similar_lines(similar, labels))
     if not similar.found:
         remark(settings, "No similar session.")
     if similar.evicted:
@@ -102,30 +95,3 @@ def _is_session(store: "Store", words: tuple[str, ...]) -> bool:
     # Every uid begins with its agent's name, but a user who types only that name means the word.
     is_agent = any(flavor.startswith(word) for flavor in SessionIds(store.db).flavors())
     return not is_agent and names_session(store, word)
-
-
-def _lines(similar: "Similar", labels: "SessionLabels") -> "Iterator[str]":
-    from session_memory.core.time import now_ms
-    from session_memory.views.figures import age
-
-    columns = [
-        Column("like", right=True),
-        Column("session"),
-        Column("agent"),
-        Column("when"),
-        Column("title", flexible=True, least=40),
-        Column("in common", flexible=True, least=20, spare=1),
-    ]
-    rows = [
-        (
-            f"{one.likeness:.0%}",
-            Cell(labels.name(one.session.uid), {"fg": "cyan"}),
-            one.session.flavor,
-            age(one.session.ended_at, now_ms()),
-            labels.title(one.session.uid),
-            ", ".join((*one.words, *one.files)),
-        )
-        for one in similar.found
-    ]
-    if rows:
-        yield from table(columns, rows, terminal_width())
