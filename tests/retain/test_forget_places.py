@@ -1,6 +1,8 @@
 """Where texts of a forgotten session may be left: the lake, an index, files behind a link."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet
@@ -231,3 +233,37 @@ def test_a_session_of_a_few_letters_leaves_nothing_either(keeper: Keeper) -> Non
     keeper.collect()
     done = forgotten(keeper)
     assert done.proof.samples > 0 and done.proof.found == []
+
+
+_HOLD = """
+import fcntl, sys
+file = open(sys.argv[1], "r+b")
+fcntl.lockf(file, fcntl.LOCK_EX, 1, 121)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.only("sqlite")
+def test_a_checkpoint_of_another_process_is_waited_for(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every append to a live session may begin one, and SQLite does not wait for it by itself."""
+    talk(keeper.claude.session("alpha"), "one")
+    keeper.collect()
+    # The byte that SQLite locks for a checkpoint (https://sqlite.org/walformat.html).
+    command = [sys.executable, "-c", _HOLD, f"{keeper.store.db.file}-shm"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        waited: list[float] = []
+
+        def ended(until: float) -> bool:
+            waited.append(until)
+            other.communicate()
+            return True
+
+        monkeypatch.setattr("session_memory.store.sqlite.retry_until", ended)
+        assert isinstance(keeper.store.db, Sqlite)
+        assert keeper.store.db.checkpoint()
+    assert len(waited) == 1

@@ -19,6 +19,17 @@ def retry(times: int) -> bool:
     return times * RETRY_S < BUSY_S
 
 
+def busy_until() -> float:
+    """Until when to wait for others, as `time.monotonic` counts."""
+    return time.monotonic() + BUSY_S
+
+
+def retry_until(until: float) -> bool:
+    """Sleep for a moment. False if it is too late to try again."""
+    time.sleep(RETRY_S)
+    return time.monotonic() < until
+
+
 def use_wal(connection: apsw.Connection) -> None:
     """Switch to WAL mode, unless another process is loading the file for the first time.
 
