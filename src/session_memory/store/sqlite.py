@@ -22,8 +22,11 @@ from session_memory.store.sqlite_waiting import busy_until, retry, retry_until, 
 from session_memory.store.sqlite_word_index import CONFIGURE, CREATE, SqliteWordEngine
 from session_memory.store.word_query import TABLE, TITLES
 
-# After a transaction of this length, others that wait for the lock have a moment to take it.
+# After a transaction of this length, others that wait for the lock have a moment to take it. The
+# moment is longer if another process has written lately: on a busy machine it takes a while until
+# one that waits gets a processor.
 LONG_S, GIVE_WAY_S, GIVE_WAY_SHARE = 0.02, 0.004, 0.1
+GIVE_WAY_TO_WRITERS_S, GIVE_WAY_TO_WRITERS_SHARE = 0.01, 0.3
 PAGE_BYTES = 4096
 CACHE_KIB = 24 * 1024
 KEYS_AT_ONCE = 400
@@ -66,6 +69,7 @@ class Sqlite:
         self._connection = self._connect()
         self._depth = 0
         self._data_version: int | None = None
+        self._last_seen: int | None = None
         self._operation_lock = OperationLock(self._take_operation_lock)
 
     def _ensure_file(self, *, create: bool) -> None:
@@ -233,7 +237,15 @@ class Sqlite:
             raise
         seconds = held.released()
         if seconds > LONG_S and not (shared or self.in_memory):
-            time.sleep(max(GIVE_WAY_S, min(seconds, 1) * GIVE_WAY_SHARE))
+            self._give_way(min(seconds, 1))
+
+    def _give_way(self, seconds: float) -> None:
+        """Sleep after a transaction of so many seconds."""
+        before, self._last_seen = self._last_seen, self.value("pragma data_version")
+        if self._last_seen == before:
+            time.sleep(max(GIVE_WAY_S, seconds * GIVE_WAY_SHARE))
+        else:
+            time.sleep(max(GIVE_WAY_TO_WRITERS_S, seconds * GIVE_WAY_TO_WRITERS_SHARE))
 
     def operation_lock(self, *, shared: bool) -> AbstractContextManager[None]:
         return self._operation_lock(shared)
