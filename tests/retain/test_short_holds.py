@@ -209,8 +209,8 @@ def test_compacting_and_evicting_do_not_rewrite_the_file(filled: Keeper) -> None
 def test_a_file_of_an_earlier_version_is_rewritten_once(filled: Keeper) -> None:
     db = filled.store.db
     db.execute("pragma auto_vacuum = 0")
-    db.vacuum()
-    db.execute("pragma auto_vacuum = 2")
+    db.execute("vacuum")
+    assert db.value("pragma auto_vacuum") == 0
     analyzed(filled.store)
     assert [hold.what for hold in holds_of(filled.retain)].count("vacuum") == 1
     filled.restore()

@@ -125,8 +125,9 @@ class Sqlite:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.set_busy_handler(retry)
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
-        # An older file gets this setting with its next `vacuum`.
-        connection.execute(f"pragma auto_vacuum = {INCREMENTAL}")
+        if self.in_memory or _is_unwritten(self.path):
+            # Later it would write to the file. An older file gets the setting with a `vacuum`.
+            connection.execute(f"pragma auto_vacuum = {INCREMENTAL}")
         level = "full" if self.durability == "full" else "normal"
         connection.execute(f"pragma synchronous = {level}")
         connection.execute("pragma foreign_keys = on")
@@ -371,6 +372,8 @@ class Sqlite:
     def vacuum(
         self, marks: Collection[str] | None = None, *, without_live: bool = False
     ) -> list[Unswept]:
+        if self.value("pragma auto_vacuum") != INCREMENTAL:
+            self.execute(f"pragma auto_vacuum = {INCREMENTAL}")
         held = HeldLock()
         self.execute("vacuum")
         held.released("vacuum")
