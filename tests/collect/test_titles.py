@@ -187,6 +187,20 @@ def test_the_plan_that_was_carried_out_says_more_than_its_commit(claude: ClaudeH
     assert title(claude) == "A red door"
 
 
+def test_a_session_that_only_planned_is_called_by_its_plan(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("hm, that door there, what could we do about it?")
+    log.answer(call("ExitPlanMode", plan="# Plan: A green door\n\n## Why"))
+    log.reject("red, please")
+    assert title(claude) == "hm, that door there, what could we do about it?"
+    log.answer(call("ExitPlanMode", plan="# Plan: A red door\n\n## Why"))
+    log.reject()
+    assert title(claude) == "Plan: A red door"
+    log.prompt("go on here")
+    log.edit("/home/mira/code/app/door.py")
+    assert title(claude) == "A red door"
+
+
 @pytest.mark.parametrize(
     "chore",
     [

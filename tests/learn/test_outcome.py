@@ -313,3 +313,16 @@ def test_a_skill_call_ends_as_its_status_says(tmp_path: Path, status: str, outco
     SkillLog(tmp_path / ".session-memory" / "skills").append(entry)
     with analyzed(tmp_path) as store:
         assert digest(store, "skill:one").outcome.outcome == outcome
+
+
+def test_an_accepted_plan_is_a_decision_and_no_refusal(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("plan a door")
+    log.answer(call("ExitPlanMode", plan="# A red door\n\n## Why"))
+    log.reject()
+    log.interrupt(during_tool=True)
+    found = digest_of_log(claude, log)
+    assert [one.text for one in found.decisions] == ["accepted the plan: # A red door ## Why"]
+    assert (found.interventions, found.error_snippets) == ((), ())
+    log.prompt("no, a green one")
+    assert digest_of_log(claude, log).interventions[0].text == "no, a green one"

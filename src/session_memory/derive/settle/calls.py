@@ -13,7 +13,7 @@ from session_memory.core.text import one_line
 from session_memory.derive.settle.earlier import EarlierEvents, StoredResult
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import OpenCall, SettleState, with_room
-from session_memory.derive.settle.title_texts import TITLE, says_something
+from session_memory.derive.settle.title_texts import TITLE, says_something, title_of
 
 OPEN_CALLS = 256
 FAILED_TOOLS = 16
@@ -64,6 +64,10 @@ class CallSettling:
         )
         if event.is_shell and owned and _may_commit(event.summary):
             self._note_commit(call, shell_text(event.tool or "", event.arguments) or "")
+        if event.tool in self._agent.plan_tools:
+            match event.arguments:
+                case {"plan": str(plan)} if owned and says_something(plan):
+                    call.plan = title_of(plan)
         self._arguments[call_id] = event.arguments
         failed = state.failed.get(event.tool or "")
         if failed and self._key_of(call_id, call) in failed:
@@ -103,6 +107,10 @@ class CallSettling:
             state.commit = _committed(event, call.commit)
         if call.tool in self._agent.decision_tools:
             _mark_decision(event, is_plan=call.tool in self._agent.plan_tools)
+        if call.plan and "human_intervention" not in event.marks:
+            state.planned, state.is_carried_out = call.plan, False
+        elif call.is_edit and not event.is_error:
+            state.is_carried_out = True
         self._note_failure(call_id, call, event)
 
     def _note_failure(self, call_id: str, call: OpenCall, event: NativeEvent) -> None:

@@ -18,7 +18,8 @@ class OpenCall(msgspec.Struct, array_like=True, gc=False):
     """A call whose result has not been read.
 
     ``key`` is a hash of the tool and its arguments, ``seq`` the seq of the event after the call,
-    ``commit`` the subject if the call commits something, or "" if it names none.
+    ``commit`` the subject if the call commits something, or "" if it names none, ``plan`` the
+    heading of the plan that it shows.
     """
 
     tool: str | None
@@ -29,6 +30,7 @@ class OpenCall(msgspec.Struct, array_like=True, gc=False):
     is_edit: bool
     seq: int = 0
     commit: str | None = None
+    plan: str | None = None
 
 
 class Response(msgspec.Struct, array_like=True, gc=False):
@@ -91,6 +93,8 @@ class SettleState(msgspec.Struct, array_like=True):
       that branches, prompts, the agent and commits name
     - ``commit``: the subject of the first commit that says something
     - ``is_plan``: ``first_prompt`` is the heading of a plan that the person accepted
+    - ``planned``: the heading of the last plan that was accepted here, ``is_carried_out``: edits
+      came after it
     - ``in_turn``: a prompt came, and the agent has not logged the end of its turn
     - ``open_ms``: the time between the records of this turn, ``last_gap`` the last part of it,
       ``unlogged_ms`` the sum over earlier turns of which the agent logged no duration
@@ -146,14 +150,19 @@ class SettleState(msgspec.Struct, array_like=True):
     last_gap: int = 0
     unlogged_ms: int = 0
     in_turn: bool = False
+    planned: str | None = None
+    is_carried_out: bool = False
 
     def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
         """The title a person gave, else the agent's, else what the work was.
 
-        The work is named by the plan that the session carried out, else by its first commit that
-        says something, else by the first prompt that does.
+        The work is named by the plan that the session began with, else by its first commit that
+        says something, else by the plan that it made, else by the first prompt that says something.
         """
-        work = self.first_prompt if self.is_plan else self.commit or self.first_prompt
+        planned = self.planned
+        if planned is not None and not self.is_carried_out:
+            planned = f"Plan: {planned}"
+        work = self.first_prompt if self.is_plan else self.commit or planned or self.first_prompt
         name = self.agent_name
         if name and is_subagent and self.first_prompt and " " not in name:
             # A nickname says nothing about the task.

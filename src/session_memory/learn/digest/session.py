@@ -87,6 +87,7 @@ class DigestBuilder:
         self._kinds: Counter[str] = Counter()
         self._marks: Counter[str] = Counter()
         self._events = self._compactions = 0
+        self._after_plan = False
         self._agent = about(session.flavor)
         self.ending, self.people, self.clock = Ending(texts), People(), TimeSplitter()
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
@@ -133,8 +134,12 @@ class DigestBuilder:
         self.clock.add(event, "tools")
         if (finished := self._calls.closed(event)) is not None:
             self._done(finished)
+            self._after_plan = self._is_accepted_plan(finished)
         if "decision" in kinds:
-            self.people.decisions.add(event, self._texts.words(event))
+            text = self._texts.words(event)
+            if finished is not None and self._after_plan:
+                text = f"accepted the plan: {self._texts.words(finished.call)}"
+            self.people.decisions.add(event, text)
         if "human_intervention" in kinds:
             self.people.interventions.add(event, self._texts.words(event))
             if self._counts(event):
@@ -145,7 +150,8 @@ class DigestBuilder:
         self.files.add(finished)
         self.commands.add(finished)
         self.outputs.add(finished)
-        self.errors.add(finished, self._texts)
+        if not self._is_accepted_plan(finished):
+            self.errors.add(finished, self._texts)
         self.undone.add(finished, self._texts)
         run = self.tests.add(finished)
         delivered = deliveries(finished, self._texts)
@@ -159,8 +165,15 @@ class DigestBuilder:
             self.ending.delivered(delivered, finished)
             if run is not None:
                 self.ending.tested(run, finished)
-            if finished.call.tool in self._agent.plan_tools and not _is_refused(finished):
+            if self._is_accepted_plan(finished):
                 self.ending.plan_handed_over(finished)
+
+    def _is_accepted_plan(self, finished: FinishedCall) -> bool:
+        """Whether a person accepted a plan. To start anew with it, agents log it as refused; a
+        refusal says what to change."""
+        if finished.call.tool not in self._agent.plan_tools:
+            return False
+        return "human_intervention" not in (finished.result.kind, *finished.result.marks)
 
     def _person(self, event: BriefEvent, kinds: tuple[str, ...]) -> None:
         self.clock.add(event, "person")
@@ -171,8 +184,9 @@ class DigestBuilder:
             self.tests.person()
         if "decision" in kinds:
             self.people.decisions.add(event, text)
-        if "human_intervention" in kinds:
+        if "human_intervention" in kinds and (is_prompt or not self._after_plan):
             self.people.interventions.add(event, text)
+        self._after_plan = False
         if self._counts(event):
             if is_prompt:
                 self.ending.prompt(event, text)
@@ -258,11 +272,6 @@ class DigestBuilder:
         # Signals, patterns and lessons are made from the digest, so no secret may be in it.
         masked: Digest = mask_values(whole)
         return masked
-
-
-def _is_refused(finished: FinishedCall) -> bool:
-    """Whether a person refused a plan, and said what to change."""
-    return "human_intervention" in (finished.result.kind, *finished.result.marks)
 
 
 def _most(counts: Counter[str]) -> list[tuple[str, int]]:
