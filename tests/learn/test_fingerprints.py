@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.learn.digest.fingerprints import SAMPLE, error_line, fingerprint, normalized
+from session_memory.learn.digest.error_lines import SAMPLE, error_line
+from session_memory.learn.digest.fingerprints import fingerprint, normalized
 
 PYTEST = """\
 F                                                                        [100%]

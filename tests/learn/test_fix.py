@@ -80,21 +80,21 @@ def test_an_error_in_the_middle_of_an_output_is_found_by_its_line(fleet: Synthet
     assert found.basis == "same"
 
 
-def test_what_resolved_it_comes_before_what_did_not_and_the_newest_first(
+def test_the_surest_resolution_comes_first_then_the_newest_and_unresolved_ones_last(
     fleet: SyntheticFleet,
 ) -> None:
     fleet.go_to(BEFORE)
     old = fleet.session("claude", problem=ERROR)
-    command = fleet.session("codex", problem=ERROR)
+    command = fleet.session("codex", problem=ERROR)  # It installs what is missing.
     fleet.go_to(AFTER)
     new = fleet.session("claude", problem=ERROR)
     stuck = fleet.session("claude", problem=ERROR, fixed=False)
     with fleet.learned() as store:
         found = asked(store, ERROR)
         one = asked(store, ERROR, limit=1)
-    assert [remedy.session_uid for remedy in found.remedies] == [new, old, command, stuck]
+    assert [remedy.session_uid for remedy in found.remedies] == [command, new, old, stuck]
     assert found.remedies[-1].kind is None
-    assert [remedy.session_uid for remedy in one.remedies] == [new]
+    assert [remedy.session_uid for remedy in one.remedies] == [command]
 
 
 def test_another_error_is_not_the_same(fleet: SyntheticFleet) -> None:

@@ -229,9 +229,9 @@ def test_a_baseline_is_kept_with_its_date(world: World) -> None:
 @pytest.mark.only("sqlite")
 def test_fix_shows_what_resolved_it_and_reads_stdin(world: World) -> None:
     shown = world.run("fix", ERROR).stdout
-    assert "resolved by an edit" in shown
+    assert "an edit resolved it" in shown
     assert '+deps = ["orjson", "zonal"]' in shown
-    assert "then this succeeded:\n    │ python main.py" in shown
+    assert "then this passed: `python main.py`" in shown
     assert "session-memory show " in shown
     output = f"=== run ===\n{trace(ERROR, '/elsewhere/x.py', 1)}\n"
     result = world.json("fix", "-", "--limit", "0", input=output)

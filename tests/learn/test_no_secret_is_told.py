@@ -13,7 +13,8 @@ from session_memory.cli import main
 from session_memory.core.time import format_time, now_ms
 from session_memory.learn.analyze import analyze
 from session_memory.learn.digest import DIGEST_VERSION, encoded
-from session_memory.learn.digest.fingerprints import error_line, fingerprint
+from session_memory.learn.digest.error_lines import error_line
+from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.digests import digest_of
 from session_memory.store import open_store
 from session_memory.store.zstandard import zstd

@@ -6,9 +6,11 @@ from session_memory.adapters.detectors import TestResult, is_soft_correction, te
 from session_memory.adapters.detectors.calls import shell_text
 from session_memory.adapters.detectors.commits import arrived, given_subjects, logged_commits
 from session_memory.adapters.detectors.programs import Program, programs
+from session_memory.adapters.detectors.shell import SimpleCommand, simple_commands
 
 __all__ = [
     "Program",
+    "SimpleCommand",
     "TestResult",
     "arrived",
     "command_of",
@@ -17,6 +19,7 @@ __all__ = [
     "is_soft_correction",
     "logged_commits",
     "programs",
+    "simple_commands",
     "test_result",
 ]
 

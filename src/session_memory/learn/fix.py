@@ -1,30 +1,30 @@
 """Find how an error was resolved in earlier sessions.
 
-The same error is found by its fingerprint, in all repositories and with all agents. If it never
-occurred, errors with similar words are found, and the result says so.
+The same error is found by the fingerprint of any line of the question, in all repositories and
+with all agents. Errors with similar words are found too, and the result says which is which.
 """
 
 from collections.abc import Iterator
-from heapq import nlargest
 
 import msgspec
 
-from session_memory.core.time import MAX_MS, MIN_MS
-from session_memory.learn.digest import ErrorSnippet, Resolution
-from session_memory.learn.digest.fingerprints import error_line, fingerprint
-from session_memory.learn.digest.similarity import content_words, word_overlap
+from session_memory.core.time import parse_time
+from session_memory.learn.digest import Digest, ErrorSnippet, Resolution
+from session_memory.learn.digest.error_lines import error_line, error_lines
+from session_memory.learn.digest.fingerprints import fingerprint
 from session_memory.learn.digests import digest_of
+from session_memory.learn.error_search import ErrorQuestion, usefulness
 from session_memory.redact import mask
-from session_memory.store.digests import Digests, ErrorRow
+from session_memory.store.digests import Digests
 from session_memory.store.store import Store
 
 SAME, SIMILAR, NOTHING = "same", "similar", "nothing"
 MOST_TEXT = 1 << 20
 MOST_LINES = 400
+MOST_SESSIONS = 60
 SHORTEST_LINE = 8
-ALIKE = 0.4
-# The most useful resolution first.
-_STRENGTH = ("edit", "command", "instead", "look", "again", None)
+LEAST_ALIKE = 0.2
+SAME_BONUS = 0.6
 
 
 class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +38,9 @@ class ErrorOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     event_uid: str
     likeness: float
     resolution: Resolution | None
+    is_same: bool = False
+    near: str = ""
+    ended_at: str | None = None
 
 
 class KnownError(msgspec.Struct, frozen=True):
@@ -57,69 +60,70 @@ def known_errors(store: Store, text: str, limit: int) -> KnownError:
     mark = fingerprint(asked)
     if not asked:
         return KnownError("", mark, NOTHING, [])
-    rows = _same(store, text, mark)
-    if rows:
-        return KnownError(asked, mark, SAME, _ranked(store, [(1.0, row) for row in rows], limit))
-    near = _similar(store, asked, limit or 50)
-    return KnownError(asked, mark, SIMILAR if near else NOTHING, _ranked(store, near, limit))
+    found = list(_scored(store, text, set(_marks(text, asked))))
+
+    def order(one: tuple[float, ErrorOccurrence]) -> tuple[bool, float, int, str, str]:
+        score, error = one
+        newest = -(parse_time(error.ended_at) if error.ended_at else 0)
+        return error.resolution is None, -score, newest, error.session_uid, error.event_uid
+
+    found.sort(key=order)
+    chosen = _distinct([one for _, one in found])
+    basis = SAME if any(one.is_same for one in chosen) else SIMILAR if chosen else NOTHING
+    return KnownError(asked, mark, basis, chosen[: limit or None])
 
 
-def _same(store: Store, text: str, mark: str) -> list[ErrorRow]:
-    """Errors with the fingerprint of the error line; else of any line of the output."""
-    digests = Digests(store.db)
-    if rows := digests.errors_like([mark]):
-        return rows
+def _marks(text: str, asked: str) -> Iterator[str]:
+    """The fingerprints of the errors in a text; else of each of its lines."""
+    yield fingerprint(asked)
+    yield from (fingerprint(error.text) for error in error_lines(text))
     lines = dict.fromkeys(line.strip() for line in text.splitlines())
-    marks = [fingerprint(line) for line in list(lines)[-MOST_LINES:] if len(line) >= SHORTEST_LINE]
-    return digests.errors_like(list(dict.fromkeys(marks))) if marks else []
+    yield from (fingerprint(one) for one in list(lines)[-MOST_LINES:] if len(one) >= SHORTEST_LINE)
 
 
-def _similar(store: Store, asked: str, limit: int) -> list[tuple[float, ErrorRow]]:
-    words = content_words(asked)
-    scored = (
-        (round(score, 4), row)
-        for row in Digests(store.db).errors()
-        if (score := word_overlap(words, content_words(row.sample))) >= ALIKE
+def _scored(store: Store, text: str, marks: set[str]) -> Iterator[tuple[float, ErrorOccurrence]]:
+    question = ErrorQuestion(store, text)
+    same = {row.session_uid for row in Digests(store.db).errors_like(sorted(marks))}
+    for uid in dict.fromkeys([*sorted(same)[:MOST_SESSIONS], *question.sessions(MOST_SESSIONS)]):
+        digest = digest_of(store, uid)
+        for error in digest.error_snippets if digest else ():
+            likeness, is_same = question.likeness(error), error.fingerprint in marks
+            if is_same or likeness >= LEAST_ALIKE:
+                score = round((likeness + SAME_BONUS * is_same) * usefulness(error), 4)
+                assert digest is not None
+                yield score, _occurrence(digest, error, likeness, is_same)
+
+
+def _occurrence(
+    digest: Digest, error: ErrorSnippet, likeness: float, is_same: bool
+) -> ErrorOccurrence:
+    return ErrorOccurrence(
+        session_uid=digest.session_uid,
+        fingerprint=error.fingerprint,
+        sample=error.sample,
+        call=error.call,
+        count=error.count,
+        event_uid=error.event_uids[0],
+        likeness=1.0 if is_same else round(min(likeness, 0.99), 4),
+        resolution=error.resolution,
+        is_same=is_same,
+        near=error.near,
+        ended_at=digest.ended_at or digest.started_at,
     )
-    return nlargest(limit * 4, scored, key=lambda one: (one[0], one[1].session_uid))
 
 
-def _ranked(store: Store, rows: list[tuple[float, ErrorRow]], limit: int) -> list[ErrorOccurrence]:
-    """Best resolution first, then most similar, then newest."""
-    newest = _ages(store)
-
-    def order(one: tuple[float, ErrorRow]) -> tuple[int, float, int, str, str]:
-        score, row = one
-        strength = _STRENGTH.index(row.resolution) if row.resolution in _STRENGTH else 3
-        age = -newest.get(row.session_uid, 0)
-        return strength, -score, age, row.session_uid, row.event_uid
-
-    return list(_occurrences(store, sorted(rows, key=order)[: limit or None]))
-
-
-def _ages(store: Store) -> dict[str, int]:
-    return {
-        row.session_uid: row.ended_at or row.started_at or 0
-        for row in Digests(store.db).briefs(MIN_MS, MAX_MS)
-    }
-
-
-def _occurrences(store: Store, rows: list[tuple[float, ErrorRow]]) -> Iterator[ErrorOccurrence]:
-    for score, row in rows:
-        snippet = _snippet(store, row)
-        yield ErrorOccurrence(
-            session_uid=row.session_uid,
-            fingerprint=row.fingerprint,
-            sample=row.sample,
-            call=snippet.call if snippet else "",
-            count=row.count,
-            event_uid=row.event_uid,
-            likeness=score,
-            resolution=snippet.resolution if snippet else None,
-        )
-
-
-def _snippet(store: Store, row: ErrorRow) -> ErrorSnippet | None:
-    digest = digest_of(store, row.session_uid)
-    errors = digest.error_snippets if digest else ()
-    return next((one for one in errors if one.fingerprint == row.fingerprint), None)
+def _distinct(found: list[ErrorOccurrence]) -> list[ErrorOccurrence]:
+    """One occurrence per resolution: ten errors that one edit resolved are one answer."""
+    known: set[tuple[object, ...]] = set()
+    chosen: list[ErrorOccurrence] = []
+    repeated: list[ErrorOccurrence] = []
+    for one in found:
+        how = one.resolution
+        own = (one.session_uid, how.event_uids if how else one.fingerprint)
+        if own in known:
+            continue
+        known.add(own)
+        alike = (how.kind, how.text) if how and how.kind != "edit" else own
+        (repeated if alike in known and alike != own else chosen).append(one)
+        known.add(alike)
+    return chosen + repeated

@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.redact import mask_cut
 from session_memory.search.recall_fields import FIELDS, fields_of, packed_weight, weight_of
-from session_memory.search.recall_terms import parts_in, terms_in
+from session_memory.search.recall_terms import ERROR_MARK, parts_in, terms_in
 from session_memory.search.synonyms import synonyms
 from session_memory.store.recall import Recall
 from session_memory.store.store import Store
@@ -80,7 +80,8 @@ def concepts_in(text: str) -> list[Concept]:
 
 def concepts_of(terms: Mapping[str, int]) -> list[Concept]:
     """The terms of a session as a question for similar sessions."""
-    weights = {term: weight_of(packed) for term, packed in terms.items()}
+    own = {term: packed for term, packed in terms.items() if not term.startswith(ERROR_MARK)}
+    weights = {term: weight_of(packed) for term, packed in own.items()}
     shares = {term: weight / (SATURATION + weight) for term, weight in weights.items()}
     return [Concept(term, share, most=share) for term, share in shares.items()]
 

@@ -12,6 +12,8 @@ from functools import lru_cache
 from session_memory.search.stems import stem
 
 LONGEST = 40
+ERROR_MARK = "!"
+"""Stands before the terms of errors in the index. No term contains it."""
 TRUNCATED = 6
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

@@ -8,7 +8,9 @@ import msgspec
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.archived import readable_store, unreadable_reason
 from session_memory.derive.bodies import Bodies
+from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.similarity import content_words
+from session_memory.learn.digest.telling import names_in, telling_lines
 from session_memory.learn.fix import NOTHING, ErrorOccurrence, known_errors
 from session_memory.redact import mask, mask_cut
 from session_memory.redact.nested_values import mask_lines
@@ -19,7 +21,7 @@ from session_memory.views.search import ShownHit, search
 from session_memory.views.short_names import short_names
 
 DEFAULT_LIMIT = 5
-MOST_LINES = 60
+MOST_LINES = 24
 LONGEST = 2_000
 MOST_WORDS = 6
 
@@ -38,8 +40,9 @@ class FixStep(msgspec.Struct, frozen=True, kw_only=True):
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     """The error in one session. ``kind`` is the kind of its resolution, or None without one.
 
-    ``steps`` are empty if the session was evicted and its archive cannot be read. ``again`` is the
-    call that failed and later succeeded.
+    ``certainty`` is ``certain``, ``likely`` or ``possible``, and ``said`` is what the model said
+    before the change. ``lines`` are the changed lines that matter most; ``steps`` are empty if the
+    session was evicted and its archive cannot be read. ``again`` is the call that failed.
     """
 
     session_uid: str
@@ -56,6 +59,9 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     again: str
     steps: tuple[FixStep, ...] = ()
+    certainty: str = ""
+    said: str = ""
+    lines: tuple[str, ...] = ()
 
 
 class Remedies(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +111,6 @@ def _mentions(store: Store, asked: str, now: int, limit: int) -> list[ShownHit]:
 def _remedy(store: Store, occurrence: ErrorOccurrence, names: dict[str, str]) -> Remedy:
     row = store.sessions.row(occurrence.session_uid)
     how = occurrence.resolution
-    event_uids = how.event_uids if how else ()
     return Remedy(
         session_uid=occurrence.session_uid,
         name=names.get(occurrence.session_uid, occurrence.session_uid),
@@ -120,20 +125,25 @@ def _remedy(store: Store, occurrence: ErrorOccurrence, names: dict[str, str]) ->
         kind=how.kind if how else None,
         text=mask_cut(how.text) if how else "",
         again=mask_cut(occurrence.call),
-        steps=tuple(_steps(store, occurrence.session_uid, event_uids)) if event_uids else (),
+        steps=tuple(_steps(store, occurrence)) if how else (),
+        certainty=how.certainty if how else "",
+        said=how.said if how else "",
+        lines=how.lines if how else (),
     )
 
 
-def _steps(store: Store, uid: str, event_uids: tuple[str, ...]) -> Iterator[FixStep]:
-    if unreadable_reason(store, uid) is not None:
+def _steps(store: Store, occurrence: ErrorOccurrence) -> Iterator[FixStep]:
+    how, uid = occurrence.resolution, occurrence.session_uid
+    if how is None or not how.event_uids or unreadable_reason(store, uid) is not None:
         return
     bodies = Bodies(readable_store(store, uid))
+    names = names_in(f"{occurrence.sample} {occurrence.near}")
     for call in calls_of(store, uid):
-        if call.event.event_uid in event_uids:
-            yield _step(call, bodies)
+        if call.event.event_uid in how.event_uids:
+            yield _step(call, bodies, names)
 
 
-def _step(call: ToolCall, bodies: Bodies) -> FixStep:
+def _step(call: ToolCall, bodies: Bodies, names: frozenset[str]) -> FixStep:
     event = call.event
     body = bodies.of(event)
     changes = (
@@ -141,12 +151,13 @@ def _step(call: ToolCall, bodies: Bodies) -> FixStep:
         if event.is_a("edit")
         else []
     )
-    lines = [line for change in changes for line in change.lines]
+    lines = mask_lines([line for change in changes for line in change.lines])
+    text = command_of(event.tool or "", body.arguments) or body.text
     return FixStep(
         event_uid=event.event_uid or "",
         seq=event.seq,
         tool=event.tool,
         path=event.path or (changes[0].path if changes else None),
-        text=mask(body.text[: 4 * LONGEST])[:LONGEST] or mask_cut(event.summary),
-        lines=tuple(line[:LONGEST] for line in mask_lines(lines[:MOST_LINES])),
+        text=mask(text[: 4 * LONGEST])[:LONGEST] or mask_cut(event.summary),
+        lines=tuple(line[:LONGEST] for line in telling_lines(lines, names, MOST_LINES)),
     )

@@ -122,21 +122,28 @@ class TestRun(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """What happened between a failed call and the success of the same call.
+    """What resolved an error, between the failed call and the success of the same check.
 
-    ``kind`` is the strongest action in between: ``edit``, then ``command``, then ``look`` (a read).
-    ``instead``: a similar call succeeded right after the failure. ``again``: the same call
-    succeeded without any action in between.
+    ``kind`` is the change that is causally closest: ``edit``, ``command`` (it fixed, installed or
+    set something), ``instead`` (the call was changed), ``look`` (the file was read before it was
+    edited) or ``again`` (the same call succeeded without any change). ``certainty`` is ``certain``,
+    ``likely`` or ``possible``. ``said`` is what the model said before the change, and ``lines`` are
+    the changed lines that matter most.
     """
 
     kind: str
     text: str
     event_uids: tuple[str, ...]
     succeeded: str
+    certainty: str = ""
+    said: str = ""
+    lines: tuple[str, ...] = ()
 
 
 class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
-    """One error of the session. ``tokens`` were used from the failed call to its success."""
+    """One error of the session. ``tokens`` were used from the failed call to its success. ``near``
+    is the text around the error. ``origin`` is ``call``, or ``report`` if a
+    person reported the error: pasted it, or said what does not work."""
 
     fingerprint: str
     sample: str
@@ -146,6 +153,8 @@ class ErrorSnippet(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     event_uids: tuple[str, ...] = ()
     resolution: Resolution | None = None
+    near: str = ""
+    origin: str = "call"
 
 
 class Repeat(msgspec.Struct, frozen=True):

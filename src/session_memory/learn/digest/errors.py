@@ -1,19 +1,18 @@
 """The errors of a session, grouped by fingerprint, with what resolved them.
 
-A failed call is resolved when the same call succeeds. The resolution is the strongest action in
-between: an edit, else a command, else a read. A similar call that succeeds right after the failure
-resolves it too.
+`open_errors` finds the call that ends an error, and `resolutions` the change that resolved it.
 """
 
-import re
-from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from session_memory.learn.digest import ErrorSnippet, Repeat, Resolution
-from session_memory.learn.digest.fingerprints import error_line, fingerprint
-from session_memory.learn.digest.similarity import content_words, word_overlap
-from session_memory.learn.digest.steps import FinishedCall, TokenSums
+from session_memory.learn.digest.actions import Action
+from session_memory.learn.digest.error_lines import ErrorLine, error_line
+from session_memory.learn.digest.fingerprints import fingerprint
+from session_memory.learn.digest.open_errors import OpenErrors
+from session_memory.learn.digest.reports import Reports
+from session_memory.learn.digest.runner_lines import STATUS
+from session_memory.learn.digest.steps import FinishedCall, TokenSums, program_of
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
 
@@ -23,33 +22,20 @@ MOST_PENDING = 500
 MOST_SPANS = 1_000
 NAMED = 5
 REPEAT_FROM = 3
-SAME_FILE = "the same file"
-_RECENT = 200
-_SOON = 3
-_ALIKE = 0.4
-_ALIKE_FOR_ONE_PROGRAM = 0.25
-_ELSEWHERE = re.compile(r"^\s*cd [^;&|]{1,200}(?:&&|;)\s*")
-_EDIT, _COMMAND, _LOOK = "edit", "command", "look"
-_STRONGEST = (_EDIT, _COMMAND, _LOOK)
 
 Key = tuple[str | None, str]
-
-
-class _Action(NamedTuple):
-    seq: int
-    kind: str
-    uid: str
-    text: str
-    key: Key
 
 
 class _Group:
     """All occurrences of one error in the session."""
 
-    __slots__ = ("call", "count", "fingerprint", "resolution", "sample", "spans", "tool", "uids")
+    __slots__ = (
+        "call", "count", "fingerprint", "near", "resolution", "sample", "spans", "tool", "uids",
+    )  # fmt: skip
 
-    def __init__(self, mark: str, sample: str, tool: str | None, call: str) -> None:
+    def __init__(self, mark: str, sample: str, tool: str | None, call: str, near: str) -> None:
         self.fingerprint, self.sample, self.tool, self.call = mark, sample, tool, call
+        self.near = near
         self.count = 0
         self.uids: list[str] = []
         self.spans: list[tuple[int, int]] = []
@@ -68,17 +54,16 @@ class _Group:
 class _Streak:
     """Failures in a row: of one call, or of the model when it could not be reached."""
 
-    __slots__ = ("count", "first", "groups", "is_test", "last", "number", "tool", "uids", "words")
+    __slots__ = ("count", "first", "groups", "last", "tool", "uids", "words")
 
     def __init__(self, first: int, tool: str | None, words: str) -> None:
         self.tool, self.words = tool, words
         self.first = self.last = first
-        self.count = self.number = 0
-        self.is_test = False
+        self.count = 0
         self.uids: list[str] = []
         self.groups: list[_Group] = []
 
-    def add_occurrence(self, event: BriefEvent, groups: Iterable[_Group]) -> None:
+    def add_occurrence(self, event: BriefEvent, groups: Iterable[_Group] = ()) -> None:
         self.count += 1
         self.last = event.seq
         if len(self.uids) < NAMED:
@@ -99,36 +84,100 @@ class _Tries:
 class ErrorGroups:
     """``is_skill``: the session is a skill log. Its calls consist of attempts."""
 
-    def __init__(self, *, is_skill: bool = False) -> None:
-        self._is_skill = is_skill
+    def __init__(self, session_uid: str = "", *, is_skill: bool = False) -> None:
+        self._session, self._is_skill = session_uid, is_skill
         self._tries = _Tries()
         self._groups: dict[str, _Group] = {}
-        self._pending: dict[Key, _Streak] = {}
+        self._open = OpenErrors(self._error_ended)
+        self._reports = Reports()
+        self._streaks: dict[Key, _Streak] = {}
         self._unreachable: _Streak | None = None
-        self._actions: deque[_Action] = deque(maxlen=_RECENT)
-        self._failed_lately: deque[Key] = deque(maxlen=_SOON)
         self._repeats: list[tuple[_Streak, int, bool]] = []
+        self._said: BriefEvent | None = None
         self._number = 0
 
     def add(self, finished: FinishedCall, texts: Texts) -> None:
         self._number += 1
+        if self._is_skill:
+            self._add_skill(finished, texts)
+            return
+        action = Action(self._number, finished, self._said, texts, self._session)
+        is_refused = "human_intervention" in finished.result.marks
+        if is_refused or (finished.failed and finished.answers_no(action.command)):
+            # A person's refusal is no error, and "no match" is an answer.
+            return
+        self._reports.did(action)
+        action.errors = action.find_errors()
+        if not action.errors and finished.failed:
+            action.errors = _without_output(action)
         if finished.failed:
-            self._failed(finished, texts)
-        else:
-            self._succeeded(finished)
-        self._tries = _Tries()
+            self._add_failure(finished, action)
+        elif (streak := self._streaks.pop(finished.key, None)) is not None:
+            self._add_repeat(streak, finished.call.seq, resolved=True)
+        if action.errors:
+            found = {fingerprint(error.text): error for error in reversed(action.errors)}
+            for mark, error in found.items():
+                self._group(finished.result, finished.call, error.text, error.near, mark)
+            self._open.failed(action, found, texts)
+        elif not finished.failed:
+            self._open.succeeded(action, texts)
+        if action.is_edit:
+            # What was said before a read and an edit leads to the edit, not to what follows it.
+            self._said = None
+
+    def _add_failure(self, finished: FinishedCall, action: Action) -> None:
+        streak = self._streaks.get(finished.key)
+        if streak is None:
+            if len(self._streaks) >= MOST_PENDING:
+                self._close(next(iter(self._streaks)))
+            call = finished.call
+            streak = _Streak(call.seq, call.tool, call.path or call.summary)
+            self._streaks[finished.key] = streak
+        streak.add_occurrence(finished.result)
+
+    def _error_ended(self, mark: str, first: int, action: Action, how: Resolution | None) -> None:
+        if (group := self._groups.get(mark)) is not None:
+            group.resolution = how or group.resolution
+            group.add_span(first, action.call.seq)
+
+    def said(self, event: BriefEvent) -> None:
+        """The model said something. What it says before a change is kept with the resolution."""
+        self._said = event
+
+    def reported(self, event: BriefEvent, texts: Texts) -> None:
+        """A person wrote a message or accepted a plan, which may report an error."""
+        if not self._is_skill:
+            self._said = None
+            self._reports.add(event, texts.message(event), texts)
 
     def add_attempt(self, event: BriefEvent, texts: Texts) -> None:
         """Add an attempt of a skill call. Its error is what the run or the review said."""
         self._tries.last = event
         if event.is_error and (sample := texts.reason(event)):
-            group = self._group(event, event.tool, sample, "")
+            group = self._group(event, None, sample, tool=event.tool)
             group.add_span(event.seq, event.seq)
             self._tries.groups[group] = event.model
 
+    def _add_skill(self, finished: FinishedCall, texts: Texts) -> None:
+        """A call of a skill failed or succeeded, and its attempts are known."""
+        call, result, tries = finished.call, finished.result, self._tries
+        self._tries = _Tries()
+        if finished.failed:
+            # The status of a call is no reason. A failure without one is in the outcome alone.
+            last = tries.last
+            sample = (texts.reason(last) if last is not None else "") or texts.reason(result)
+            if sample and not tries.groups:
+                self._group(result, call, sample).add_span(call.seq, result.seq)
+            self._add_failure(finished, Action(self._number, finished, None, texts, self._session))
+            return
+        if (streak := self._streaks.pop(finished.key, None)) is not None:
+            self._add_repeat(streak, call.seq, resolved=True)
+        for group, model in tries.groups.items():
+            group.resolution = _later_try(tries.last or result, model, finished)
+
     def add_model_error(self, event: BriefEvent, texts: Texts) -> None:
         """Add an error that belongs to no call: the model could not be reached."""
-        group = self._group(event, None, error_line(texts.words(event)), "")
+        group = self._group(event, None, error_line(texts.words(event)))
         group.add_span(event.seq, event.seq)
         if self._unreachable is None:
             self._unreachable = _Streak(event.seq, None, event.summary)
@@ -142,140 +191,43 @@ class ErrorGroups:
                 group.resolution = Resolution("again", "", (), event.event_uid)
             self._add_repeat(streak, streak.last, resolved=True)
 
-    def _failed(self, finished: FinishedCall, texts: Texts) -> None:
-        if finished.is_answer_no:
-            return
-        groups = self._groups_of(finished, texts)
-        if "human_intervention" in finished.result.marks:
-            # A call that a person refused is never counted as resolved.
-            return
-        streak = self._pending.get(finished.key)
-        if streak is None:
-            if len(self._pending) >= MOST_PENDING:
-                self._close_unresolved(next(iter(self._pending)))
-            streak = _Streak(
-                finished.call.seq, finished.call.tool, finished.call.path or finished.call.summary
-            )
-            streak.is_test = "test_run" in finished.kinds
-            self._pending[finished.key] = streak
-        streak.add_occurrence(finished.result, groups)
-        streak.number = self._number
-        self._failed_lately.append(finished.key)
-
-    def _groups_of(self, finished: FinishedCall, texts: Texts) -> Iterable[_Group]:
-        """The errors of a failed call: one, or those of the attempts of a skill."""
-        call, result = finished.call, finished.result
-        if not self._is_skill:
-            sample = error_line(texts.output(result)) or _text_without_output(finished)
-            return (self._group(result, call.tool, sample, call.summary),)
-        if self._tries.groups:
-            return self._tries.groups
-        # The status of a call is no reason. A failure without one is in the outcome alone.
-        last = self._tries.last
-        sample = (texts.reason(last) if last is not None else "") or texts.reason(result)
-        return (self._group(result, call.tool, sample, call.summary),) if sample else ()
-
-    def _group(self, event: BriefEvent, tool: str | None, sample: str, call: str) -> _Group:
-        mark = fingerprint(sample)
-        group = self._groups.get(mark) or _Group(mark, sample, tool, call)
+    def _group(
+        self,
+        event: BriefEvent,
+        call: BriefEvent | None,
+        sample: str,
+        near: str = "",
+        mark: str = "",
+        tool: str | None = None,
+    ) -> _Group:
+        mark = mark or fingerprint(sample)
+        summary = call.summary if call is not None else ""
+        tool = call.tool if call is not None else tool
+        group = self._groups.get(mark) or _Group(mark, sample, tool, summary, near)
         if len(self._groups) < MOST_ERRORS:
             # Errors over the maximum appear only in the total of `Markers.error`.
             self._groups[mark] = group
         group.add_occurrence(event.event_uid)
         return group
 
-    def _succeeded(self, finished: FinishedCall) -> None:
-        for group, model in self._tries.groups.items():
-            group.resolution = self._later_try(model, finished)
-        if (streak := self._pending.pop(finished.key, None)) is not None:
-            self._resolve(streak, finished, self._between(streak, finished))
-        elif "test_run" in finished.kinds:
-            self._tests_passed(finished)
-        elif (replaced := self._replaced(finished)) is not None:
-            text = finished.call.path or finished.call.summary
-            instead = Resolution(
-                "instead", text, (finished.call.event_uid,), finished.result.event_uid
-            )
-            for group in replaced.groups:
-                group.resolution = group.resolution or instead
-        self._remember(finished)
-
-    def _later_try(self, model: str | None, finished: FinishedCall) -> Resolution:
-        """A later attempt of the same call succeeded; with another model, the model is named."""
-        last = self._tries.last or finished.result
-        uids = (last.event_uid,)
-        if last.model and last.model != model:
-            return Resolution("instead", f"model {last.model}", uids, finished.result.event_uid)
-        return Resolution("again", "", uids, finished.result.event_uid)
-
-    def _resolve(self, streak: _Streak, finished: FinishedCall, how: Resolution) -> None:
-        for group in streak.groups:
-            group.resolution = how
-            group.add_span(streak.first, finished.call.seq)
-        self._add_repeat(streak, finished.call.seq, resolved=True)
-
-    def _tests_passed(self, finished: FinishedCall) -> None:
-        """Resolve earlier failed test runs if an edit came in between.
-
-        The passing run may be another command: all tests, one test, or other options.
-        """
-        for key in [key for key, streak in self._pending.items() if streak.is_test]:
-            how = self._between(self._pending[key], finished)
-            if how.kind == _EDIT:
-                self._resolve(self._pending.pop(key), finished, how)
-
-    def _between(self, streak: _Streak, finished: FinishedCall) -> Resolution:
-        since = [
-            action
-            for action in self._actions
-            if streak.last < action.seq < finished.call.seq and action.key != finished.key
-        ]
-        for kind in _STRONGEST:
-            if actions := [action for action in since if action.kind == kind]:
-                actions = actions if kind == _EDIT else actions[-1:]
-                own = finished.call.path
-                names = (
-                    SAME_FILE if action.text == own else action.text for action in actions[-5:]
-                )
-                text = ", ".join(dict.fromkeys(names))
-                uids = tuple(action.uid for action in actions[-5:])
-                return Resolution(kind, text, uids, finished.result.event_uid)
-        return Resolution("again", "", (finished.call.event_uid,), finished.result.event_uid)
-
-    def _replaced(self, finished: FinishedCall) -> _Streak | None:
-        """The failed call that this call replaces: a similar call that failed shortly before."""
-        text = finished.call.path or finished.call.summary
-        for key in reversed(self._failed_lately):
-            streak = self._pending.get(key)
-            if streak is None or self._number - streak.number > _SOON:
-                continue
-            if streak.tool == finished.call.tool and _is_like(streak.words, text):
-                return streak
-        return None
-
-    def _remember(self, finished: FinishedCall) -> None:
-        kind = _EDIT if "edit" in finished.kinds else _COMMAND if finished.is_shell else _LOOK
-        text = finished.call.path or finished.call.summary
-        self._actions.append(
-            _Action(finished.call.seq, kind, finished.call.event_uid, text, finished.key)
-        )
-
-    def _close_unresolved(self, key: Key) -> None:
-        streak = self._pending.pop(key)
-        for group in streak.groups:
-            group.add_span(streak.first, streak.last)
+    def _close(self, key: Key) -> None:
+        streak = self._streaks.pop(key)
         self._add_repeat(streak, streak.last, resolved=False)
 
     def _add_repeat(self, streak: _Streak, end: int, *, resolved: bool) -> None:
         if streak.count >= REPEAT_FROM and len(self._repeats) < MOST_REPEATS:
             self._repeats.append((streak, end, resolved))
 
-    def end(self) -> None:
-        """Call once, after the last event: failures that are still pending stay unresolved."""
+    def end(self, texts: Texts) -> None:
+        """Call once, after the last event: errors that are still open stay unresolved."""
+        self._reports.close(texts)
         if self._unreachable is not None:
             self._add_repeat(self._unreachable, self._unreachable.last, resolved=False)
-        for key in list(self._pending):
-            self._close_unresolved(key)
+        for key in list(self._streaks):
+            self._close(key)
+        for mark, first, last in self._open.left():
+            if (group := self._groups.get(mark)) is not None:
+                group.add_span(first, last)
 
     def snippets(self, tokens: TokenSums) -> Iterator[ErrorSnippet]:
         for group in sorted(self._groups.values(), key=lambda g: (-g.count, g.fingerprint)):
@@ -288,12 +240,23 @@ class ErrorGroups:
                 tokens=sum(tokens.between(first, last) for first, last in _merged(group.spans)),
                 event_uids=tuple(group.uids),
                 resolution=group.resolution,
+                near=group.near,
             )
+        own = self._reports.snippets.items()
+        yield from (one for mark, one in sorted(own) if mark not in self._groups)
 
     def repeats(self, tokens: TokenSums) -> Iterator[Repeat]:
         for streak, end, resolved in sorted(self._repeats, key=lambda r: r[0].first):
             spent, uids = tokens.between(streak.first, end), tuple(streak.uids)
             yield Repeat(streak.tool, streak.words, streak.count, spent, resolved, uids)
+
+
+def _later_try(last: BriefEvent, model: str | None, finished: FinishedCall) -> Resolution:
+    """A later attempt of the same call succeeded; with another model, the model is named."""
+    uids = (last.event_uid,)
+    if last.model and last.model != model:
+        return Resolution("instead", f"model {last.model}", uids, finished.result.event_uid)
+    return Resolution("again", "", uids, finished.result.event_uid)
 
 
 def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -305,14 +268,13 @@ def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             end = last
 
 
-def _text_without_output(finished: FinishedCall) -> str:
-    """A text for a failure without output: the program and its exit status."""
-    program = _ELSEWHERE.sub("", finished.call.summary).split(None, 1)[:1]
-    return " ".join((*program, f"ended with status {finished.result.exit_code}"))
+def _without_output(action: Action) -> list[ErrorLine]:
+    """A failure without a telling output: the program and its exit status.
 
-
-def _is_like(one: str, other: str) -> bool:
-    one, other = _ELSEWHERE.sub("", one), _ELSEWHERE.sub("", other)
-    has_same_program = one.split(None, 1)[:1] == other.split(None, 1)[:1]
-    needed = _ALIKE_FOR_ONE_PROGRAM if has_same_program else _ALIKE
-    return word_overlap(content_words(one), content_words(other)) >= needed
+    It is no error if a person stopped the call, or if there is no status either.
+    """
+    if action.was_stopped or not (action.result.exit_code or not action.is_shell):
+        return []
+    program = program_of(action.call.tool, action.command).removeprefix("shell: ")
+    text = f"{program} ended with status {action.result.exit_code}".strip()
+    return [ErrorLine(text, grade=STATUS)]

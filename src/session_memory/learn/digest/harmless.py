@@ -22,17 +22,32 @@ _LOOKING = (
 _LOOKERS = frozenset(_LOOKING.split())
 _GIT_LOOKING = "status log diff show blame grep ls-files rev-parse describe shortlog"
 _GIT = frozenset(_GIT_LOOKING.split())
+# Programs that mostly change things, and the arguments with which they only answer.
+_ASKING = (
+    "npm pnpm yarn bun pip pip3 uv cargo go gem bundle composer brew apt make docker kubectl gh"
+    " poetry terraform mvn gradle dotnet node python python3 fnm nvm mise corepack"
+)
+_ASKED = frozenset(_ASKING.split())
+_QUESTIONS = frozenset(
+    {"ls", "list", "why", "outdated", "view", "info", "show", "status", "help", "--help"}
+    | {"--version", "-V", "-v", "version", "freeze", "ps", "images", "-qp", "-n", "--dry-run"}
+)
 _ACTING = frozenset({"-delete", "-exec", "-execdir", "-ok", "-i", "--in-place"})
 
 
 def only_looks(finished: FinishedCall) -> bool:
     """Whether nothing can be different after the call. False where this is not certain."""
+    return looks_only(finished, finished.call.summary)
+
+
+def looks_only(finished: FinishedCall, command: str) -> bool:
+    """The same, for a call whose whole command is known."""
     if "edit" in finished.kinds:
         return False
     if not finished.is_shell:
         return (finished.call.tool or "").lower() in _READERS
     # A program comes before those that it may start, and only looking programs start none.
-    started = {id(one.command): one for one in reversed(list(programs(finished.call.summary)))}
+    started = {id(one.command): one for one in reversed(list(programs(command)))}
     return bool(started) and all(map(_looks, started.values()))
 
 
@@ -45,4 +60,8 @@ def _looks(program: Program) -> bool:
         return False
     if program.name == "env" and program.arguments:
         return False
+    if program.arguments[-1:] in (["--version"], ["--help"]):
+        return True
+    if program.name in _ASKED and not _QUESTIONS.isdisjoint(program.arguments[:3]):
+        return True
     return program.name in _LOOKERS and not _ACTING.intersection(program.arguments)

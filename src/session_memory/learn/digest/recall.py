@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from session_memory.learn.digest import Digest, Statement
+from session_memory.learn.digest.error_terms import error_terms
 from session_memory.learn.digest.people import LONGEST
 from session_memory.learn.digest.texts import Texts
 from session_memory.redact import mask_cut
@@ -111,7 +112,8 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
     for field in FIELDS:
         _add(field, fields[field.name], sums, places)
     best = sorted(sums, key=lambda term: (-sums[term], term))[:MOST_TERMS]
-    return {term: packed_weight(sums[term], places[term]) for term in sorted(best)}
+    terms = {term: packed_weight(sums[term], places[term]) for term in best}
+    return dict(sorted((terms | error_terms(digest)).items()))
 
 
 def _add(

@@ -92,8 +92,8 @@ class DigestBuilder:
         self.ending, self.people, self.clock = Ending(texts), People(), TimeSplitter()
         self.tools, self.files, self.commands = ToolCounts(), FileCounts(), CommandCounts()
         self.tests, self.outputs, self.commits = TestRuns(), LargeOutputs(), CommitList()
-        self.errors, self.undone = ErrorGroups(is_skill=session.flavor == SKILL), UndoneEdits()
-        self.recall = RecallTexts(texts)
+        self.errors = ErrorGroups(session.session_uid, is_skill=session.flavor == SKILL)
+        self.undone, self.recall = UndoneEdits(), RecallTexts(texts)
 
     def add(self, event: BriefEvent) -> None:
         kinds = (event.kind, *event.marks)
@@ -118,6 +118,8 @@ class DigestBuilder:
             self._compactions += 1
         elif event.role == "user" and kind.endswith(("subagent_prompt", "/prompt", "/plan")):
             self.people.asked(event, self._texts)
+            if kind.endswith("/plan"):
+                self.errors.reported(event, self._texts)
             self.ending.asked(event)
             if kind.endswith("/plan"):
                 self.recall.plan(event)
@@ -181,6 +183,7 @@ class DigestBuilder:
         is_prompt = "user_msg" in kinds
         if is_prompt:
             self.people.prompt(event, text)
+            self.errors.reported(event, self._texts)
             self.tests.person()
         if "decision" in kinds:
             self.people.decisions.add(event, text)
@@ -204,6 +207,7 @@ class DigestBuilder:
             self.people.interventions.add(event, self._texts.words(event))
         if "assistant_msg" in kinds and not is_error:
             self.errors.answered(event)
+            self.errors.said(event)
             self.recall.answer(event)
         elif "decision" in kinds:
             self.recall.plan(event)
@@ -225,7 +229,7 @@ class DigestBuilder:
         return event.branch is None and (self._is_subagent or not event.is_sidechain)
 
     def digest(self, used: ResponseUsage, cost: SessionCost) -> Digest:
-        self.errors.end()
+        self.errors.end(self._texts)
         session, marks = self._session, self._kinds + self._marks
         tokens = used.tokens(marks["user_msg"], marks["tool_call"])
         whole = Digest(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from session_memory.derive.detecting import Program, is_shell, programs
+from session_memory.derive.detecting import is_shell, programs, simple_commands
 from session_memory.store.brief_events import BriefEvent
 
 MOST_OPEN = 10_000
@@ -34,19 +34,25 @@ class FinishedCall(NamedTuple):
     @property
     def is_answer_no(self) -> bool:
         """Whether exit status 1 is the answer "no" (``grep`` found nothing), not a failure."""
+        return self.answers_no(self.call.summary)
+
+    def answers_no(self, command: str) -> bool:
+        """The same, for a call whose whole command is known."""
         if self.result.exit_code != 1 or not self.is_shell:
             return False
-        started = list(programs(self.call.summary))
-        return bool(started) and _name(started[-1]) in _QUIET
+        # The status is that of the last command. ``bun run test`` is not ``test``.
+        commands = simple_commands(command)
+        return bool(commands) and _program_and_verb(commands[-1].words) in _QUIET
 
 
-_NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which command pgrep git-diff git-grep"
+_NO_SAYERS = "grep egrep fgrep rg ag diff cmp test [ which type -v pgrep git-diff git-grep"
 _QUIET = frozenset(_NO_SAYERS.split())
 
 
-def _name(program: Program) -> str:
-    is_git = program.name == "git" and program.arguments
-    return f"git-{program.arguments[0]}" if is_git else program.name
+def _program_and_verb(words: list[str]) -> str:
+    words = [word.rsplit("/", 1)[-1] for word in words[:3] if word not in ("rtk", "command")]
+    is_git = len(words) > 1 and words[0] == "git"
+    return f"git-{words[1]}" if is_git else next(iter(words), "")
 
 
 class OpenCalls:

@@ -3,10 +3,10 @@
 Secrets are masked before a text is cut, because half a secret would not be recognized.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from session_memory.core.text import SUMMARY, escaped
-from session_memory.learn.digest.fingerprints import reason_line
+from session_memory.learn.digest.error_lines import reason_line
 from session_memory.redact import mask
 from session_memory.store.brief_events import BriefEvent
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_WORDS = 2_000
 MOST_OUTPUTS = 400
 MOST_EDITS = 100
+MOST_CALLS = 1_500
+MOST_MESSAGES = 200
 MOST_REASONS = 2_000
 LONGEST = 2_000
 
@@ -25,7 +27,7 @@ class Texts:
 
     def __init__(self, bodies: "Bodies | None") -> None:
         self._bodies = bodies
-        self._words = self._outputs = self._edits = self._reasons = 0
+        self._words = self._outputs = self._edits = self._reasons = self._calls = self._messages = 0
 
     def words(self, event: BriefEvent) -> str:
         """The text of a message, up to `LONGEST` characters."""
@@ -51,6 +53,13 @@ class Texts:
             return event.summary
         return self._text(event)[-2 * LONGEST :] or event.summary
 
+    def message(self, event: BriefEvent) -> str:
+        """The whole text of a message, also of a log that a person pasted."""
+        if len(event.summary) < SUMMARY and not event.summary.endswith("…"):
+            return event.summary
+        self._messages += 1
+        return (self._text(event) if self._messages <= MOST_MESSAGES else "") or event.summary
+
     def output(self, event: BriefEvent) -> str:
         """The whole output of a call; after `MOST_OUTPUTS` outputs only the summary."""
         self._outputs += 1
@@ -70,6 +79,14 @@ class Texts:
             return ""
         texts = (given.get(name) for name in ("runner_output", "feedback", "message"))
         return reason_line(*(text for text in texts if isinstance(text, str)))
+
+    def call(self, event: BriefEvent) -> tuple[str, Any]:
+        """The whole text and the arguments of a call; after `MOST_CALLS` calls the summary."""
+        self._calls += 1
+        if self._bodies is None or self._calls > MOST_CALLS:
+            return event.summary, None
+        found = self._bodies.at(event.source, event.place, event.length, event.block)
+        return escaped(found.text), found.arguments
 
     def size(self, event: BriefEvent) -> int:
         """The length of the event's text in characters."""

@@ -7,6 +7,7 @@ ones and says so. With - the text is read from standard input.
 
 import sys
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from session_memory.cli.kit.command import limit_option, make_command
 from session_memory.cli.kit.lesson_options import print_learned, remark_unread
 from session_memory.cli.kit.output import print_lines, remark, terminal_width
 from session_memory.cli.kit.settings import Settings
+from session_memory.cli.lines.diff import diff_lines
 from session_memory.cli.lines.look_line import look_line
 from session_memory.core.text import below_repo
 from session_memory.render.text import cut, cut_middle, safe
@@ -25,13 +27,15 @@ if TYPE_CHECKING:
 
 MOST_TEXT = 4 << 20
 WIDE = 100
+MOST_QUOTED = 6
 _HOW = {
-    "edit": "resolved by an edit",
-    "command": "resolved by a command",
-    "instead": "resolved by another call",
-    "look": "resolved after reading",
-    "again": "the same call succeeded later without a change",
+    "edit": "an edit resolved it",
+    "command": "a command resolved it",
+    "instead": "this call worked instead",
+    "look": "it worked after the file was read",
+    "again": "the same call worked later, without a change",
 }
+_HOW_SURE = {"likely": " (likely)", "possible": " (possibly)"}
 
 
 @make_command(
@@ -42,7 +46,8 @@ _HOW = {
     ),
     json_shape='{"asked", "fingerprint", "basis", "remedies": [{"session_uid", "name", "flavor",'
     ' "repo", "title", "ended_at", "error", "error_event", "count", "likeness", "kind", "text",'
-    ' "again", "steps": [{"event_uid", "seq", "tool", "path", "text", "lines"}, …]}, …],'
+    ' "again", "steps": [{"event_uid", "seq", "tool", "path", "text", "lines"}, …],'
+    ' "certainty", "said", "lines"}, …],'
     ' "mentions": [HIT, …]}; "basis" is same, similar or nothing, a hit is as in search.',
 )
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
@@ -85,7 +90,7 @@ def _lines(found: "Remedies", labels: "SessionLabels", columns: int, now: int) -
     for place, remedy in enumerate(found.remedies):
         if place:
             yield ""
-        yield from _remedy(remedy, labels, columns, now, is_same=found.basis == "same")
+        yield from _remedy(remedy, labels, columns, now, is_same=remedy.likeness == 1)
     for hit in found.mentions:
         uid = hit.session_uid
         yield look_line(labels.name(uid), [labels.title(uid)], columns, around=hit.seq)
@@ -106,28 +111,48 @@ def _remedy(
     if remedy.kind is None:
         yield "  not resolved in that session"
         return
-    yield click.style(cut(safe(f"  {_HOW.get(remedy.kind, remedy.kind)}"), columns), fg="green")
-    for step in remedy.steps:
-        yield from _step(step, remedy.repo, columns)
-    if not remedy.steps and remedy.text:
-        yield _quote(remedy.text, columns)
-    if remedy.again:
-        yield "  then this succeeded:"
-        yield _quote(remedy.again, columns)
+    sure = _HOW_SURE.get(remedy.certainty, "")
+    how = f"{_HOW.get(remedy.kind, remedy.kind)}{sure}"
+    yield click.style(cut(safe(f"  {how}:"), columns), fg="green")
+    if remedy.said:
+        yield from _quoted(f"{remedy.said}”", remedy.repo, columns, bar="  “", most=3)
+    yield from _changes(remedy, columns)
+    if remedy.again and remedy.kind in ("edit", "command") and remedy.certainty != "possible":
+        yield from _quoted(
+            f"{remedy.again}`", remedy.repo, columns, bar="  then this passed: `", most=1
+        )
+
+
+def _changes(remedy: "Remedy", columns: int) -> Iterator[str]:
+    if remedy.kind == "edit":
+        for step in remedy.steps:
+            yield from _step(step, remedy.repo, columns)
+        if not remedy.steps:
+            yield f"    {cut_middle(below_repo(safe(remedy.text), remedy.repo), columns - 4)}"
+            yield from (f"      {line}" for line in diff_lines(remedy.lines, columns - 6))
+        return
+    texts = [step.text for step in remedy.steps] if remedy.kind == "command" else []
+    for text in dict.fromkeys(texts or filter(None, [remedy.text])):
+        yield from _quoted(text, remedy.repo, columns)
 
 
 def _step(step: "FixStep", repo: str | None, columns: int) -> Iterator[str]:
-    from session_memory.cli.lines.diff import diff_lines
-
     path = below_repo(safe(step.path or ""), repo)
     if path:
         yield f"    {cut_middle(path, columns - 4)}"
     if step.lines:
         yield from (f"      {line}" for line in diff_lines(step.lines, columns - 6))
-    elif not path:
-        yield _quote(step.text, columns)
+    else:
+        yield from _quoted(step.text, repo, columns)
 
 
-def _quote(text: str, columns: int) -> str:
+def _quoted(
+    text: str, repo: str | None, columns: int, *, bar: str = "    │ ", most: int = MOST_QUOTED
+) -> Iterator[str]:
     """A text from a transcript behind a bar, so that nobody takes it for a hint of ours."""
-    return cut(f"    │ {safe(text)}", columns)
+    text = below_repo(safe(text), repo)
+    lines = wrap(text, max(20, columns - len(bar)), break_on_hyphens=False) or [""]
+    for place, line in enumerate(lines[:most]):
+        more = " …" if place + 1 == most and len(lines) > most else ""
+        margin = bar if place == 0 or bar.strip() == "│" else " " * len(bar)
+        yield cut(f"{margin}{line}", columns - len(more)) + more

@@ -1,0 +1,231 @@
+"""What one call did, as far as errors and their resolutions are concerned.
+
+Texts are read from the stored logs only when something asks for them.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from session_memory.derive.agents import changes_asked
+from session_memory.derive.detecting import command_of
+from session_memory.learn.digest.command_parts import Part, is_same_check, parts_of, run_again
+from session_memory.learn.digest.error_lines import (
+    ErrorLine,
+    ends_with_failure,
+    error_line,
+    error_lines,
+)
+from session_memory.learn.digest.harmless import looks_only
+from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
+from session_memory.learn.digest.steps import FinishedCall
+from session_memory.learn.digest.texts import Texts
+from session_memory.store.brief_events import BriefEvent
+
+MOST_CHANGED_LINES = 400
+# Without a telling line, the first line of a longer output says nothing.
+_SHORT = 12
+_STOPPED = (130, -2)
+# Arguments of a call that do not change what it does.
+_REMARKS_WORDS = """
+    description justification explanation timeout timeout_ms yield_time_ms max_output_tokens
+    run_in_background
+"""
+_REMARKS = frozenset(_REMARKS_WORDS.split())
+# A person or the agent stopped the call. That is no error of the call.
+_NO_ERROR = re.compile(
+    r"""\s*(?:exit\ code\ \d+\s+)?(?:</?\w+>)?(?:error:\s*)?
+    (?: sibling\ tool\ call\ errored | cancelled:\ parallel
+      | \[?request\ interrupted | the\ user\ doesn'?t\ want | user\ rejected | user\ cancel
+      | .{0,40}aborted\ by\ (?:the\ )?user | command\ was\ interrupted )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class Action:
+    """A finished call. ``number`` counts the calls of the session. ``said`` is what the model said
+    before it, since the call before."""
+
+    def __init__(
+        self, number: int, finished: FinishedCall, said: BriefEvent | None, texts: Texts, uid: str
+    ) -> None:
+        self.number, self.finished, self.said = number, finished, said
+        self.call, self.result = finished.call, finished.result
+        self.is_edit = "edit" in finished.kinds
+        self.is_test = "test_run" in finished.kinds
+        self.is_shell = finished.is_shell
+        self.errors: list[ErrorLine] = []
+        self.was_stopped = finished.result.exit_code in _STOPPED
+        self._texts, self._session = texts, uid
+        self._given: tuple[str, Any] | None = None
+        self._lines: tuple[str, ...] | None = None
+
+    @property
+    def key(self) -> tuple[str | None, str]:
+        return self.finished.key
+
+    @property
+    def uid(self) -> str:
+        return self.call.event_uid
+
+    # ------------------------------------------------------------ the call
+
+    def _body(self) -> tuple[str, Any]:
+        if self._given is None:
+            self._given = self._texts.call(self.call)
+        return self._given
+
+    @property
+    def arguments(self) -> Any:
+        return self._body()[1]
+
+    @property
+    def command(self) -> str:
+        """The whole shell text; for other calls the path or the summary."""
+        if not self.is_shell:
+            return self.call.path or self.call.summary
+        if not self.call.summary.endswith("…"):
+            return self.call.summary
+        text, given = self._body()
+        return command_of(self.call.tool or "", given) or text or self.call.summary
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return parts_of(self.command) if self.is_shell else ()
+
+    @property
+    def is_check(self) -> bool:
+        """Whether the call runs a compiler, a linter, tests or a hook, as far as words show."""
+        return self.is_test or any(map(_is_check, self.parts))
+
+    @property
+    def only_looks(self) -> bool:
+        return looks_only(self.finished, self.command)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The short arguments beside the command: a directory, a permission."""
+        given = self.arguments
+        if not isinstance(given, dict):
+            return {}
+        return {
+            name: str(value)
+            for name, value in given.items()
+            if name not in _REMARKS
+            and name not in ("command", "cmd", "commands")
+            and isinstance(value, str | int | bool)
+            and len(str(value)) < 200
+        }
+
+    def repeats(self, other: "Action") -> bool:
+        """Whether this call is the other one again, with nothing changed in it."""
+        if not self.is_shell or not other.is_shell:
+            return self.key == other.key
+        return run_again(self.command, other.command) and self.settings == other.settings
+
+    def checks_again(self, other: "Action") -> bool:
+        """Whether this call checks what the other one checked."""
+        if self.is_shell and other.is_shell:
+            return any(is_same_check(one, two) for one in other.parts for two in self.parts)
+        return self.call.tool == other.call.tool and self.key == other.key
+
+    # ------------------------------------------------------------ what it changed
+
+    @property
+    def changed_lines(self) -> tuple[str, ...]:
+        """The lines that an edit removes and adds, with ``-`` and ``+`` before them."""
+        if self._lines is None:
+            self._lines = tuple(self._changed()) if self.is_edit else ()
+        return self._lines
+
+    def _changed(self) -> Iterator[str]:
+        text, given = self._body()
+        left = MOST_CHANGED_LINES
+        for change in changes_asked(self._session, given, text, self.call.path):
+            lines = [line for line in change.lines if line[:1] in "+-"]
+            if not lines and change.content:
+                lines = [f"+{line}" for line in change.content.splitlines()[:left]]
+            yield from lines[:left]
+            left -= len(lines)
+            if left <= 0:
+                return
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that an edit changes."""
+        if not self.is_edit:
+            return ()
+        text, given = self._body()
+        named = [
+            change.path for change in changes_asked(self._session, given, text, self.call.path)
+        ]
+        return tuple(dict.fromkeys(filter(None, [self.call.path, *named[:10]])))
+
+    # ------------------------------------------------------------ what it printed
+
+    def find_errors(self) -> list[ErrorLine]:
+        """The errors of a failed call, or those that a check printed although it "succeeded"."""
+        failed = self.finished.failed
+        if not failed and not (self.is_shell and self._may_hide_errors()):
+            return []
+        text = self._texts.output(self.result)
+        if _NO_ERROR.match(text):
+            self.was_stopped = True
+            return []
+        if failed and not self.is_shell:
+            # What follows is the text that the call was given, not an error.
+            line = error_line("\n".join(text.strip().split("\n")[:2])) or error_line(text)
+            return [ErrorLine(line)] if line else []
+        text, status = _without_wrapping(text)
+        found = error_lines(text)
+        if not failed and not status:
+            return self._hidden(found, text)
+        if not found and text.count("\n") <= _SHORT and (line := error_line(text)):
+            found = [ErrorLine(line)]
+        return found
+
+    def _hidden(self, found: list[ErrorLine], text: str) -> list[ErrorLine]:
+        """Errors of a call whose exit status was lost in a pipe, or hidden by a wrapper."""
+        if found and found[0].grade >= MESSAGE and ends_with_failure(text):
+            return found
+        return [one for one in found if one.grade == DIAGNOSTIC and one.is_of_check]
+
+    def _may_hide_errors(self) -> bool:
+        # The counts in the output of a test run were read already.
+        if self.is_edit or self.is_test:
+            return False
+        return self.result.exit_code is None or self.is_check
+
+
+def _without_wrapping(text: str) -> tuple[str, int]:
+    """The output and the exit status in the JSON of a script that ran a command for the agent."""
+    if '"exit_code"' not in text[:_WRAPPED]:
+        return text, 0
+    status = next((int(one) for one in _STATUS.findall(text) if one != "0"), 0)
+    outputs = []
+    for quoted in _OUTPUT.findall(text[: 8 * _WRAPPED]):
+        try:
+            outputs.append(str(msgspec.json.decode(quoted)))
+        except msgspec.DecodeError:
+            outputs.append(quoted)
+    return "\n".join(outputs) or text, status
+
+
+_WRAPPED = 4_000
+_STATUS = re.compile(r'"exit_code": ?(-?\d{1,10})')
+_OUTPUT = re.compile(r'"output": ?("(?:[^"\\]|\\.)*")', re.DOTALL)
+_CHECKING = """
+    lint check tsc typecheck types build compile test tests vet clippy biome eslint ruff mypy
+    pyright golangci-lint oxlint prettier format fmt verify ci validate commit push make mvn
+    gradle cargo
+"""
+_CHECK_WORDS = frozenset(_CHECKING.split())
+
+
+def _is_check(part: Part) -> bool:
+    words = (piece for word in part.words[:5] for piece in word.replace(":", " ").split())
+    return not _CHECK_WORDS.isdisjoint(words) or any(
+        piece in _CHECK_WORDS for word in part.words[:3] for piece in word.split("-")
+    )

@@ -1,0 +1,179 @@
+"""What a shell text runs, without what does not matter: the same check has the same part.
+
+``cd web && bun run lint 2>&1 | tail -20`` and ``timeout 60 bun run lint`` both run
+``bun run lint``.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from session_memory.derive.detecting import SimpleCommand, simple_commands
+
+MOST_PARTS = 20
+_LONGEST_WORD = 60
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+# Commands that neither check nor change anything beside another command.
+_BESIDE_WORDS = """
+    cd pushd popd echo printf true false : sleep set export source . tail head cat grep egrep
+    rg sed awk tee wc sort uniq cut tr less pwd date clear wait exit fi then do done else if
+    for while read test [
+"""
+_BESIDE = frozenset(_BESIDE_WORDS.split())
+_PYTHON = re.compile(r"python[\d.]*")
+_PREFIXES_WORDS = """
+    time nice nohup command exec env sudo stdbuf
+"""
+_PREFIXES = frozenset(_PREFIXES_WORDS.split())
+# Their arguments are texts or change from one time to the next.
+_BY_VERB = {"git": 1, "gh": 2, "docker": 1, "kubectl": 1}
+_WITH_VERBS_WORDS = """
+    git gh docker kubectl npm pnpm yarn bun npx uv uvx cargo go poetry pip terraform dotnet
+    corepack rtk env sudo fnm aws gcloud az helm brew apt apt-get systemctl
+"""
+_WITH_VERBS = frozenset(_WITH_VERBS_WORDS.split())
+_FIXING = re.compile(
+    r"(?i)^(?:--fix(?:-\S+)?|--write|--apply|--unsafe|-w|--autofix)$|(?:[:_-]|^)fix$|(?:^|[:_-])fmt$"
+    r"|(?:^|[:_-])format$|^autoformat$"
+)
+_INSTALLING = re.compile(
+    r"(?i)^(?:install|add|i|ci|sync|restore|bundle|tidy|download|get|update|upgrade|up|dedupe|fetch"
+    r"|bootstrap|prepare|setup)$"
+)
+_INSTALLERS_WORDS = """
+    npm pnpm yarn bun pip pip3 uv poetry pdm conda cargo go gem bundle composer apt apt-get
+    brew dnf yum apk pacman nuget dotnet mvn gradle corepack rustup nvm fnm mise asdf pipx
+    playwright make mix flutter dart pod terraform
+"""
+_INSTALLERS = frozenset(_INSTALLERS_WORDS.split())
+_CHANGING_WORDS = """
+    rm mv cp mkdir ln chmod chown touch kill pkill killall unset rmdir truncate install patch
+    direnv mise fnm nvm asdf systemctl launchctl service createdb dropdb psql sqlite3 mysql
+    rsync tar unzip ssh-add ssh-keygen python python3 node perl ruby
+"""
+_CHANGING = frozenset(_CHANGING_WORDS.split())
+_GIT_CHANGING_WORDS = """
+    add restore checkout reset stash rm mv config remote switch branch merge rebase pull fetch
+    cherry-pick revert clean apply am submodule worktree tag init commit push
+"""
+_GIT_CHANGING = frozenset(_GIT_CHANGING_WORDS.split())
+
+
+class Part(NamedTuple):
+    """One command of a shell text: its words, the program's name without its directory first."""
+
+    words: tuple[str, ...]
+
+    @property
+    def program(self) -> str:
+        return self.words[0]
+
+    @property
+    def is_fixing(self) -> bool:
+        """Whether a linter or formatter changes files itself."""
+        return any(_FIXING.search(word) for word in self.words[1:4]) or self.program == "gofmt"
+
+    @property
+    def is_installing(self) -> bool:
+        has_verb = any(_INSTALLING.match(word) for word in self.words[1:4])
+        return has_verb and any(word in _INSTALLERS for word in self.words[:3])
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether the command changes files or settings, beside fixing and installing."""
+        if "git" in self.words[:2]:
+            verb = self.words[self.words.index("git") + 1 :][:1]
+            return bool(verb) and verb[0] in _GIT_CHANGING
+        return any(word in _CHANGING for word in self.words[:2]) or "auth" in self.words[1:3]
+
+
+@lru_cache(maxsize=2_000)
+def parts_of(text: str) -> tuple[Part, ...]:
+    """The commands of a shell text that do something, in order."""
+    found = (_part(command) for command in simple_commands(text)[: 2 * MOST_PARTS])
+    return tuple(part for part in found if part is not None)[:MOST_PARTS]
+
+
+def _part(command: SimpleCommand) -> Part | None:
+    words = list(command.words)
+    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _PREFIXES):
+        del words[0]
+    if words and words[0] == "timeout":
+        del words[:2]
+    if not words or _name(words[0]) in _BESIDE:
+        return None
+    name = _name(words[0])
+    rest = [word for word in words[1:] if len(word) <= _LONGEST_WORD and " " not in word]
+    return Part((name, *("python" if _PYTHON.fullmatch(word) else word for word in rest[:12])))
+
+
+def _name(word: str) -> str:
+    name = word.rsplit("/", 1)[-1]
+    return "python" if _PYTHON.fullmatch(name) else name
+
+
+def is_same_check(one: Part, other: Part) -> bool:
+    """Whether two commands check the same, perhaps one of them through a wrapper."""
+    first, second = check_identity(one), check_identity(other)
+    if len(first) > len(second):
+        first, second = second, first
+    return second[len(second) - len(first) :] == first
+
+
+def check_identity(part: Part) -> tuple[str, ...]:
+    """The words that tell checks apart: of ``git commit -m x`` only ``git commit``."""
+    words = part.words
+    for place in (0, 1):
+        if len(words) > place and words[place] in _BY_VERB:
+            verbs = [word for word in words[place + 1 :] if not word.startswith("-")]
+            return words[: place + 1] + tuple(verbs[: _BY_VERB[words[place]]])
+    return words
+
+
+def lead_of(part: Part) -> tuple[str, ...]:
+    """The program and, if it has many, its subcommand; () if the subcommand is missing."""
+    words = [word for word in part.words if not word.startswith("-")]
+    if words[0] not in _WITH_VERBS:
+        return tuple(words[:1])
+    return tuple(words[:2]) if len(words) > 1 else ()
+
+
+def run_again(one: str, other: str) -> bool:
+    """Whether a shell text runs another one again: only filters and redirections may differ."""
+    return one == other or _without_filters(one) == _without_filters(other)
+
+
+@lru_cache(maxsize=2_000)
+def _without_filters(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(command.words)
+        for command in simple_commands(text)
+        if command.words and (command.words[0] == "cd" or command.words[0] not in _BESIDE)
+    )
+
+
+def file_names(text: str) -> frozenset[str]:
+    """The names of the files in a shell text, without their directories."""
+    return frozenset(
+        name
+        for command in simple_commands(text)
+        for word in command.words[1:]
+        if not word.startswith("-") and "." in (name := word.rstrip("/").rpartition("/")[2])
+    )
+
+
+def shared_words(one: str, other: str) -> float:
+    """The share of the words of the shorter shell text that the other has too."""
+    first, second = _all_words(one), _all_words(other)
+    shared, fewest = len(first & second), min(len(first), len(second))
+    return shared / fewest if shared > 1 else 0.0
+
+
+@lru_cache(maxsize=2_000)
+def _all_words(text: str) -> frozenset[str]:
+    return frozenset(
+        _name(word) if place == 0 else word
+        for command in simple_commands(text)
+        for place, word in enumerate(command.words)
+        if command.words[0] not in ("cd", "echo", "tail", "head")
+    )

@@ -1,0 +1,208 @@
+"""The errors that an output shows: each is the line a person would search for.
+
+One output can show several errors: a compiler prints ten, a hook prints those of its linter. Lines
+of the best grade are taken (see `runner_lines`), each error once, at most `MOST_ERRORS`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from session_memory.core.text import escaped, one_line
+from session_memory.learn.digest.runner_lines import (
+    DIAGNOSTIC,
+    FORMS,
+    HINT,
+    MESSAGE,
+    NOISE_LINE,
+    STATUS_LINE,
+    LineForm,
+)
+from session_memory.redact import mask
+
+SAMPLE = 300
+CHECKED = frozenset({"type", "lint", "format", "test"})
+MOST_ERRORS = 12
+_MOST_MESSAGES = 4
+_NEAR_BEFORE, _NEAR_AFTER = 3, 8
+_NEAR = 600
+_EXAMINED = 16_384
+_LONGEST_LINE = 2_000
+
+
+class ErrorLine(NamedTuple):
+    """An error in an output. ``near`` is the text around it. ``tool`` and ``code`` are "" if the
+    line does not show which program found the error and what it calls it."""
+
+    text: str
+    near: str = ""
+    tool: str = ""
+    about: str = ""
+    code: str = ""
+    path: str = ""
+    grade: int = HINT
+
+    @property
+    def is_of_check(self) -> bool:
+        """Whether a known compiler, linter or test runner found the error."""
+        return bool(self.tool) and self.about in CHECKED
+
+    @property
+    def kind(self) -> tuple[str, str, str, str]:
+        """Equal for errors of one kind in one file, whatever their line and the names in them."""
+        if self.code and self.path:
+            return self.tool, self.code, self.path.rpartition("/")[2], ""
+        return self.tool, self.code, "", self.text
+
+
+def error_lines(text: str) -> list[ErrorLine]:
+    """The errors in an output, the most telling ones only; [] if no line tells anything."""
+    lines = cleaned_lines(text)
+    found = list(_matches(lines))
+    for grade, most in ((DIAGNOSTIC, MOST_ERRORS), (MESSAGE, _MOST_MESSAGES), (HINT, 1)):
+        if some := [(place, form, m) for place, form, m in found if form.grade == grade]:
+            made = {one.text: one for one in (_error(lines, *found_one) for found_one in some)}
+            errors = [one for one in made.values() if one.text]
+            # The last exception of a traceback is the one that ended the program.
+            return errors[-most:] if grade == MESSAGE else errors[:most]
+    return []
+
+
+def error_line(text: str) -> str:
+    """The line of an output that says best what went wrong, at most `SAMPLE` characters."""
+    return _telling_line(text) or _status_line(text)
+
+
+def _telling_line(text: str) -> str:
+    if found := error_lines(text):
+        return found[-1 if found[0].grade == MESSAGE else 0].text
+    lines = cleaned_lines(text)
+    content = [place for place, line in enumerate(lines) if not _is_empty_talk(line)]
+    return _sample(lines, content[0]) if content else ""
+
+
+def _status_line(text: str) -> str:
+    lines = cleaned_lines(text)
+    status = [place for place, line in enumerate(lines) if not NOISE_LINE.match(line)]
+    return _sample(lines, status[0]) if status else ""
+
+
+def ends_with_failure(text: str) -> bool:
+    """Whether the last line of an output says that the program failed."""
+    tail = text[-_LONGEST_LINE:].rstrip()
+    line = _MARGIN.sub("", tail.rpartition("\n")[2].strip(_BLANKS))
+    return bool(STATUS_LINE.match(line) or _FAILURE.match(line))
+
+
+def reason_line(*texts: str) -> str:
+    """The first error line in ``texts``, else the first line: a run may print only "1 failed"."""
+    found = next(filter(None, map(_telling_line, texts)), "")
+    lines = [line for text in texts for line in cleaned_lines(text)[:1]]
+    return found or (_sample(lines, 0) if lines else "")
+
+
+def cleaned_lines(text: str) -> list[str]:
+    """The lines of an output without colors, margins and empty lines. Secrets are masked."""
+    if len(text) > 2 * _EXAMINED:
+        text = text[:_EXAMINED] + "\n" + text[-_EXAMINED:]
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    # Mask before the text is split and cut: a key spans lines, and half a secret is not recognized.
+    text = mask(text)
+    text = _TAG.sub("", text)
+    stripped = (line.strip(_BLANKS) for line in text.replace("\r", "\n").split("\n"))
+    lines = (_MARGIN.sub("", line).lstrip(_BLANKS) for line in stripped if line)
+    return [line[:_LONGEST_LINE] for line in lines if line]
+
+
+def _matches(lines: list[str]) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
+    for place, line in enumerate(lines):
+        if line[0] == "[":
+            line = _TASK.sub("", line)
+        if not _ANY_FORM.match(line) or STATUS_LINE.match(line):
+            continue
+        form, match = next((f, m) for f in FORMS if (m := f.pattern.match(line)))
+        if form.grade == DIAGNOSTIC or not NOISE_LINE.match(line):
+            yield place, form, match
+
+
+def _error(lines: list[str], place: int, form: LineForm, match: re.Match[str]) -> ErrorLine:
+    groups = match.groupdict()
+    path = groups.get("path") or ""
+    text = _sample(lines, place)
+    after = lines[place + 1 : place + 1 + _NEAR_AFTER]
+    before = lines[max(0, place - _NEAR_BEFORE) : place]
+    if form.tool == "biome" and after:
+        # "lint/style/useConst ━━━" is followed by "× This let declares a variable …".
+        text = _joined(f"{groups['code']}", _BULLET.sub("", after[0]))
+    elif form.about == "test" and (why := _reason_of_test(form.tool, before, after)):
+        # Mocha prints the suite, then the title of the test.
+        title = f" {after[0].rstrip(':')}" if form.tool == "mocha" and after[0] != why else ""
+        text = _joined(groups["said"] + title, why)
+    if not path:
+        path = _path_near(before if form.tool == "eslint" else [], after)
+    near = one_line(escaped(" ".join([*before, lines[place], *after])), _NEAR)
+    return ErrorLine(text, near, form.tool, form.about, groups.get("code") or "", path, form.grade)
+
+
+def _joined(one: str, other: str) -> str:
+    return one_line(escaped(f"{one}: {other}"), SAMPLE)
+
+
+def _reason_of_test(tool: str, before: list[str], after: list[str]) -> str:
+    """The message beside the name of a failed test. Bun prints it before, others after the name."""
+    if tool == "pytest":
+        return ""
+    lines = list(reversed(before)) if tool == "bun" else after
+    for place, line in enumerate(lines):
+        if found := _ASSERTION.match(line):
+            # "Expected values to be equal:" is followed by what was got and what was expected.
+            rest = lines[place + 1 : place + 5] if found[0].endswith(":") else []
+            return " ".join([found[0], *(one for one in rest if _DIFFERENCE.match(one))])
+    return ""
+
+
+def _path_near(before: list[str], after: list[str]) -> str:
+    for line in reversed(before):
+        if found := _PATH_LINE.fullmatch(line):
+            return found[0]
+    for line in after[:3]:
+        if found := _ARROW.match(line):
+            return found[1]
+    return ""
+
+
+def _is_empty_talk(line: str) -> bool:
+    return bool(NOISE_LINE.match(line) or STATUS_LINE.match(line))
+
+
+def _sample(lines: list[str], place: int) -> str:
+    # After a line such as "failed due to the following issue:" the next line has the reason.
+    some = lines[place : place + 1]
+    if some and some[0].endswith(":"):
+        some = lines[place : place + 2]
+    return one_line(escaped(_PREFIX.sub("", " ".join(some))), SAMPLE)
+
+
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_BLANKS = " \t\u2009\u00a0\ufeff"
+_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output|system-reminder)>")
+# Terraform's bar; the job, step and time of a line in a log of GitHub Actions.
+_MARGIN = re.compile(
+    r"^(?:[│|] +)?(?:[^\t]{1,80}\t[^\t]{1,80}\t)?\ufeff?(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
+    r"(?:##\[error\])?"
+)
+# mise and others print the name of the task before each line, and logs that of the part.
+_TASK = re.compile(r"^(?:\[(?!ERROR|FATAL)[\w:./@ -]{1,40}\] ){1,3}(?=\S)")
+_PREFIX = re.compile(r"^(?:E {2,}|failed in sandbox(?: \w+)?(?: with execution error)?: )")
+_BULLET = re.compile(r"^[×!✖⚠✕i] +")
+_ASSERTION = re.compile(
+    r"(?:error: |\S*(?:Error|Exception)\b|AssertionError|expect\(|Expected|expected|\S+\.go:\d+:"
+    r"|assertion |Timeout|thread '|panicked).*"
+)
+_FAILURE = re.compile(r"(?:\S+: )?(?:fatal|error|Error|ERROR)(?:\[\w+\])?: |npm (?:ERR!|error) ")
+_DIFFERENCE = re.compile(r"[+-] (?!(?:actual|expected)\b)")
+_PATH_LINE = re.compile(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
+_ARROW = re.compile(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
+_GROUP_NAME = re.compile(r"\(\?P<\w+>")
+_ANY_FORM = re.compile("|".join(_GROUP_NAME.sub("(?:", form.pattern.pattern) for form in FORMS))

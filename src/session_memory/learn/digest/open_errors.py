@@ -1,0 +1,148 @@
+"""Errors that are not resolved yet, and the call that ends each of them.
+
+An error ends when the same check succeeds, or shows other errors of the same program but not this
+one any more. A check is recognized by its command, without directory, wrapper and filters, or by
+the program that printed the error: a hook of ``git commit`` runs the linter too.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+
+from session_memory.learn.digest import Resolution
+from session_memory.learn.digest.actions import Action
+from session_memory.learn.digest.command_parts import (
+    check_identity,
+    file_names,
+    lead_of,
+    shared_words,
+)
+from session_memory.learn.digest.error_lines import ErrorLine
+from session_memory.learn.digest.resolutions import CERTAIN, LIKELY, FailedCheck, resolution_of
+from session_memory.learn.digest.texts import Texts
+
+MOST_OPEN = 60
+MOST_APART = 200
+_SOON = 6
+_ALIKE = 0.6
+
+Ended = Callable[[str, int, Action, Resolution | None], None]
+
+
+class _OpenError:
+    __slots__ = ("failure", "first", "number")
+
+    def __init__(self, failure: FailedCheck) -> None:
+        self.failure = failure
+        self.first = failure.action.call.seq
+        self.number = failure.action.number
+
+
+class OpenErrors:
+    """``ended`` is called with the fingerprint of an error, the place of its first failure, the
+    call that ended it, and its resolution."""
+
+    def __init__(self, ended: Ended) -> None:
+        self._open: dict[str, _OpenError] = {}
+        self._recent: deque[Action] = deque(maxlen=MOST_APART)
+        self._tools: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        self._ended = ended
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def failed(self, action: Action, found: dict[str, ErrorLine], texts: Texts) -> None:
+        """``found``: the errors of a failed call by fingerprint."""
+        shown = {error.kind for error in found.values()}
+        tools = {error.tool for error in found.values() if error.is_of_check}
+        for part in action.parts:
+            self._tools[check_identity(part)] |= tools
+        for mark, one in list(self._open.items()):
+            if mark in found or not self._checks(one.failure, action):
+                continue
+            error = one.failure.error
+            if error.kind in shown:
+                one.failure, one.number = FailedCheck(error, action), action.number
+            elif error.tool in tools or one.failure.is_about_call:
+                # The check ran, and found something else.
+                self._end(mark, one, action, texts)
+        for mark, error in found.items():
+            if (known := self._open.get(mark)) is not None:
+                known.failure, known.number = FailedCheck(error, action), action.number
+            else:
+                if len(self._open) >= MOST_OPEN:
+                    del self._open[next(iter(self._open))]
+                self._open[mark] = _OpenError(FailedCheck(error, action))
+
+    def succeeded(self, action: Action, texts: Texts) -> None:
+        for mark, one in list(self._open.items()):
+            if action.number - one.number > MOST_APART:
+                del self._open[mark]
+            elif self._is_end(one, action):
+                self._end(mark, one, action, texts)
+        self._recent.append(action)
+
+    def _end(self, mark: str, one: _OpenError, action: Action, texts: Texts) -> None:
+        between = [each for each in self._recent if one.number < each.number < action.number]
+        how = resolution_of(one.failure, between, action, texts)
+        if how is not None and how.certainty == CERTAIN and action.errors:
+            how = _less_certain(how)
+        del self._open[mark]
+        self._ended(mark, one.first, action, how)
+
+    def _is_end(self, one: _OpenError, action: Action) -> bool:
+        failed = one.failure.action
+        if not failed.is_shell:
+            return _ends_edit(failed, action, action.number - one.number)
+        if not action.is_shell:
+            return False
+        if self._checks(one.failure, action):
+            return True
+        if failed.is_test and action.is_test:
+            return any(each.is_edit and each.number > one.number for each in self._recent)
+        is_soon = action.number - one.number <= _SOON
+        return is_soon and one.failure.is_about_call and _replaces(one.failure, action)
+
+    def _checks(self, failure: FailedCheck, action: Action) -> bool:
+        if action.checks_again(failure.action):
+            return True
+        error = failure.error
+        return error.is_of_check and any(
+            error.tool in self._tools.get(check_identity(part), ()) for part in action.parts
+        )
+
+    def left(self) -> Iterator[tuple[str, int, int]]:
+        """The errors that nothing resolved, from their first to their last failure."""
+        for mark, one in self._open.items():
+            yield mark, one.first, one.failure.action.result.seq
+
+
+def _less_certain(how: Resolution) -> Resolution:
+    return Resolution(
+        how.kind, how.text, how.event_uids, how.succeeded, LIKELY, how.said, how.lines
+    )
+
+
+def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
+    """Whether a call does what an earlier call of a tool (an edit, a read) failed to do."""
+    if failed.is_edit:
+        path = failed.call.path
+        return bool(path) and action.is_edit and path in (action.call.path, *action.paths)
+    return apart <= _SOON and failed.call.tool == action.call.tool and failed.key != action.key
+
+
+def _replaces(failure: FailedCheck, action: Action) -> bool:
+    """Whether a command does in another way what a similar one could not do."""
+    failed = failure.action
+    if failed.only_looks and "command not found" not in failure.error.text:
+        # The next file that is read has nothing to do with one that was not there.
+        return bool(file_names(failed.command) & file_names(action.command))
+    if action.only_looks and not failed.only_looks:
+        return False
+    leads = {lead for part in failed.parts if (lead := lead_of(part))}
+    if any(lead_of(part) in leads for part in action.parts):
+        return True
+    # The program behind a wrapper: ``python x`` and ``uv run python y``.
+    programs = {lead[0] for lead in leads if len(lead) == 1}
+    if any(word in programs for part in action.parts for word in part.words[1:4]):
+        return True
+    return shared_words(failed.command, action.command) >= _ALIKE

@@ -1,0 +1,103 @@
+"""Errors that people report: they paste an output, or say in words what does not work.
+
+Such an error has no failed call. What resolved it are the changes that follow, up to the next
+message of the person, as far as they touch what the report names.
+"""
+
+import re
+from collections import deque
+
+from session_memory.core.text import escaped, one_line
+from session_memory.learn.digest import ErrorSnippet
+from session_memory.learn.digest.actions import Action
+from session_memory.learn.digest.error_lines import SAMPLE, ErrorLine, error_lines
+from session_memory.learn.digest.fingerprints import fingerprint
+from session_memory.learn.digest.resolutions import resolution_of_report
+from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
+from session_memory.learn.digest.texts import Texts
+from session_memory.redact import mask
+from session_memory.store.brief_events import BriefEvent
+
+MOST_REPORTS = 30
+MOST_ERRORS_OF_ONE = 4
+MOST_ACTIONS = 60
+LONGEST_COMPLAINT = 1_500
+_NEAR = 600
+_COMPLAINT = re.compile(
+    r"""(?ix) \b(?: errors? | fail(?:s|ed|ing|ure)? | bugs? | broken? | crash(?:es|ed|ing)?
+      | exception | warnings? | wrong | stuck
+      | (?:does|is|are|did|was|were|has)(?:n['’]t|\ not) | cannot
+      | not\ work\w* | no\ longer | unable
+      | fehler\w* | kaputt | geht\ nicht | funktioniert\ nicht | erreur | échoue | plante
+      | falla\w* | no\ funciona | erro | не\ работает | ошибк\w* )\b
+    | 错误 | 报错 | 失败 | 无法
+    | エラー | 失敗 | 動かない | 動作しない | 오류 | 실패 """,
+)
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+
+
+class Reports:
+    def __init__(self) -> None:
+        self._open: list[tuple[BriefEvent, list[ErrorLine]]] = []
+        self._actions: deque[Action] = deque(maxlen=MOST_ACTIONS)
+        self.snippets: dict[str, ErrorSnippet] = {}
+
+    def add(self, event: BriefEvent, text: str, texts: Texts) -> None:
+        """A person wrote a message. It ends the time of earlier reports."""
+        self.close(texts)
+        if len(self.snippets) < MOST_REPORTS and (found := _reported(text)):
+            self._open.append((event, found))
+
+    def did(self, action: Action) -> None:
+        if self._open and (action.is_edit or action.is_shell):
+            self._actions.append(action)
+
+    def close(self, texts: Texts) -> None:
+        for event, errors in self._open:
+            for error in errors:
+                how = resolution_of_report(error, list(self._actions), texts)
+                mark = fingerprint(error.text)
+                if how is None or mark in self.snippets:
+                    continue
+                self.snippets[mark] = ErrorSnippet(
+                    fingerprint=mark,
+                    sample=error.text,
+                    count=1,
+                    tool=None,
+                    event_uids=(event.event_uid,),
+                    resolution=how,
+                    near=error.near,
+                    origin="report",
+                )
+        self._open.clear()
+        self._actions.clear()
+
+
+def _reported(text: str) -> list[ErrorLine]:
+    # In a message "1) …" is an item of a list, not a failed test.
+    found = [
+        one
+        for one in error_lines(text)
+        if one.grade in (DIAGNOSTIC, MESSAGE) and one.tool != "mocha"
+    ]
+    if found:
+        return found[:MOST_ERRORS_OF_ONE]
+    text = mask(text)
+    start = text[:LONGEST_COMPLAINT]
+    sentences = [one.strip() for one in _SENTENCE.split(start) if one.strip()]
+    said = next((one for one in sentences if _is_complaint(one)), "")
+    if not said:
+        return []
+    near = one_line(escaped(start), _NEAR) if len(text) < _NEAR else _both_ends(text)
+    return [ErrorLine(one_line(escaped(said), SAMPLE), near)]
+
+
+def _both_ends(text: str) -> str:
+    """A pasted log says at its end what went wrong."""
+    half = _NEAR // 2
+    return f"{one_line(escaped(text), half)} {one_line(escaped(text[-half:]), half)}"
+
+
+def _is_complaint(sentence: str) -> bool:
+    is_question = sentence.endswith(("?", "？")) and not sentence.lower().startswith("why")
+    return not is_question and bool(_COMPLAINT.search(sentence))

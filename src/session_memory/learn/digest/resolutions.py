@@ -1,0 +1,259 @@
+"""Which change resolved an error: the one that is causally closest to it.
+
+Between the last failure and the success of the same check lie edits, commands and the successful
+call itself. An edit of the file that the error names is closest, then an edit that mentions its
+names, then a command that fixes, installs, deletes or sets what is named, then the changed call.
+A read, a poll and an unrelated command resolve nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from session_memory.core.text import escaped, one_line
+from session_memory.learn.digest import Resolution
+from session_memory.learn.digest.actions import Action
+from session_memory.learn.digest.error_lines import CHECKED, ErrorLine
+from session_memory.learn.digest.runner_lines import STATUS
+from session_memory.learn.digest.telling import names_in, said_in, telling_lines
+from session_memory.learn.digest.texts import Texts
+from session_memory.redact import mask
+
+SAME_FILE = "the same file"
+CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
+MOST_ACTIONS = 3
+MOST_LINES = 12
+LONGEST_LINE = 160
+LONGEST_TEXT = 400
+_CALL = re.compile(
+    r"""(?i)\b(?: unknown | unrecogni[sz]ed | unexpected\ argument | illegal\ option | invalid
+      \ (?:option|value|argument) | not\ found | no\ such | no\ rule | no\ matches
+      | permission | permitted
+      | denied | eperm | eacces | publickey | authenticat\w+ | could\ not\ resolve
+      | couldn't\ connect
+      | enotfound | econnrefused | timed\ out | timeout | connecting | not\ a\ git | pathspec
+      | ambiguous | usage | unsupported | ignored\ by | rejected | already\ exists | syntax\ error
+      | cannot\ open | cannot\ lock | unable\ to )\b""",
+    re.VERBOSE,
+)
+_MISSING = re.compile(
+    r"(?i)not found|cannot find|no module named|could not (?:find|resolve)|missing|not installed"
+    r"|is not recognized|not up.to.date|run \W?\w+ (?:install|i|sync)|unresolved|no such|install"
+)
+
+
+_NOTES = ("/plans/", "/memory/", "/memories/", "/.claude/projects/")
+
+
+class FailedCheck(NamedTuple):
+    """An error and the call that had it last."""
+
+    error: ErrorLine
+    action: Action
+
+    @property
+    def is_about_call(self) -> bool:
+        """Whether the call itself was wrong or not allowed, rather than the files it checked."""
+        error = self.error
+        if error.about in CHECKED:
+            return False
+        return error.about == "call" or bool(_CALL.search(error.text))
+
+    @property
+    def is_of_edit(self) -> bool:
+        return not self.action.is_shell
+
+
+class _Candidate(NamedTuple):
+    score: float
+    kind: str
+    action: Action
+
+
+def resolution_of(
+    failure: FailedCheck, between: Sequence[Action], success: Action, texts: Texts
+) -> Resolution | None:
+    """What resolved an error, or None if nothing in between can have done so.
+
+    ``between`` are the successful calls after the last failure, in order. ``success`` is the call
+    after which the error was gone.
+    """
+    if failure.is_of_edit:
+        return _of_edit(failure, between, success)
+    names = names_in(f"{failure.error.text} {failure.error.near}")
+    found = [one for action in between if (one := _candidate(failure, action, names)) is not None]
+    if (changed := _changed_call(failure, success)) is not None:
+        found.append(changed)
+    if not found:
+        return _fallback(failure, between, success, texts)
+    best = max(one.score for one in found)
+    some = [one for one in found if one.score >= best - 0.5]
+    kind = some[-1].kind
+    chosen = [one.action for one in some if one.kind == kind][-MOST_ACTIONS:]
+    is_same = success.checks_again(failure.action)
+    certainty = CERTAIN if best >= 4 and is_same else LIKELY if best >= 2 else POSSIBLE
+    return _made(kind, chosen, success, certainty, failure, texts)
+
+
+def resolution_of_report(
+    error: ErrorLine, after: Sequence[Action], texts: Texts
+) -> Resolution | None:
+    """What resolved an error that a person reported: the changes after it that are closest."""
+    if not after:
+        return None
+    names = names_in(f"{error.text} {error.near}")
+    failure = FailedCheck(error, after[0])
+    changes = [one for one in after if not one.finished.failed]
+    found = [one for each in changes if (one := _candidate(failure, each, names)) is not None]
+    kind = "edit" if any(one.kind == "edit" for one in found) else "command"
+    found = [one for one in found if one.kind == kind]
+    if not found:
+        edits = [one for one in changes if one.is_edit and not _is_scratch(one)]
+        found = [_Candidate(0, "edit", one) for one in edits[-MOST_ACTIONS:]]
+    if not found:
+        return None
+    best = sorted(found, key=lambda one: (one.score, one.action.number))[-MOST_ACTIONS:]
+    certainty = LIKELY if best[-1].score >= 3 else POSSIBLE
+    chosen = sorted((one.action for one in best), key=lambda one: one.number)
+    return _made(kind if found[0].score else "edit", chosen, chosen[-1], certainty, failure, texts)
+
+
+def _of_edit(failure: FailedCheck, between: Sequence[Action], success: Action) -> Resolution | None:
+    """An edit that failed and was made later: after a read of the file, or in another way."""
+    path = failure.action.call.path
+    reads = [one for one in between if one.call.path == path and path and not one.is_edit]
+    if reads:
+        uids = (reads[-1].uid,)
+        return Resolution("look", SAME_FILE, uids, success.result.event_uid, LIKELY)
+    if success.is_shell != failure.action.is_shell:
+        text = _text("instead", [success])
+        return Resolution("instead", text, (success.uid,), success.result.event_uid, LIKELY)
+    return None
+
+
+def _candidate(failure: FailedCheck, action: Action, names: frozenset[str]) -> _Candidate | None:
+    if action.is_edit and not _is_scratch(action):
+        score = _edit_score(failure, action, names)
+        return _Candidate(score, "edit", action) if score else None
+    if not action.is_shell or action.only_looks:
+        return None
+    score = _command_score(failure, action, names)
+    return _Candidate(score, "command", action) if score else None
+
+
+def _is_scratch(action: Action) -> bool:
+    """Plans and notes of the agent are no change of the project."""
+    path = action.call.path or ""
+    return path.endswith(".md") and any(name in path for name in _NOTES)
+
+
+def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> float:
+    error = failure.error
+    if error.about == "format":
+        return 0
+    files = {path.replace("\\", "/").rpartition("/")[2] for path in action.paths}
+    named = error.path.replace("\\", "/").rpartition("/")[2]
+    score = 0.0
+    if named and named in files:
+        score += 4
+    elif any(len(file) > 3 and file in error.near for file in files):
+        score += 3
+    changed = names_in("\n".join(action.changed_lines))
+    own = names & changed
+    if own:
+        score += 1.5 if score or len(own) > 1 else 2
+    if failure.is_about_call and score < 3:
+        return 0
+    return score
+
+
+def _command_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> float:
+    error, parts = failure.error, action.parts
+    if any(part.is_fixing for part in parts) and error.about in ("lint", "format"):
+        return 5 if error.about == "format" else 3
+    if any(part.is_installing for part in parts) and _MISSING.search(f"{error.text} {error.near}"):
+        return 5
+    shared = names & names_in(action.command)
+    is_changing = any(part.is_changing for part in parts) or bool(action.is_edit)
+    if is_changing and not action.checks_again(failure.action):
+        # A command with a heredoc or a script can hold an edit.
+        return 4 if shared else 3.6 if failure.is_about_call and _is_setting(action) else 0
+    return 0
+
+
+def _is_setting(action: Action) -> bool:
+    words = [word for part in action.parts for word in part.words[:3]]
+    return any(word in ("config", "remote", "auth", "login", "export", "chmod") for word in words)
+
+
+def _changed_call(failure: FailedCheck, success: Action) -> _Candidate | None:
+    if success.repeats(failure.action):
+        return None
+    if failure.is_about_call:
+        return _Candidate(3.5, "instead", success)
+    if any(part.is_fixing for part in success.parts) and failure.error.about in ("lint", "format"):
+        return _Candidate(5 if failure.error.about == "format" else 3, "command", success)
+    is_content = failure.error.about in CHECKED
+    return None if is_content else _Candidate(1.0, "instead", success)
+
+
+def _fallback(
+    failure: FailedCheck, between: Sequence[Action], success: Action, texts: Texts
+) -> Resolution | None:
+    """Without a close candidate: the last edits, or nothing but trying again."""
+    if failure.error.grade == STATUS:
+        # Nothing is known about the error, so any two of them may be different.
+        between = ()
+    edits = [one for one in between if one.is_edit and not _is_scratch(one)]
+    if edits and not failure.is_about_call:
+        return _made("edit", edits[-MOST_ACTIONS:], success, POSSIBLE, failure, texts)
+    others = [one for one in between if one.is_shell and not one.only_looks and not one.is_check]
+    changes = [one for one in others if any(p.is_changing or p.is_installing for p in one.parts)]
+    some = changes[-1:] or (others if len(others) == 1 else [])
+    if some and success.checks_again(failure.action):
+        return _made("command", some, success, POSSIBLE, failure, texts)
+    if edits or not success.repeats(failure.action):
+        return None
+    return Resolution("again", "", (success.uid,), success.result.event_uid, POSSIBLE)
+
+
+def _made(
+    kind: str,
+    chosen: Sequence[Action],
+    success: Action,
+    certainty: str,
+    failure: FailedCheck,
+    texts: Texts,
+) -> Resolution:
+    names = names_in(f"{failure.error.text} {failure.error.near}")
+    lines: list[str] = []
+    for action in chosen:
+        some = telling_lines(action.changed_lines, names, MOST_LINES - len(lines))
+        lines += [one_line(escaped(mask(line)), LONGEST_LINE) for line in some]
+    said = next((one.said for one in chosen if one.said is not None), None)
+    return Resolution(
+        kind,
+        _text(kind, chosen, failure),
+        tuple(action.uid for action in chosen),
+        success.result.event_uid,
+        certainty,
+        said_in(texts.words(said)) if said is not None else "",
+        tuple(lines),
+    )
+
+
+def _text(kind: str, chosen: Sequence[Action], failure: FailedCheck | None = None) -> str:
+    """The edited files, or the command with the settings that are new in it."""
+    if kind == "edit":
+        paths = dict.fromkeys(
+            path for action in chosen for path in (action.paths or (action.command,))[:3]
+        )
+        return one_line(", ".join(paths), LONGEST_TEXT)
+    action = chosen[-1]
+    text = mask(action.command[: 4 * LONGEST_TEXT])
+    if failure is not None and kind == "instead":
+        before = failure.action.settings
+        new = [f"{k}={v}" for k, v in action.settings.items() if before.get(k) != v]
+        if new and len(new) <= 3:
+            text = f"{one_line(text, LONGEST_TEXT - 100)} ({mask(', '.join(new))})"
+    return one_line(escaped(text), LONGEST_TEXT)

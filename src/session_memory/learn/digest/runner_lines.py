@@ -1,0 +1,174 @@
+"""What a line of an output says, by the form that compilers, linters, tests and shells give it.
+
+Forms come in four grades. A diagnostic names what is wrong in the words of the program that found
+it. A message is an exception or a line that a program calls an error. A hint only contains a word
+such as "cannot". A status says that something failed and not what: it never tells errors apart.
+"""
+
+import re
+from typing import NamedTuple
+
+DIAGNOSTIC, MESSAGE, HINT, STATUS = 3, 2, 1, 0
+_FILE = r"(?P<path>[A-Za-z]:[\\/][^\s:()]+|[^\s:()'\"`]*[^\s:()'\"`/]\.\w{1,8})"
+_AT = rf"{_FILE}(?::\d+(?::\d+)?|:\[\d+,\d+\])"
+_EXCEPTION = r"(?:[A-Za-z_][\w.:$]*)?(?:Error|Exception|Exit|Interrupt|Panic|Failure)"
+_SEVERITY = r"(?:fatal error|error|Error|ERROR)"
+_NOT_FOUND = (
+    r"command not found|not found|No such file or directory|Permission denied|no matches found"
+    r"|syntax error|parse error|unbound variable|Operation not permitted|Is a directory"
+    r"|cannot execute|bad substitution|event not found"
+)
+
+
+class LineForm(NamedTuple):
+    """A form of line. ``about`` is what the error concerns: ``type``, ``lint``, ``format``,
+    ``test``, ``call``, or "" if the form does not show it."""
+
+    tool: str
+    about: str
+    grade: int
+    pattern: re.Pattern[str]
+
+
+def _form(tool: str, about: str, grade: int, pattern: str) -> LineForm:
+    return LineForm(tool, about, grade, re.compile(pattern))
+
+
+# The first form that matches counts. All are tried at the start of a line without its margin.
+FORMS: tuple[LineForm, ...] = (
+    # Compilers and type checkers
+    _form("tsc", "type", DIAGNOSTIC, rf"{_FILE}\(\d+,\d+\): error (?P<code>TS\d+): (?P<said>.+)"),
+    _form("tsc", "type", DIAGNOSTIC, rf"{_AT} - error (?P<code>TS\d+): (?P<said>.+)"),
+    _form("tsc", "type", DIAGNOSTIC, r"(?:.{0,80}\b)?error (?P<code>TS\d+): (?P<said>.+)"),
+    _form(
+        "dotnet",
+        "type",
+        DIAGNOSTIC,
+        rf"{_FILE}\(\d+(?:,\d+)*\): (?:fatal )?error (?P<code>[A-Z]+\d+): (?P<said>.+)",
+    ),
+    _form("rustc", "type", DIAGNOSTIC, r"error\[(?P<code>E\d+)\]: (?P<said>.+)"),
+    _form("maven", "type", DIAGNOSTIC, rf"\[ERROR\] {_AT} (?P<said>.+)"),
+    _form("kotlinc", "type", DIAGNOSTIC, rf"e: (?:file://)?{_AT}:? (?P<said>.+)"),
+    # Linters and formatters
+    _form(
+        "biome",
+        "lint",
+        DIAGNOSTIC,
+        rf"(?:at )?(?:{_FILE}(?::\d+:\d+)? )?(?P<code>(?:lint|assist|suppressions|parse)/[\w/]+)"
+        r"(?P<said>.*)",
+    ),
+    _form("biome", "format", DIAGNOSTIC, rf"(?:at )?{_FILE} (?P<code>format)(?P<said>) *━*$"),
+    _form(
+        "eslint", "lint", DIAGNOSTIC, r"\d+:\d+\s+error\s+(?P<said>.+?)(?:\s{2,}(?P<code>\S+))?$"
+    ),
+    _form("oxlint", "lint", DIAGNOSTIC, r"[×✖x!] (?P<code>[\w-]+\([\w/-]+\)): (?P<said>.+)"),
+    _form(
+        "ruff", "lint", DIAGNOSTIC, r"(?P<code>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<said>[`'\"A-Z].+)"
+    ),
+    _form(
+        "ruff",
+        "lint",
+        DIAGNOSTIC,
+        rf"{_AT}: (?P<code>[A-Z]{{1,4}}\d{{3,4}}):? (?:\[\*\] )?(?P<said>.+)",
+    ),
+    _form("", "format", DIAGNOSTIC, rf"(?:Would reformat:|would reformat) {_FILE}(?P<said>)"),
+    _form("prettier", "format", DIAGNOSTIC, rf"\[(?:warn|error)\] {_FILE}(?P<said>)$"),
+    # Tests
+    _form(
+        "pytest", "test", DIAGNOSTIC, rf"E {{2,}}(?P<said>(?:{_EXCEPTION}\b|assert |Failed: ).*)"
+    ),
+    _form("bun", "test", DIAGNOSTIC, r"\(fail\) (?P<said>.+?)(?: \[[\d.]+m?s\])?$"),
+    _form("go", "test", DIAGNOSTIC, r"--- FAIL: (?P<said>\S+)"),
+    _form("vitest", "test", DIAGNOSTIC, rf"(?:❯ )?FAIL {{1,}}{_FILE} > (?P<said>.+)"),
+    _form("jest", "test", DIAGNOSTIC, r"● (?P<said>.+ › .+)"),
+    _form("cargo", "test", DIAGNOSTIC, r"test (?P<said>\S+) \.\.\. FAILED"),
+    _form("rspec", "test", DIAGNOSTIC, rf"rspec (?:\./)?{_AT} # (?P<said>.+)"),
+    _form("tap", "test", DIAGNOSTIC, r"not ok \d+ (?:- )?(?P<said>(?!.*# (?:TODO|SKIP)).+)"),
+    _form("unittest", "test", DIAGNOSTIC, r"(?:FAIL|ERROR): (?P<said>\w+ \(\S+\))"),
+    _form("mocha", "test", DIAGNOSTIC, r"\d{1,3}\) (?P<said>[A-Z].+)"),
+    # Packages and tools
+    _form("pnpm", "", DIAGNOSTIC, r"(?P<code>ERR_PNPM_\w+)\s+(?P<said>.+)"),
+    _form("npm", "", DIAGNOSTIC, r"npm (?:ERR!|error) (?P<said>(?:code|\d{3}|missing|Missing) .+)"),
+    _form("make", "call", DIAGNOSTIC, r"g?make(?:\[\d+\])?: \*\*\* (?P<said>No rule .+)"),
+    _form("git", "", DIAGNOSTIC, r"(?P<said>! \[(?:remote )?rejected\] .+|CONFLICT \(.+)"),
+    _form("php", "", DIAGNOSTIC, r"PHP (?:Fatal|Parse) error: +(?P<said>.+)"),
+    _form("ruby", "", DIAGNOSTIC, rf"{_AT}:in [`'].+?': (?P<said>.+\(\w+\))"),
+    # Shells: "zsh:1: command not found: gh", "bash: line 3: x: not found"
+    _form(
+        "shell",
+        "call",
+        DIAGNOSTIC,
+        rf"(?:\S*\b(?:ba|z|da|k|fi)?sh|\(eval\)|\S+)(?::(?: line)? ?\d+)?: "
+        rf"(?P<said>(?:\S+: ){{0,3}}(?:{_NOT_FOUND})\b.*)",
+    ),
+    # gcc, clang, go, mypy, javac, swiftc, shellcheck, golangci-lint
+    _form("", "type", DIAGNOSTIC, rf"{_AT}:? {_SEVERITY}: (?P<said>.+)"),
+    _form("", "type", DIAGNOSTIC, rf"(?:vet: )?{_FILE}:\d+:\d+: (?P<said>(?!warning|note)\S.+)"),
+    # Messages
+    _form(
+        "",
+        "",
+        MESSAGE,
+        rf"(?:\S+:\d+(?::\d+)? )?(?:Uncaught |Unhandled |\w+ )?(?P<said>(?P<code>{_EXCEPTION})"
+        r"(?: \[\w+\])?(?:: \S.*|$))",
+    ),
+    _form("", "type", MESSAGE, rf"{_FILE}:\d+: (?P<said>(?!warning|note|\w*Warning)\S.+)"),
+    _form("", "", MESSAGE, r"(?P<said>panic: .+|thread '.+' panicked at .+)"),
+    _form("", "", MESSAGE, r"(?:[\w./ -]{1,40}: )?(?:fatal|FATAL|Fatal)(?: error)?: (?P<said>.+)"),
+    _form(
+        "",
+        "",
+        MESSAGE,
+        r"(?:\S+ \[ERROR\] |\[ERROR\] |(?:[\w./()@-]{1,40}: )?(?:error|ERROR|Error)(?:\(\w+\))?: )"
+        r"(?P<said>\S.*)",
+    ),
+    _form("", "", MESSAGE, r"(?P<said>(?:curl: \(\d+\)|ssh: |scp: |\S+@\S+: Permission) ?.+)"),
+    _form("", "", MESSAGE, r"(?P<said>[✗✘✖×] .+|X Failed .+|ERROR in .+)"),
+    _form("", "", MESSAGE, r"(?P<said>(?:error|Error|ERROR) (?!Command)[a-zA-Z].+)"),
+    _form("", "", MESSAGE, r"(?P<said>.*\b(?:ERR!|E[A-Z]{4,12}\b[:,]).*)"),
+    # Hints
+    _form(
+        "",
+        "",
+        HINT,
+        r"(?P<said>.*\b(?i:command not found|no such (?:file|\w+)|permission denied|not recognized"
+        r"|illegal option|unknown option|unrecognized|cannot|can't|couldn't|could not|unable to"
+        r"|failed to|not permitted|refused|denied|timed? ?out|invalid|is not|does not|did not)"
+        r"\b.*)",
+    ),
+    _form("", "", HINT, r"(?P<said>FAIL(?:ED|URE)?\b:? +\S+ \S.*)"),
+)
+# These lines only say that something failed.
+STATUS_LINE = re.compile(
+    r"""(?: error:\ script\ "[^"]*"\ exited | error:\ (?:could\ not\ compile|test\ failed)
+      | error:\ Recipe | g?make(?:\[\d+\])?:\ \*\*\*\ \[ | husky\ -
+      | npm\ (?:ERR!|error)\ (?:A\ complete|path|command|Lifecycle|errno|syscall|workspace|location
+        |This\ is)
+      | npm\ (?:ERR!|error)$
+      | npm\ (?:ERR!|error)\ code\ (?:1|ELIFECYCLE)$ | .{0,40}ELIFECYCLE | error\ Command\ failed
+      | FAILED:\ | FAIL(?:ED)?$ | Found\ \d+\ (?:errors?|warnings?|issues?)
+      | \d+\ (?:errors?|fail)\b
+      | .{0,20}\d+\ (?:failed|failing|problems?)\b | command\ failed | Command\ failed
+      | .{0,40}exited\ with\ (?:exit\ )?code | .{0,40}exit\ status\ \d+$
+      | FAIL\s+\S+\s+(?:\d[\d.]*s|\[\w+\ failed\])$ | BUILD\ FAILED | FAILURE:\ Build
+      | error:\ failed\ to\ push\ some\ refs | Some\ (?:warnings|errors)\ were
+      | ×\ Some\ (?:warnings|errors) | \[ERROR\]\ (?:Failed\ to\ execute|To\ see|Re-run|->\ \[Help)
+      | (?:Error|ERROR)$ | Errors?:?\s*\d* $ | .{0,3}\d+\ of\ \d+\ .*failed
+      | fatal:\ Could\ not\ read\ from\ remote | Husky )""",
+    re.VERBOSE,
+)
+# These lines are never the error: progress, banners, frames of stacks, and what passed.
+NOISE_LINE = re.compile(
+    r"""(?: \#\ \.?/ | \#\ \S+/\S+$ | \$\  | >\  (?!\S+\ >) | =={1,} | --{2,} | ━+
+      | at\ \S+.*[(:]\d | at\ <
+      | npm\ (?:warn|notice|WARN) | (?i:warning|warn|info|debug|note|help)\b[:\ \]]
+      | .{0,200}\ -\ warning[:\ ] | Usage: | usage: | hint:\  | \(pass\)
+      | ok\b | ✓ | √ | ✔ | PASS\b | \d+\ (?:pass|passed|passing|skip|skipped|issues?)\b
+      | 0\ (?:errors?|fail|failed|issues) | \d+\ warnings?
+      | (?:Chunk\ ID|Wall\ time|Original\ token|Process\ exited)
+      | Output:$ | Total\ output\ lines | Exit\ code:?\ -?\d+ | \[?exit\ code | Traceback\ \(most
+      | File\ "[^"]+",\ line\ \d | ^[{}\[\]().,;]+$ | \d+\ \| | \d+\ │ | │ | ╭ | ╰ | \^ | ~+$ | i[ ]
+      | Checked\ \d | Ran\ \d | expect\(\) | Script\ (?:completed|failed) | Downloading | Compiling
+      | \[[\w:.-]+\]\ (?:\$\ |Finished\ in) | \d+\s*[+-]\s | \d+→ )""",
+    re.VERBOSE,
+)

@@ -1,0 +1,68 @@
+"""What tells texts apart: names of things in them, the lines and the sentence that matter."""
+
+import re
+from collections.abc import Sequence
+
+from session_memory.core.text import escaped, one_line
+from session_memory.redact import mask
+
+SAID = 240
+_NAME = re.compile(r"[A-Za-z_$@][\w$@-]*(?:\.[A-Za-z_][\w-]*)*")
+_QUOTED = re.compile(r"""[`'"‘“]([\w$@./ -]{2,60})[`'"’”]""")
+_PARTED = re.compile(r"[a-z][A-Z]|_\w|\w-\w|\w\.\w|[A-Za-z]\d|[A-Z]{2,}")
+_COMMON_WORDS = """
+    string number boolean undefined null true false object array error errors type types test
+    tests file files line node_modules src lib index main app console process users home tmp
+    var private typeerror syntaxerror referenceerror assertionerror err_assertion promise json
+    https http www com org github.com localhost name value data result this self
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Identifiers, file names and quoted words of a text in lower case, without common ones."""
+    found: set[str] = set()
+    for name in _NAME.findall(text[:20_000]):
+        if len(name) > 3 and _PARTED.search(name):
+            found.add(name.lower())
+            if "." in name:
+                found.update(part for part in name.lower().split(".") if len(part) > 4)
+    for quoted in _QUOTED.findall(text[:4_000]):
+        found.update(part for part in re.split(r"[\s/.]+", quoted.lower()) if len(part) > 3)
+    return frozenset(found - _COMMON)
+
+
+def telling_lines(lines: Sequence[str], names: frozenset[str], most: int) -> list[str]:
+    """The lines of a change that matter most: those around the names, else the first ones."""
+    if len(lines) <= most or most <= 0:
+        return list(lines[: max(0, most)])
+    marked = [
+        place for place, line in enumerate(lines) if names & names_in(line) and line[:1] == "+"
+    ] or [place for place, line in enumerate(lines) if names & names_in(line)]
+    kept: set[int] = set()
+    for place in marked:
+        for near in (place, place - 1, place + 1, place + 2):
+            if 0 <= near < len(lines) and len(kept) < most:
+                kept.add(near)
+    if not kept:
+        kept = set(range(most))
+    return [lines[place] for place in sorted(kept)]
+
+
+def said_in(text: str) -> str:
+    """The one or two sentences of a message that lead to what the model did next."""
+    paragraphs = [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
+    plain = [one for one in paragraphs if not one.startswith(("#", "|", "```"))]
+    chosen = plain[-1] if plain else paragraphs[-1] if paragraphs else ""
+    if len(plain) > 1 and len(chosen) < 60:
+        chosen = f"{plain[-2]} {chosen}"
+    chosen = " ".join(chosen.split())
+    if len(chosen) > SAID:
+        sentences = re.split(r"(?<=[.!?。！？])\s*", chosen)
+        last = ""
+        for sentence in reversed([one for one in sentences if one]):
+            if last and len(last) + len(sentence) > SAID:
+                break
+            last = f"{sentence} {last}".strip()
+        chosen = last or chosen
+    return one_line(escaped(mask(chosen)), SAID)

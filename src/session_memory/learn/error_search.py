@@ -1,0 +1,90 @@
+"""Which errors of earlier sessions a question means, by their words.
+
+The index gives the sessions whose errors share the rarest words with the question. Then each of
+their errors is scored. Words of the error itself count most, then those around it, of the failed
+call, and of what resolved it.
+"""
+
+import math
+from collections import Counter, defaultdict
+
+from session_memory.learn.digest import ErrorSnippet
+from session_memory.learn.digest.error_terms import LONGEST, error_fields
+from session_memory.search.recall_terms import ERROR_MARK, terms_in
+from session_memory.store.recall import Recall
+from session_memory.store.store import Store
+
+MOST_TERMS = 40
+# Reading more rows would take too long. More frequent terms count only in the final score.
+MOST_ROWS = 40_000
+_WEIGHTS = (3.0, 1.2, 1.0, 0.8)
+_SATURATION = 1.5
+_LEAST = 0.25
+_UNKNOWN = 0.5
+_MOST_TIMES = 3
+_LENGTH = 0.3
+_USUAL_LENGTH = 14
+_KNOWN = {"certain": 1.2, "likely": 1.15, "possible": 1.05, "": 1.0}
+_WEAK = {"again": 0.8, "look": 0.85}
+_UNRESOLVED = 0.6
+
+
+class ErrorQuestion:
+    """The words of a question and how rare each is among the errors of all sessions."""
+
+    def __init__(self, store: Store, text: str) -> None:
+        self._recall = Recall(store.db)
+        self._sessions = self._recall.count()
+        asked = list(dict.fromkeys(terms_in(text[:LONGEST])))
+        self._used = {term: self._recall.count_of(f"{ERROR_MARK}{term}") for term in asked}
+        rarity = {term: self._rarity(used) for term, used in self._used.items()}
+        kept = sorted(rarity, key=lambda term: (-rarity[term], term))[:MOST_TERMS]
+        self._terms = {term: rarity[term] for term in kept}
+        self._whole = sum(self._terms.values())
+
+    def _rarity(self, used: int) -> float:
+        """The fewer sessions have a term, the more it says. A term that no error has says less
+        than one that only some have: the question may put it in other words."""
+        others = max(self._sessions - used, 0)
+        rarity = max(math.log(1 + (others + 0.5) / (used + 0.5)), _LEAST)
+        return rarity if used else rarity * _UNKNOWN
+
+    def sessions(self, most: int) -> list[str]:
+        """The sessions whose errors have the rarest words of the question, best first."""
+        scores: dict[int, float] = defaultdict(float)
+        rows = 0
+        for term in sorted(self._terms, key=lambda term: (self._used[term], term)):
+            rows += self._used[term]
+            if rows > MOST_ROWS and scores:
+                break
+            for number, _ in self._recall.of_term(f"{ERROR_MARK}{term}"):
+                scores[number] += self._terms[term]
+        best = sorted(scores, key=lambda number: (-round(scores[number], 6), number))[: 2 * most]
+        uids = self._recall.uids(best)
+        # Numbers depend on the order of analysis, so equal scores are ordered by uid.
+        found = [(-round(scores[number], 6), uids[number]) for number in best if number in uids]
+        return [uid for _, uid in sorted(found)[:most]]
+
+    def likeness(self, error: ErrorSnippet) -> float:
+        """The share of the question that an error has, from 0 to 1, weighted by rarity."""
+        if not self._whole:
+            return 0.0
+        fields = [Counter(terms_in(text[:LONGEST])) for text in error_fields(error)]
+        longer = 1 - _LENGTH + _LENGTH * sum(fields[0].values()) / _USUAL_LENGTH
+        found = 0.0
+        for term, rarity in self._terms.items():
+            count = min(fields[0][term], _MOST_TIMES) * _WEIGHTS[0] / longer
+            count += sum(
+                weight * min(field[term], _MOST_TIMES)
+                for weight, field in zip(_WEIGHTS[1:], fields[1:], strict=True)
+            )
+            found += rarity * count * (1 + _SATURATION / _WEIGHTS[0]) / (count + _SATURATION)
+        return min(found / self._whole, 1.0)
+
+
+def usefulness(error: ErrorSnippet) -> float:
+    """How much an error's resolution is worth, as a factor."""
+    how = error.resolution
+    if how is None:
+        return _UNRESOLVED
+    return _WEAK.get(how.kind, 1.0) * _KNOWN.get(how.certainty, 1.0)

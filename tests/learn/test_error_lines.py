@@ -1,0 +1,187 @@
+"""The errors that an output shows, as each runner prints them."""
+
+import pytest
+
+from session_memory.learn.digest.error_lines import MOST_ERRORS, error_line, error_lines
+
+BIOME = """\
+$ biome check --error-on-warnings
+ at web/src/App.tsx:60:2 lint/correctness/useExhaustiveDependencies  FIXABLE  ━━━━━━━━
+
+  ! This hook specifies more dependencies than necessary: logs.
+
+    59 │ // scroll
+  > 60 │ useEffect(() => {
+
+web/src/b.ts format ━━━━━━━━━━
+
+  × Formatter would have printed the following content:
+
+Found 2 errors.
+error: script "lint" exited with code 1
+husky - pre-commit script failed (code 1)
+"""
+BUN = """\
+bun test v1.3.5
+[Parser] Warning: could not parse
+error: Item 3 failed
+(pass) runs all items
+error: expect(received).toBe(expected)
+
+Expected: 200
+Received: 500
+      at <anonymous> (/work/a.test.ts:3:2)
+(fail) routes > returns the history [3.10ms]
+
+ 12 pass
+ 1 fail
+"""
+MOCHA = """\
+  1 failing
+
+  1) Sessions
+       shows the time:
+
+      AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
++ actual - expected
+
++ '12:00'
+- '09:00'
+"""
+ACTIONS = """\
+check\tRun make check\t2026-07-04T10:00:00.1234567Z F401 [*] `pytest` imported but unused
+check\tRun make check\t2026-07-04T10:00:00.1234567Z  --> tests/test_a.py:3:8
+check\tRun make check\t2026-07-04T10:00:01.1234567Z ##[error]Process completed with exit code 2.
+"""
+
+
+def found(text: str) -> list[tuple[str, str, str]]:
+    return [(error.tool, error.text, error.path) for error in error_lines(text)]
+
+
+@pytest.mark.parametrize(
+    ("output", "errors"),
+    [
+        (
+            "src/a.ts(3,5): error TS2345: bad\nsrc/b.ts(1,1): error TS2304: no x",
+            [
+                ("tsc", "src/a.ts(3,5): error TS2345: bad", "src/a.ts"),
+                ("tsc", "src/b.ts(1,1): error TS2304: no x", "src/b.ts"),
+            ],
+        ),
+        (
+            BIOME,
+            [
+                (
+                    "biome",
+                    "lint/correctness/useExhaustiveDependencies: This hook specifies more"
+                    " dependencies than necessary: logs.",
+                    "web/src/App.tsx",
+                ),
+                (
+                    "biome",
+                    "format: Formatter would have printed the following content:",
+                    "web/src/b.ts",
+                ),
+            ],
+        ),
+        (
+            MOCHA,
+            [
+                (
+                    "mocha",
+                    "Sessions shows the time: AssertionError [ERR_ASSERTION]: Expected values to"
+                    " be strictly equal: + '12:00' - '09:00'",
+                    "",
+                )
+            ],
+        ),
+        (ACTIONS, [("ruff", "F401 [*] `pytest` imported but unused", "tests/test_a.py")]),
+        (
+            "/src/a.js\n  3:7  error  'x' is never used  no-unused-vars\n\n✖ 1 problem (1 error)",
+            [("eslint", "3:7 error 'x' is never used no-unused-vars", "/src/a.js")],
+        ),
+        (
+            "error[E0308]: mismatched types\n --> src/main.rs:3:5\n\nerror: could not compile `x`",
+            [("rustc", "error[E0308]: mismatched types", "src/main.rs")],
+        ),
+        (
+            "# ./...\n./sts.go:12:3: undefined: foo\nFAIL example.com/sts [build failed]",
+            [("", "./sts.go:12:3: undefined: foo", "./sts.go")],
+        ),
+        (
+            "[lint:go] sts/sts.go:187:10: ST1005: no capitals (staticcheck)\n1 issues:",
+            [
+                (
+                    "ruff",
+                    "[lint:go] sts/sts.go:187:10: ST1005: no capitals (staticcheck)",
+                    "sts/sts.go",
+                )
+            ],
+        ),
+        (
+            "--- FAIL: TestElide (0.00s)\n    tokens_test.go:33: got 41, want 40\nFAIL",
+            [("go", "TestElide: tokens_test.go:33: got 41, want 40", "")],
+        ),
+        (
+            "A.java:3: error: cannot find symbol\n1 error",
+            [("", "A.java:3: error: cannot find symbol", "A.java")],
+        ),
+        (
+            "[ERROR] /src/A.java:[12,3] cannot find symbol\n[ERROR] -> [Help 1]",
+            [("maven", "[ERROR] /src/A.java:[12,3] cannot find symbol", "/src/A.java")],
+        ),
+        (
+            "P.cs(3,5): error CS0103: The name 'x' does not exist [P.csproj]\nBuild FAILED.",
+            [("dotnet", "P.cs(3,5): error CS0103: The name 'x' does not exist [P.csproj]", "P.cs")],
+        ),
+        ("PHP Fatal error:  Uncaught Error: no x in a.php:3", None),
+        (
+            "│ Error: Unsupported argument\n│ \n│   on main.tf line 3, in resource\n",
+            [("", "Error: Unsupported argument", "main.tf")],
+        ),
+        (
+            "\u2009ERR_PNPM_NO_LOCKFILE\u2009 There is no lockfile",
+            [("pnpm", "ERR_PNPM_NO_LOCKFILE There is no lockfile", "")],
+        ),
+        (
+            "! [rejected] main -> main (fetch first)\nerror: failed to push some refs to 'x'",
+            [("git", "! [rejected] main -> main (fetch first)", "")],
+        ),
+        (
+            "make: *** No rule to make target `doc'.  Stop.",
+            [("make", "make: *** No rule to make target `doc'. Stop.", "")],
+        ),
+        ("zsh:1: command not found: gh", [("shell", "zsh:1: command not found: gh", "")]),
+        ("curl: (7) Failed to connect", [("", "curl: (7) Failed to connect", "")]),
+        ("0 issues.\n12 passed\nChecked 3 files", []),
+    ],
+)
+def test_each_runner_is_read_in_its_own_form(
+    output: str, errors: list[tuple[str, str, str]] | None
+) -> None:
+    if errors is None:
+        assert len(found(output)) == 1
+    else:
+        assert found(output) == errors
+
+
+def test_a_failed_test_has_the_message_that_belongs_to_it() -> None:
+    (error,) = error_lines(BUN)
+    assert error.text.startswith("routes > returns the history: ")
+    assert "Item 3" not in error.text
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["1 fail", "Found 3 errors.", 'error: script "test" exited with code 1', "husky - failed"],
+)
+def test_a_status_is_an_error_only_if_nothing_else_is_said(output: str) -> None:
+    assert error_lines(output) == []
+    assert error_line(output) == output
+    assert error_line(f"{output}\nTypeError: x is undefined") == "TypeError: x is undefined"
+
+
+def test_the_errors_of_one_output_are_limited() -> None:
+    output = "\n".join(f"a{chr(97 + n % 26)}{n}.ts(1,1): error TS1005: x{n}" for n in range(99))
+    assert len(error_lines(output)) == MOST_ERRORS

@@ -1,0 +1,188 @@
+"""What resolved an error: the change that is causally closest to it."""
+
+import pytest
+
+from session_memory.learn.digest import ErrorSnippet, Resolution
+from session_memory.learn.digest.command_parts import is_same_check, parts_of
+from session_memory.testing.claude import ClaudeHome, ClaudeLog, call
+
+from .sessions import digest_of_log
+
+pytestmark = pytest.mark.only("sqlite")
+APP = "/home/mira/code/app"
+TSC = "src/a.ts(3,5): error TS2345: Argument of type 'undefined' for 'userName'."
+LINT = "at src/a.ts:6:2 lint/style/useConst ━━━\n\n  × This let declares only assigned names.\n"
+FORMAT = "src/b.ts format ━━━━━━\n\n  × Formatter would have printed the following content:\n"
+
+
+@pytest.fixture
+def log(claude: ClaudeHome) -> ClaudeLog:
+    made = claude.session()
+    made.prompt("do the work")
+    return made
+
+
+def errors_of(claude: ClaudeHome, log: ClaudeLog) -> dict[str, ErrorSnippet]:
+    return {error.sample: error for error in digest_of_log(claude, log).error_snippets}
+
+
+def only(claude: ClaudeHome, log: ClaudeLog) -> Resolution:
+    (error,) = errors_of(claude, log).values()
+    assert error.resolution is not None
+    return error.resolution
+
+
+def edit(log: ClaudeLog, name: str, old: str = "let x = 1", new: str = "let x = 2") -> None:
+    log.answer(call("Edit", file_path=f"{APP}/{name}", old_string=old, new_string=new))
+    log.result("updated")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("bun run lint", "cd web && bun run lint 2>&1 | tail -20"),
+        ("pytest -q", "timeout 60 pytest -q > out.txt"),
+        ("git commit -m 'one thing'", "rtk git commit -m 'another thing'"),
+        ("python -m x", "uv run python3 -m x"),
+        ("node --run check", "env PATH=/opt/bin fnm exec --using=24 node --run check"),
+    ],
+)
+def test_the_same_check_is_recognized_whatever_is_around_it(one: str, other: str) -> None:
+    assert is_same_check(parts_of(one)[0], parts_of(other)[0])
+
+
+def test_checks_that_differ_are_not_the_same() -> None:
+    assert not is_same_check(parts_of("bun run lint")[0], parts_of("bun run lint:fix")[0])
+    long = "python run.py --with-a-very-long-option-name --and-another-one=yes --number "
+    assert not is_same_check(parts_of(long + "1")[0], parts_of(long + "2")[0])
+
+
+def test_an_edit_of_the_named_file_resolves_it_and_not_a_later_edit(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("bun run typecheck", TSC, exit_code=2)
+    log.answer("The user name may be missing. I give it a default.")
+    edit(log, "src/a.ts", "f(user.name)", "f(user.name ?? '')")
+    edit(log, "README.md")
+    log.run("cd /home/mira/code/app && bun run typecheck 2>&1 | tail", "")
+    how = only(claude, log)
+    assert (how.kind, how.text, how.certainty) == ("edit", f"{APP}/src/a.ts", "certain")
+    assert how.lines == ("-f(user.name)", "+f(user.name ?? '')")
+    assert how.said == "The user name may be missing. I give it a default."
+
+
+def test_an_edit_that_did_not_help_is_not_the_resolution(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("bun run lint", LINT, exit_code=1)
+    edit(log, "src/a.ts", "let x", "let y")
+    log.run("bun run lint", LINT, exit_code=1)
+    edit(log, "src/a.ts", "let y", "const x")
+    log.run("bun run lint", "Checked 3 files")
+    assert only(claude, log).lines == ("-let y", "+const x")
+
+
+def test_a_formatter_resolves_what_it_formats_and_leaves_the_rest(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("bun run lint", LINT + FORMAT, exit_code=1)
+    log.run("bun run lint:fix", LINT)  # Its exit status is 0, but the error is still there.
+    edit(log, "src/a.ts", "let x", "const x")
+    log.run("bun run lint", "Checked 3 files")
+    found = errors_of(claude, log)
+    kinds = {name.partition(":")[0]: error.resolution for name, error in found.items()}
+    assert kinds["format"] is not None
+    assert (kinds["format"].kind, kinds["format"].text) == ("command", "bun run lint:fix")
+    assert kinds["lint/style/useConst"] is not None
+    assert kinds["lint/style/useConst"].kind == "edit"
+
+
+def test_a_hook_of_a_commit_runs_the_check_too(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.run("git commit -m 'add x'", f"{TSC}\nhusky - pre-commit script failed", exit_code=1)
+    edit(log, "src/a.ts", "f(user.name)", "f(userName)")
+    log.run("git add . && git commit -m 'add x, with a name'", "[main 1a2b3c4] add x")
+    assert only(claude, log).kind == "edit"
+
+
+def test_a_failure_behind_a_pipe_is_an_error(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.run("bun run lint 2>&1 | tail -20", LINT)
+    log.run("git push 2>&1 | tail -5", "fatal: Authentication failed for 'https://x.example'")
+    log.run("git push --set-upstream origin main 2>&1 | tail -5", "main -> main")
+    found = errors_of(claude, log)
+    pushed = found.pop("fatal: Authentication failed for 'https://x.example'").resolution
+    assert pushed is not None
+    assert pushed.text == "git push --set-upstream origin main 2>&1 | tail -5"
+    assert [name.partition(":")[0] for name in found] == ["lint/style/useConst"]
+
+
+def test_what_is_deleted_is_what_the_error_names(claude: ClaudeHome, log: ClaudeLog) -> None:
+    message = "error: Cannot find module 'cheerio' from '/w/tmp/clones/eval-q6b9z3/x.test.ts'"
+    log.run("git commit -m x", f'{message}\nerror: script "test" exited with code 1', exit_code=1)
+    log.run("ls tmp/clones", "eval-q6b9z3")
+    log.run("rm -rf tmp/clones/eval-q6b9z3", "")
+    log.run("git status", "clean")
+    log.run("git commit -m x", "[main 1a2b3c4] x")
+    how = only(claude, log)
+    assert (how.kind, how.text) == ("command", "rm -rf tmp/clones/eval-q6b9z3")
+
+
+def test_the_changed_call_resolves_a_call_that_was_wrong(
+    claude: ClaudeHome, log: ClaudeLog
+) -> None:
+    log.run("rtk bun run test", "error: unrecognized subcommand 'bun'", exit_code=2)
+    log.run("bun run test", "3 pass\n0 fail")
+    log.run("cat -A a.txt", "cat: illegal option -- A", exit_code=1)
+    log.run("cat a.txt | od -c", "0000")
+    found = errors_of(claude, log)
+    how = found["error: unrecognized subcommand 'bun'"].resolution
+    assert how is not None
+    assert (how.kind, how.text) == ("instead", "bun run test")
+
+
+def test_reading_another_file_resolves_nothing(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.run("cat src/missing.py", "cat: src/missing.py: No such file or directory", exit_code=1)
+    log.run("cat src/other.py", "x = 1")
+    assert [error.resolution for error in errors_of(claude, log).values()] == [None]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "status"),
+    [
+        ("grep -n x a.py", "", 1),
+        ("make 2>&1 | grep error", "", 1),
+        ("git diff --quiet", "", 1),
+        ("sleep 100", "", 130),
+        ("make", "<tool_use_error>Sibling tool call errored</tool_use_error>", 1),
+        ("make", "Cancelled: parallel tool call Bash(x) errored", 1),
+    ],
+)
+def test_no_match_a_stop_and_a_cancelled_call_are_no_errors(
+    claude: ClaudeHome, log: ClaudeLog, command: str, output: str, status: int
+) -> None:
+    log.run(command, output, exit_code=status)
+    assert errors_of(claude, log) == {}
+
+
+def test_a_test_script_that_fails_is_not_an_answer_no(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.run("bun run test", "(fail) adds numbers [1ms]\n1 fail", exit_code=1)
+    assert list(errors_of(claude, log)) == ["(fail) adds numbers [1ms]"]
+
+
+def test_an_error_that_a_person_reports_is_resolved_by_what_follows(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("The tree is broken. Uncaught ContextError: useContext returned `undefined`")
+    edit(log, "src/tree.tsx", "chakra", "ark")
+    log.answer("Done.")
+    log.prompt("thanks, now the docs")
+    edit(log, "README.md")
+    (error,) = digest_of_log(claude, log).error_snippets
+    assert error.origin == "report"
+    assert error.resolution is not None
+    assert error.resolution.text == f"{APP}/src/tree.tsx"
+
+
+def test_a_request_is_no_report(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("1) Read the plan. 2) Do not touch other files. Can errors leak secrets?")
+    edit(log, "src/tree.tsx")
+    assert digest_of_log(claude, log).error_snippets == ()
