@@ -23,12 +23,14 @@ from session_memory.learn.digests import digest_of
 from session_memory.learn.fleet import Fleet, fleet_of
 from session_memory.learn.judgement import HELPED
 from session_memory.learn.lesson import Lesson, lesson_of
+from session_memory.learn.lessons import Lessons
 from session_memory.learn.measure import DAY_MS, GONE, NOT_APPLIED, TOO_LITTLE, measure
 from session_memory.learn.patterns import Pattern
 from session_memory.learn.train.example import ExampleFilter
 from session_memory.learn.train.export import export
 from session_memory.testing.chat_templates import rendered
 from session_memory.views.calls import calls_of
+from session_memory.views.lessons import suggested_lessons
 
 FIRST = 3
 TOP = 40
@@ -309,6 +311,30 @@ def instructions(memory: Memory, labels: Labels) -> Iterator[Figure]:
     )
 
 
+def lessons(memory: Memory, labels: Labels) -> Iterator[Figure]:
+    """Suggested lessons that say what a reader wrote for the same problem, or a labelled wish."""
+    known = {one.id: one for one in _patterns(memory)}
+    wishes = labels.of("instruction") if labels.has("instruction") else []
+    with tempfile.TemporaryDirectory() as place:
+        found = suggested_lessons(memory.store, Lessons(Path(place)), limit=0)
+    misses = []
+    for one in found:
+        pattern = known[one.pattern]
+        told = any(_is_about(memory, pattern, label) for label in wishes)
+        for label in labels.of("lesson"):
+            if _is_about(memory, pattern, label):
+                told = told or len(_commands_in(label["lesson"]) & _commands_in(one.text)) > 1
+        if not told:
+            misses.append(f"{one.sessions} {','.join(one.repos)}: {one.text}")
+    name = "lessons: suggested ones that agree with a reader"
+    yield Figure("lesson", name, len(found) - len(misses), len(found), "50%", misses)
+
+
+def _commands_in(text: str) -> frozenset[str]:
+    """The words inside of quotes."""
+    return frozenset(word for span in re.findall(r"`+([^`]+)`+", text) for word in span.split())
+
+
 # ---------------------------------------------------------------- people
 
 
@@ -400,6 +426,7 @@ FILES = {
     "pattern": "patterns",
     "instruction": "instructions",
     "people": "people",
+    "lesson": "patterns",
     "measure": "outcomes",
     "train": "outcomes",
 }
@@ -412,6 +439,7 @@ ROWS: dict[str, Row] = {
     "pattern": patterns,
     "instruction": instructions,
     "people": people,
+    "lesson": lessons,
     "measure": placebo,
     "train": training,
 }

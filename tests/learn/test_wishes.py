@@ -2,8 +2,13 @@
 
 import pytest
 
+from session_memory.core.time import MAX_MS, MIN_MS
 from session_memory.learn.digest.wishes import NOT, SHOULD, Wish, wishes
 from session_memory.learn.recurring_wishes import SessionWish, recurring_wishes
+from session_memory.store.digests import Digests
+from session_memory.testing.claude import ClaudeHome, call, usage
+
+from .sessions import analyzed
 
 
 def clauses(text: str, *paths: str) -> list[str]:
@@ -97,3 +102,15 @@ def test_what_is_asked_twice_on_one_day_is_one_task() -> None:
 def test_a_task_on_the_same_files_is_no_wish() -> None:
     prompts = ["redesign the tab marker of the window bar", "make the tab marker of that bar round"]
     assert groups(*prompts, paths=("src/tabMarker.ts", "src/bar.ts")) == []
+
+
+def test_the_reason_of_a_refusal_is_a_persons_wish(claude: ClaudeHome) -> None:
+    log = claude.session()
+    log.prompt("look at the parser")
+    log.answer(call("Bash", command="git push"), used=usage(9))
+    log.reject("first make a separate branch")
+    log.answer("Fine.", used=usage(9))
+    with analyzed(claude.write()) as store:
+        (row,) = Digests(store.db).briefs(MIN_MS, MAX_MS)
+    assert "first make a separate branch" in row.directives
+    assert "want to proceed" not in row.directives

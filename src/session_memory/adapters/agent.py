@@ -99,6 +99,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     - ``has_statusline``: whether the agent runs a program to fill its status line.
     - ``decision_tools``: tools whose result is a person's decision. ``plan_tools`` are those of
       them that accept or refuse a plan.
+    - ``reason_follows``: in the result of a refused call, what stands before a person's reason.
     - ``changes_asked(arguments, text, path)``: the changes to files that a call asks for.
     - ``changes_noted(record)``: the changes to files that the record of a result reports.
     - ``log_at(path)`` and ``history(log, documents, name, uid)``: for a session that can continue
@@ -135,6 +136,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     has_statusline: bool = False
     decision_tools: frozenset[str] = frozenset()
     plan_tools: frozenset[str] = frozenset()
+    reason_follows: str = ""
     changes_asked: Callable[[Any, str, str | None], "list[Change]"] = _changes_asked
     changes_noted: Callable[[Any], "list[Change]"] = _no_changes
     log_at: Callable[[Path], SourceRef | None] | None = None

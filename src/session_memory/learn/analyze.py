@@ -15,6 +15,7 @@ from session_memory.core.errors import AnalysisFailed, SessionMemoryError, Store
 from session_memory.core.schema import Session
 from session_memory.core.text import exception_text, one_line
 from session_memory.core.time import now_ms, parse_time
+from session_memory.derive.agents import about
 from session_memory.derive.bodies import Bodies
 from session_memory.learn.detect import signals_in
 from session_memory.learn.digest import Digest, SessionCost, encoded
@@ -245,8 +246,7 @@ def _count(report: Analyzed, rows: _Rows) -> None:
 
 
 def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
-    prompts = ((prompt.event_uid, prompt.text) for prompt in digest.prompts)
-    asked = islice(wishes(prompts, (file.path for file in digest.files)), MOST_WISHES)
+    asked = islice(wishes(_said(digest), (file.path for file in digest.files)), MOST_WISHES)
     version = analysis_version()
     return DigestRow(
         session_uid=digest.session_uid,
@@ -268,6 +268,16 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
         analysis_release=version.release,
         body=encoded(digest),
     )
+
+
+def _said(digest: Digest) -> Iterator[tuple[str, str]]:
+    """The words of a person: prompts, and reasons for refusals."""
+    yield from ((prompt.event_uid, prompt.text) for prompt in digest.prompts)
+    if follows := about(digest.flavor).reason_follows:
+        for one in digest.interventions:
+            _, is_there, reason = one.text.partition(follows)
+            if is_there:
+                yield one.event_uid, reason.strip()
 
 
 def _errors(digest: Digest) -> Iterator[ErrorRow]:

@@ -6,7 +6,7 @@ them is decided later, in `session_memory.derive.settle`.
 
 from session_memory.adapters.agent import Agent, lazy
 from session_memory.adapters.claude.kinds import BOOKKEEPING, HIDDEN
-from session_memory.adapters.claude.prompts import PLAN
+from session_memory.adapters.claude.prompts import PERSONS_WORDS, PLAN
 
 _HERE = __name__
 
@@ -32,6 +32,7 @@ AGENT = Agent(
     has_statusline=True,
     decision_tools=frozenset({"AskUserQuestion", "ExitPlanMode"}),
     plan_tools=frozenset({"ExitPlanMode"}),
+    reason_follows=PERSONS_WORDS.strip(),
     hidden_kinds=HIDDEN,
     readable=lazy(f"{_HERE}.readable:readable"),
     preamble=PLAN,

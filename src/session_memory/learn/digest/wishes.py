@@ -28,10 +28,12 @@ _QUESTION = re.compile(
         |were|warum|wie|wieso|kannst)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+# "It fails", "the logos are not shown": how things are. "They should be shown" is a wish.
 _STORY = re.compile(
-    r"^(?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es)\b"
-    r"(?!.*\b(?:should|must|need|soll|muss)\b)",
-    re.IGNORECASE,
+    r"""^(?!.*\b(?:should|must|need|ensure|make\ sure|soll|muss)\b)
+    (?: (?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es)\b
+      | (?:\S+\ ){1,8}(?:is|are|was|were|isn['’]?t|aren['’]?t)\b )""",
+    re.IGNORECASE | re.VERBOSE,
 )
 # Lines of logs, tables, checklists and stack traces, and text with markup or long addresses.
 _PASTED = re.compile(
@@ -110,9 +112,10 @@ def _clauses(text: str) -> Iterator[str]:
             continue
         if _QUESTION.search(sentence) or _STORY.match(sentence):
             continue
-        for clause in _CLAUSE.split(sentence):
+        for place, clause in enumerate(_CLAUSE.split(sentence)):
             clause = clause.strip(' \t-*#"“”`.!:')
-            if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE:
+            is_name = place and all(word[0].isupper() for word in clause.split())
+            if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE and not is_name:
                 yield clause
 
 
