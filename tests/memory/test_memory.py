@@ -24,6 +24,7 @@ from session_memory.core.time import now_ms
 from session_memory.demo import demo_home
 from session_memory.memory.retention import DueRetention
 from session_memory.render.json_text import to_json
+from session_memory.store.sessions import CollectedSession
 
 from .conftest import AskCli
 
@@ -161,8 +162,11 @@ def test_the_cost_of_a_session_is_tokens_and_money(place: Path) -> None:
 
 def test_a_session_without_a_title_has_a_name(place: Path) -> None:
     with Memory() as memory:
+        memory.store.sessions.save(
+            CollectedSession(uid="claude:x", flavor="claude", native_id="x", git_branch="red-door")
+        )
         titles = {session.record.title: session.title for session in memory.sessions()}
-        assert None in titles and all(titles.values())
+        assert titles[None] == "on red-door" and all(titles.values())
         assert all(shown.endswith(title) for title, shown in titles.items() if title)
 
 

@@ -32,8 +32,6 @@ _EDITOR = (
 )
 _REQUEST_BEGINS = "## My request for Codex:"
 _REQUEST = re.compile(rf"^{_REQUEST_BEGINS}\s*", re.MULTILINE)
-# A request of a guardian ends with the action, behind the history.
-_LONGEST_ACTION = 100_000
 _INJECTED_KINDS = ("user_instructions", "environment_context")
 
 
@@ -53,9 +51,8 @@ def accepted_plan(text: str) -> str | None:
     return "" if text == _PLAN_ACCEPTED else None
 
 
-_ACTION = re.compile(
-    r"\nPlanned action JSON:\s*(?P<action>\{.*\})\s*>>> APPROVAL REQUEST END", re.DOTALL
-)
+# A request of a guardian ends with the action, behind the history.
+_ACTION_BEGINS, _ACTION_ENDS = "\nPlanned action JSON:", ">>> APPROVAL REQUEST END"
 _ACTION_NAMES = ("justification", "reason", "command", "files", "url", "host", "tool_name", "tool")
 _GUARDIAN = "The following is the Codex agent history"
 
@@ -64,9 +61,9 @@ def assessed_action(text: str) -> str | None:
     """What a guardian has to assess; None if the text is no request to one."""
     if not text.startswith(_GUARDIAN):
         return None
-    found = _ACTION.search(text, max(0, len(text) - _LONGEST_ACTION))
+    body = text.rpartition(_ACTION_BEGINS)[2].partition(_ACTION_ENDS)[0]
     try:
-        action = msgspec.json.decode(found["action"], type=dict[str, Any]) if found else {}
+        action = msgspec.json.decode(body.encode("utf-8", "replace"), type=dict[str, Any])
     except msgspec.MsgspecError:
         return None
     for name in _ACTION_NAMES:

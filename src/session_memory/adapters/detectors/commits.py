@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 EXAMINED = 4_000
+_TAIL = 20_000
 HASH = 7
 # "[main 1a2b3c4] subject", "[detached HEAD 1a2b3c4] subject", "[x (root-commit) 1a2b3c4] subject".
 MADE = re.compile(
@@ -59,6 +60,8 @@ def arrived(output: str, is_commit: bool, failed: bool) -> bool | None:
     if is_commit and MADE.search(output):
         # Another command of the same call may have failed afterwards.
         return True
-    if UNDECIDED.search(output):
+    # Git writes what became of it at the end, behind the output of its hooks.
+    start = max(0, len(output) - _TAIL)
+    if UNDECIDED.search(output, start):
         return None
-    return not (failed or REFUSED.search(output))
+    return not (failed or REFUSED.search(output, start))
