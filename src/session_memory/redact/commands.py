@@ -43,23 +43,23 @@ _WORDS = frozenset({"password", "passwd", "passwort", "pass", "pwd", "secret", "
 def command_secrets(text: str, places: list[int], flag: str) -> Iterator[AssignedSecret]:
     """The passwords after ``flag`` at one of ``places``, in order."""
     done = searched = 0
-    command, command_end = "", -1
+    command, command_end = "", -_REACH
+    size, needs_command = len(flag.rstrip()), flag not in (" -u", "-user")
     for place in places:
-        if place < done:
-            continue
-        values = list(_values(text, place, flag))
-        if not values:
+        # Another flag is no password.
+        if place < done or text.startswith((" -", "-"), place + size):
             continue
         # Every part of the text is searched for commands only once.
         first = max(searched - _LONGEST_COMMAND, place - _REACH, 0)
         for match in _COMMAND.finditer(text, first, place + 1):
             command, command_end = match.lastgroup or "", match.end()
         searched = place
-        known = ""
-        if place - command_end <= _REACH and not _ENDS.search(text, max(command_end, 0), place):
-            known = command
-        for name, value in values:
-            if _takes(known, name) and _is_secret(value[1]):
+        is_near = place - command_end <= _REACH
+        known = command if is_near and not _ENDS.search(text, command_end, place) else ""
+        if needs_command and not known:
+            continue
+        for use, value in _values(text, place, flag):
+            if _takes(known, use) and _is_secret(value[1]):
                 done = value.end()
                 yield AssignedSecret(KIND, *value.span(1))
                 break

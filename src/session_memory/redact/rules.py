@@ -155,8 +155,8 @@ _ARGUMENTS: tuple[Rule, ...] = (
     _in_text(
         "seed-phrase",
         ("mnemonic", "seed phrase", "seed_phrase", "seedphrase"),
-        rf"(?:mnemonic|seed[ _]?phrase)(?:{_OPEN})?(?:[ \t]is)?[ \t]{{0,2}}[:=]?"
-        rf"[ \t]{{0,2}}(?:{_OPEN})?"
+        rf"(?:mnemonic|seed[ _]?phrase)(?:{_OPEN})?(?:[ \t]is:?|[ \t]{{0,2}}[:=])[ \t]{{0,2}}"
+        rf"(?:{_OPEN})?"
         # A text that was cut ends in an ellipsis.
         r"([a-z]{3,8}+(?:(?:[ ][a-z]{3,8}+){11,23}+(?![ ]?[\w,])"
         r"|(?:[ ][a-z]{1,8}+){2,11}+[ ]?(?=\xe2\x80\xa6|\\u2026)))",
