@@ -100,6 +100,16 @@ def test_a_token_that_a_terminal_wrapped_is_masked(width: int, line: str) -> Non
             assert not leaks_of_line(planted, json.dumps({"text": json.dumps([text])}))
 
 
+@pytest.mark.parametrize("indent", ["  ", "\t", "        "])
+def test_a_token_with_an_indented_second_line_is_masked(indent: str) -> None:
+    text = f"key: >-\n{indent}{TOKEN.secret[:18]}\n{indent}{TOKEN.secret[18:]}\nother: done"
+    masked = mask(text)
+    assert TOKEN.secret[:18] not in masked and TOKEN.secret[18:] not in masked
+    assert masked.endswith("\nother: done")
+    line = hide(json.dumps({"text": text}).encode()).decode()
+    assert TOKEN.secret[18:] not in line and json.loads(line)["text"].endswith("other: done")
+
+
 @pytest.mark.parametrize("follower", ["done", "a1b2c3 is next", "export X=1", "", "\n\ndone"])
 def test_the_last_line_of_a_wrapped_token_may_be_followed_by_another(follower: str) -> None:
     for planted in TOKENS:

@@ -56,11 +56,7 @@ _VALUE_AFTER_BLANK = re.compile(
     r"--?[a-z]|(?:aws_secret_access_key|requirepass|masterauth|[\w.:/-]{0,40}_authtoken|_auth)\Z",
     re.ASCII,
 )
-_SETTING = re.compile(
-    r"(?:\b|(?<=\\n))(?:ENV|ARG|setx|env add|config (?:--\w{1,12} )?(?:set )?)"
-    r"[ \t]{0,2}\Z",
-    re.ASCII,
-)
+_SETTINGS = ("ENV ", "ARG ", "setx ", "env add ", "config ", "config set ", "--global ")
 _SHORT_NAME = re.compile(r"(?:\A|[_.-]|db|my|user|admin|root)(?:pw|pat)\Z", re.ASCII)
 _PASSWORD_NAME = re.compile(
     r"passw|passphrase|passcode|_pass|(?:\A|[.:/-]|db|admin|root|user|sql|pg|ssh|smtp|store|key|require"
@@ -166,6 +162,10 @@ def assigned_secrets(
         rest = rest_at(text, place + size)
         if rest is None or (rest["close"] and not rest["open"]):
             continue
+        if rest["blank"] is not None and not _may_follow_blank(text, place, rest):
+            # The password in a netrc file has a rule of its own.
+            starts += [rest.end()] if word == "pass" else []
+            continue
         starts.append(rest.end())
         value = (_QUOTED if rest["open"] else _BARE).match(text, rest.end())
         if value is None:
@@ -185,8 +185,6 @@ def _kind_of(
     """The kind of a value that is a secret, or None. ``word`` is at ``place``, in any case."""
     first = _name_start(text, place)
     name = text[first : rest.end("tail")].lower()
-    if rest["blank"] is not None and not _may_follow_blank(text, first, name, rest):
-        return None
     if rest["default"] and not _is_default(text, first, rest, value[0]):
         return None
     if (rest["says"] or rest["call"]) and not name.endswith("password"):
@@ -207,13 +205,15 @@ def _is_default(text: str, first: int, rest: re.Match[str], value: str) -> bool:
     return is_operator or (rest["close"] is not None and called.endswith("("))
 
 
-def _may_follow_blank(text: str, first: int, name: str, rest: re.Match[str]) -> bool:
+def _may_follow_blank(text: str, place: int, rest: re.Match[str]) -> bool:
     """Whether only a blank is between the name and its value: an option, a setting, or in SQL."""
+    first = _name_start(text, place)
+    name = text[first : rest.end("tail")].lower()
     if _VALUE_AFTER_BLANK.match(name):
         return text[rest.end() : rest.end() + 1] != "-"
     if rest["open"]:
         return name.endswith("password") or text.endswith("#define ", 0, first)
-    return _SETTING.search(text, max(first - 24, 0), first) is not None
+    return text.endswith(_SETTINGS, 0, first)
 
 
 # The same assignments are in a log again and again: in each view of a text, too.

@@ -6,6 +6,7 @@ With the extra ``scan`` installed, hyperscan searches all of them at once and fi
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -167,19 +168,19 @@ def at_once(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
             own.database = _compiled(
                 [one[1] for one in expressions], [one[0] >= len(exact) for one in expressions]
             )
-        found: list[list[int]] = [[] for _ in expressions]
+        found: defaultdict[int, list[int]] = defaultdict(list)
 
         def note(index: int, _start: int, end: int, _flags: int, _context: Any) -> None:
             found[index].append(end)
 
         own.database.scan(_bytes_of(text, data), match_event_handler=note)
         places: dict[int, list[int]] = {}
-        for (number, _, size), ends in zip(expressions, found, strict=True):
-            if ends:
-                known = places.get(number)
-                places[number] = [end - size for end in ends]
-                if known:
-                    places[number] = sorted((*known, *places[number]))
+        for index in sorted(found):
+            number, _, size = expressions[index]
+            known = places.get(number)
+            places[number] = [end - size for end in found[index]]
+            if known:
+                places[number] = sorted((*known, *places[number]))
         yield from places.items()
 
     return scan

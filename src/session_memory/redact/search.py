@@ -20,7 +20,7 @@ from session_memory.redact.detection import (
     hits,
     marks,
 )
-from session_memory.redact.wrapping import Break, is_sure, joins
+from session_memory.redact.wrapping import Break, is_indented, is_sure, joins
 
 # A view covers so many characters before and after a mark, and the whole runs of characters that
 # may be a token. If it shows a private key, it is made again with more text.
@@ -141,6 +141,9 @@ def _across(
         first, last = view.original(hit.start, hit.end)
         crossed = breaks[bisect_left(breaks, (first + 1,)) : bisect_left(breaks, (last,))]
         if not crossed or (hit.rank in AROUND_RANKS and _is_word(text, first, crossed, last)):
+            continue
+        # Code and lists are indented, too, so what is known only by its surroundings ends there.
+        if hit.rank in AROUND_RANKS and any(is_indented(text, one) for one in crossed):
             continue
         # What is complete before a break ends there, unless the line surely continues.
         ends = (one for one in crossed if (first, one.start) in complete)

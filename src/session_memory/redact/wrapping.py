@@ -21,7 +21,9 @@ _NARROW = 40
 _SHORTEST = 8
 _SHORT_LINE = 10
 # A break in a text, in JSON, or in JSON in JSON. A backslash before it continues a shell command.
-_BREAK = r"(?:(?:\\{1,7}r)?\\{1,8}n|\\?\r?\n)(?=[\w+/=.~%-])"
+# After an indent, only a long run with a digit may be the rest of a secret.
+_INDENT = r"(?:[ \t]|\\{1,7}t){1,24}+(?=[\w+/=-]{12})(?=[A-Za-z_+/=-]{0,19}\d)"
+_BREAK = rf"(?:(?:\\{{1,7}}r)?\\{{1,8}}n|\\?\r?\n)(?:{_INDENT}|(?=[\w+/=.~%-]))"
 _STRETCH = re.compile(rf"[^\s\"'`\\<>|]{{1,{_LONGEST_LINE}}}+(?P<line>{_BREAK})?", re.ASCII)
 _LINE = re.compile(rf"(?P<run>[\w+/=.~%:@-]{{1,{_LONGEST_LINE}}}+)(?P<line>{_BREAK})?", re.ASCII)
 _TOKEN_START = 16
@@ -53,10 +55,10 @@ def joins(
         if stretch is not None:
             searched = stretch.end()
             start = stretch.start("line")
-            if start >= 0 and not (escaped and text[searched - 1] == "\n"):
+            if start >= 0 and not (escaped and "\n" in text[start:searched]):
                 _add_chain(text, start, searched, start - place, found, escaped)
     for start, end in _inside_words(text, words, data):
-        if not (escaped and text[end - 1] == "\n"):
+        if not (escaped and "\n" in text[start:end]):
             _add_chain(text, start, end, 0, found, escaped)
     return list(_with_lines_between(text, sorted(found.items())))
 
@@ -87,7 +89,7 @@ def _add_chain(
         found[end] = start
         start, end = following.span("line")
         # Only the last line of a secret is shorter than the others.
-        if start < 0 or width < _NARROW or (escaped and text[end - 1] == "\n"):
+        if start < 0 or width < _NARROW or (escaped and "\n" in text[start:end]):
             return
 
 
@@ -95,6 +97,10 @@ def _is_after_short_line(text: str, start: int) -> bool:
     """Whether another break is just before the one at ``start``. Nothing wraps such short lines."""
     first = max(start - _SHORT_LINE, 0)
     return text.find("\n", first, start) >= 0 or text.find("\\n", first, start) >= 0
+
+
+def is_indented(text: str, line: Break) -> bool:
+    return text[line.end - 1] in " \tt"
 
 
 def is_sure(text: str, line: Break) -> bool:
