@@ -174,9 +174,15 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["pass", "commit", "answer", "say:and the next", "overload"], ("fail", "error")),
         (["say:push it", "answer:I can’t push from here."], ("fail", "gave_up")),
         (
+            ["commit", "answer", "say:push it", "answer:I can’t push from here."],
+            ("fail", "gave_up"),
+        ),
+        (
             ["say:is it safe?", "answer:I can't confirm it for all, but yes."],
             ("success", "answered"),
         ),
+        (["edit", "answer:I tried two ways but couldn't fix the leak."], ("fail", "gave_up")),
+        (["edit", "answer:Done. I could not complete the test run."], ("success", "unverified")),
         # And only the agent's own answer.
         (["answer"], ("success", "answered")),
         (["edit", "answer"], ("success", "unverified")),

@@ -76,6 +76,12 @@ _GAVE_UP = re.compile(
     | (?:할|드릴)\s수\s없""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Anywhere in an answer. "I could not complete the test run" is about the proof, not the work.
+_UNSOLVED = re.compile(
+    r"\bI(?:['’]m|['’]ve|\sam|\swas|\shave)?\b[^.\n]{0,20}\b(?:could(?:n['’]t|\snot)|unable\sto"
+    r"|(?:wasn['’]t|not)\sable\sto|failed\sto)\s(?:\w{1,12}\s)?(?:fix|resolve|solve|implement)\b",
+    re.IGNORECASE,
+)
 _BEGINNING = 200
 _LONGEST_QUESTION = 1_000
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`|「[^」\n]*」|https?://\S+")
@@ -116,6 +122,11 @@ def waits_for_person(answer: str) -> bool:
 def gave_up(answer: str) -> bool:
     """Whether the answer begins with the words that the agent cannot do it."""
     return _GAVE_UP.search(answer[:_BEGINNING]) is not None
+
+
+def is_unsolved(answer: str) -> bool:
+    """Whether the agent says that it could not solve it, though it changed something."""
+    return _UNSOLVED.search(answer) is not None
 
 
 def is_question(prompt: str) -> bool:

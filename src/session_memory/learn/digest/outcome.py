@@ -16,6 +16,7 @@ from session_memory.learn.digest.closing import (
     gave_up,
     is_not_ours,
     is_question,
+    is_unsolved,
     says_committed,
     says_tests_pass,
     waits_for_person,
@@ -220,7 +221,11 @@ class Ending:
             return SessionOutcome("fail", "error", first_few(turn.failures))
         if len(turn.request) <= _LONGEST_REQUEST and _HANDOVER.search(turn.request):
             return SessionOutcome("continued", "handover", (answer.event_uid,))
-        if not turn.has_changed and gave_up(self._texts.words(answer)):
+        if turn.has_changed:
+            is_given_up = is_unsolved(words) and not self._delivered
+        else:
+            is_given_up = gave_up(self._texts.words(answer))
+        if is_given_up:
             return SessionOutcome("fail", "gave_up", (answer.event_uid,))
         if self._waits(words):
             return SessionOutcome("unknown", "asked", (answer.event_uid,))
