@@ -67,6 +67,7 @@ HOSTILE = (
     *("\x1b", "\0", "a\x1b[1mtoken", "\\u0067hp_", "%67hp_", "sk-a1B2c3\n", "\\nglrt-"),
     *("password=\x1b[1ma1b2c3d4e5f6 ", "password=a1b2c3d4e5f6\\na1b2c3d4 "),
     *("https://u:\x1b[mabc1d2@h/ ", "token=abcd1234efgh\\n"),
+    *("WEBHOOK_SECRET=F91\\n", "\\nQ~", "-_pat= ", " -w a=b;", "DB_PASS=vgaQ22SyFa!\n"),
     *("password=hunter2x7 ", "token=\x1b[1ma1b2c3d4e5f6 ", "gh" + "p_" + "a1B2" * 9 + "\x1b[m "),
 )
 
