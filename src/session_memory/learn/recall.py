@@ -12,11 +12,9 @@ import msgspec
 from session_memory.learn.digest import Digest
 from session_memory.learn.digests import digest_of
 from session_memory.search.ranking import Concept, RankedSession, TermMatch, concepts_in, rank
-from session_memory.search.recall_terms import terms_in
+from session_memory.search.recall_terms import may_have, terms_in
 from session_memory.store.store import Store
 
-# A stem begins as its word does, except for its last letters.
-_BEGINNING = 3
 READ = 20
 """The digests of so many of the best sessions are read."""
 WINDOW = 4
@@ -90,12 +88,9 @@ def _nearness(concepts: Sequence[Concept], matches: Iterable[TermMatch], digest:
     if not pairs:
         return 0.0
     near = dict.fromkeys(range(len(pairs)), False)
-    beginnings = {
-        term[:_BEGINNING] for pair in pairs for one in pair for term in (one.term, *one.others)
-    }
+    wanted = {term for pair in pairs for one in pair for term in (one.term, *one.others)}
     for text in texts_of(digest):
-        plain = text.lower()
-        if text.isascii() and sum(beginning in plain for beginning in beginnings) < 2:
+        if not may_have(text, wanted):
             continue
         places = _places(terms_in(text))
         for number, (one, other) in enumerate(pairs):

@@ -7,6 +7,7 @@ than the word itself, so a wrong one changes little.
 
 from functools import cache
 
+from session_memory.search.recall_terms import BEGINNING
 from session_memory.search.stems import stem
 
 _GROUPS = """
@@ -267,15 +268,11 @@ _GROUPS = """
 """
 
 
-# A stem begins as its word does, except for its last letters.
-_ALIKE = 3
-
-
 def synonyms(term: str) -> frozenset[str]:
     """The stems of words that may stand for this stem."""
     found: set[str] = set()
     # Only a few words are stemmed for a question, because all of them would take too long.
-    for word, groups in _by_beginning().get(term[:_ALIKE], ()):
+    for word, groups in _by_beginning().get(term[:BEGINNING], ()):
         if stem(word) == term:
             found.update(stem(other) for group in groups for other in group)
     return frozenset(found - {term})
@@ -283,7 +280,7 @@ def synonyms(term: str) -> frozenset[str]:
 
 def word_of(term: str) -> str:
     """A word with this stem; the stem itself if no group has one."""
-    words = (word for word, _ in _by_beginning().get(term[:_ALIKE], ()))
+    words = (word for word, _ in _by_beginning().get(term[:BEGINNING], ()))
     return next((word for word in words if stem(word) == term), term)
 
 
@@ -296,5 +293,5 @@ def _by_beginning() -> dict[str, list[tuple[str, list[list[str]]]]]:
             groups_of.setdefault(word, []).append(group)
     found: dict[str, list[tuple[str, list[list[str]]]]] = {}
     for word, groups in groups_of.items():
-        found.setdefault(word[:_ALIKE], []).append((word, groups))
+        found.setdefault(word[:BEGINNING], []).append((word, groups))
     return found

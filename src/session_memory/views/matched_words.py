@@ -1,7 +1,8 @@
 """Why a session was found: the words that matched, where they stand, and the best place to read."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -9,7 +10,7 @@ from session_memory.core.text import one_line
 from session_memory.learn.digest import Digest
 from session_memory.learn.recall import RecalledSession
 from session_memory.redact import mask_cut
-from session_memory.search.recall_terms import terms_in
+from session_memory.search.recall_terms import may_have, terms_in
 from session_memory.search.synonyms import word_of
 
 MOST_WORDS = 6
@@ -41,16 +42,16 @@ class Excerpt(msgspec.Struct, frozen=True):
 
 def matched_words(question: str, one: RecalledSession) -> list[MatchedWord]:
     """The words that matched, those that count most first."""
-    asked = words_by_term([question])
-    texts = [text for _, text in _texts(one.digest)] if one.digest else []
-    found = words_by_term(texts)
+    asked, matches = words_by_term([question]), one.matches[:MOST_WORDS]
+    others = {match.term for match in matches if match.term not in asked}
+    found = words_by_term((text for _, text in _texts(one.digest)), others) if one.digest else {}
     return [
         MatchedWord(
             asked.get(match.asked, match.asked),
             asked.get(match.term) or found.get(match.term) or word_of(match.term),
             match.fields,
         )
-        for match in one.matches[:MOST_WORDS]
+        for match in matches
     ]
 
 
@@ -62,10 +63,12 @@ def best_excerpt(one: RecalledSession) -> Excerpt | None:
     known = set(terms_in(one.digest.title or ""))
     best, best_score = None, 0.0
     for field, text in _texts(one.digest):
+        # The title and the commits are shown anyway.
         for sentence in _sentences(text) if field not in ("title", "commit") else ():
+            if not may_have(sentence, scores):
+                continue
             terms = set(terms_in(sentence))
             score = sum(scores.get(term, 0.0) for term in terms)
-            # The title and the commits are shown anyway.
             if score > best_score * 1.001 and not terms <= known:
                 best, best_score = Excerpt(field, sentence), score
     if best is None:
@@ -93,14 +96,23 @@ def _sentences(text: str) -> Iterator[str]:
         yield from (part for part in _SENTENCE_END.split(line) if part.strip())
 
 
-def words_by_term(texts: Iterable[str]) -> dict[str, str]:
-    """For each term the shortest word that has it, in lower case."""
+def words_by_term(texts: Iterable[str], wanted: Collection[str] | None = None) -> dict[str, str]:
+    """For each term the shortest word that has it, in lower case; all terms, or the wanted ones."""
     found: dict[str, str] = {}
+    if wanted is not None and not wanted:
+        return found
     for text in texts:
+        if wanted is not None and not may_have(text, wanted):
+            continue
         for word in _WORD.findall(text):
-            for term in terms_in(word):
+            for term in _terms_of(word):
                 # In a script without blanks a term is two characters, not a part of a word.
                 shown = word.lower() if word.isascii() else term
                 if term not in found or len(shown) < len(found[term]):
                     found[term] = shown
     return found
+
+
+@lru_cache(maxsize=1 << 13)
+def _terms_of(word: str) -> tuple[str, ...]:
+    return tuple(terms_in(word))
