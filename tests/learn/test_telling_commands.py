@@ -56,7 +56,7 @@ def test_a_command_is_shown_without_what_shortens_its_output(text: str, result: 
 
 
 def test_equal_commands_are_shown_once_and_asked_ones_first() -> None:
-    assert shown("make a 2>&1", "make a | tail -3", "make deploy", asked=("deploi",)) == (
+    assert shown("make a 2>&1", "make a | tail -3", "make deploy", asked=("deploy",)) == (
         "make deploy",
         "make a",
     )

@@ -10,7 +10,7 @@ from session_memory.search.synonyms import synonyms
 @pytest.mark.parametrize(
     "words",
     [
-        "deploy deploys deployed deploying",
+        "deploy deploys deployed deploying deployment",
         "connect connected connecting connection connections",
         "verify verifies verified",
         "size sizes sized sizing",

@@ -7,6 +7,7 @@ between words every two neighbours are a term. Words such as "the" and "how" are
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -46,15 +47,29 @@ FILLING_PAIRS = frozenset(_FILLING_PAIRS.split())
 
 def terms_in(text: str) -> list[str]:
     """Every term of a text, in order."""
-    found: list[str] = []
-    for token in _TOKEN.findall(_plain(text)):
-        if token[0] >= "\u0e00":
-            found += _neighbours(token)
-        elif token[0].isdigit() and "." in token:
-            found.append(token[:LONGEST])
-        else:
-            found += _word_terms(token)
-    return found
+    return [term for token in _TOKEN.findall(_plain(text)) for term in _token_terms(token)]
+
+
+def count_terms(text: str) -> dict[str, int]:
+    """How often each term occurs in a text. Faster than `terms_in` for a long text."""
+    tokens = Counter(_TOKEN.findall(_plain(text)))
+    counts: dict[str, int] = {}
+    for token, count in tokens.items():
+        for term in _token_terms(token):
+            counts[term] = counts.get(term, 0) + count
+    return counts
+
+
+@lru_cache(maxsize=1 << 14)
+def _token_terms(token: str) -> tuple[str, ...]:
+    if token.islower() and token.isascii() and token.isalpha():
+        # Most words are plain.
+        return tuple(_kept(token)) if len(token) <= LONGEST else ()
+    if token[0] >= "\u0e00":
+        return tuple(_neighbours(token))
+    if token[0].isdigit() and "." in token:
+        return (token[:LONGEST],)
+    return tuple(_word_terms(token))
 
 
 def may_have(text: str, terms: Iterable[str]) -> bool:
@@ -90,14 +105,13 @@ def _neighbours(token: str) -> list[str]:
     return [pair for pair in pairs if pair not in FILLING_PAIRS]
 
 
-@lru_cache(maxsize=1 << 14)
-def _word_terms(token: str) -> tuple[str, ...]:
+def _word_terms(token: str) -> list[str]:
     pieces = _JOINER.split(token)
     found = [term for piece in pieces for term in _piece_terms(piece)]
     if len(pieces) == 2 and "-" in token and token.replace("-", "").isalpha():
         # "real-time" is found as "realtime", and "re-run" as "rerun".
         found.append(stem("".join(pieces).lower()[:LONGEST]))
-    return tuple(found)
+    return found
 
 
 def _piece_terms(piece: str) -> list[str]:

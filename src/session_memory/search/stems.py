@@ -1,6 +1,6 @@
 """Stems of English words, so that ``deployed``, ``deploying`` and ``deployment`` are one term.
 
-The rules are those of Porter's algorithm of 1980. A word of another language loses little by them,
+The rules are those of Porter's algorithm of 1980, nearly. A word of another language loses little by them,
 because texts and questions are treated alike.
 """
 
@@ -8,20 +8,42 @@ import re
 from functools import lru_cache
 
 SHORTEST = 4
-_VOWELS = frozenset("aeiou")
-_RUNS = re.compile(r"v+|c+")
-_PLURALS = (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", ""))
-_COMPOUND_ENDINGS = (
-    *(("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance")),
-    *(("izer", "ize"), ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e")),
-    *(("ousli", "ous"), ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al")),
-    *(("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al")),
-    *(("iviti", "ive"), ("biliti", "ble")),
-)
-_SIMPLE_ENDINGS = (
-    *(("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic")),
-    *(("ful", ""), ("ness", "")),
-)
+_VOWEL = re.compile("[aeiouy]")
+# A y is a consonant after a vowel, as in "deploy".
+_SYLLABLE = re.compile("(?:[aeiou]|(?<![aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
+_SHORT = re.compile("[^aeiouy][aeiouy][^aeiouwxy]$")
+_PLURALS = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
+_COMPOUND_ENDINGS = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "abli": "able",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+}
+_SIMPLE_ENDINGS = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
 _LAST_ENDINGS = (
     *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti"),
     *("ous", "ive", "ize", "al", "er", "ic", "ou"),
@@ -35,7 +57,8 @@ def stem(word: str) -> str:
         return word
     word = _replaced(word, _PLURALS, least=-1)
     word = _without_verb_ending(word)
-    if word.endswith("y") and _has_vowel(word[:-1]):
+    # Not after a vowel: "deploy" and "deployment" have one stem.
+    if word.endswith("y") and word[-2] not in "aeiou" and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
     word = _replaced(word, _COMPOUND_ENDINGS, least=0)
     word = _replaced(word, _SIMPLE_ENDINGS, least=0)
@@ -57,14 +80,14 @@ def _completed(word: str) -> str:
     """What is left of a verb: ``siz`` becomes ``size`` and ``hopp`` becomes ``hop``."""
     if word.endswith(("at", "bl", "iz")):
         return f"{word}e"
-    is_double = word[-2:-1] == word[-1] and _shape(word)[-1] == "c"
+    is_double = word[-2:-1] == word[-1] and word[-1] not in "aeiouy"
     if is_double and word[-1] not in "lsz":
         return word[:-1]
     return f"{word}e" if _measure(word) == 1 and _ends_short(word) else word
 
 
 def _without_last_ending(word: str) -> str:
-    for ending in _LAST_ENDINGS:
+    for ending in _LAST_ENDINGS if word.endswith(_LAST_ENDINGS) else ():
         if word.endswith(ending):
             start = word[: -len(ending)]
             if _measure(start) > 1 and (ending != "ion" or start[-1] in "st"):
@@ -82,32 +105,23 @@ def _without_final_letter(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
-def _replaced(word: str, endings: tuple[tuple[str, str], ...], *, least: int) -> str:
+def _replaced(word: str, endings: dict[str, str], *, least: int) -> str:
     """The word with the first of these endings replaced, if its start is long enough."""
-    for ending, other in endings:
-        if word.endswith(ending):
-            start = word[: -len(ending)]
-            return start + other if _measure(start) > least else word
-    return word
-
-
-def _shape(word: str) -> str:
-    """``c`` for each consonant and ``v`` for each vowel. A y after a consonant is a vowel."""
-    shape = ""
-    for letter in word:
-        is_vowel = letter in _VOWELS or (letter == "y" and shape[-1:] == "c")
-        shape += "v" if is_vowel else "c"
-    return shape
+    if not word.endswith(tuple(endings)):
+        return word
+    ending = next(one for one in endings if word.endswith(one))
+    start = word[: -len(ending)]
+    return start + endings[ending] if _measure(start) > least else word
 
 
 def _measure(word: str) -> int:
     """How often a consonant follows a vowel: about the number of syllables."""
-    return _RUNS.sub(lambda run: run[0][0], _shape(word)).count("vc")
+    return len(_SYLLABLE.findall(word))
 
 
 def _has_vowel(word: str) -> bool:
-    return "v" in _shape(word)
+    return _VOWEL.search(word) is not None
 
 
 def _ends_short(word: str) -> bool:
-    return len(word) > 2 and _shape(word).endswith("cvc") and word[-1] not in "wxy"
+    return _SHORT.search(word) is not None

@@ -7,7 +7,8 @@ about a session than a word of one of its many answers. What a long text repeats
 The weights are made from one session alone. So its terms do not depend on other sessions.
 """
 
-from collections import Counter, deque
+import re
+from collections import deque
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -15,16 +16,20 @@ from session_memory.learn.digest import Digest, Statement
 from session_memory.learn.digest.error_terms import error_terms
 from session_memory.learn.digest.people import LONGEST
 from session_memory.learn.digest.texts import Texts
-from session_memory.redact import mask_cut
-from session_memory.search.recall_fields import FIELDS, RecallField, packed_weight
-from session_memory.search.recall_terms import terms_in
+from session_memory.redact import mask, mask_cut
+from session_memory.search.recall_fields import FIELDS, packed_weight
+from session_memory.search.recall_terms import count_terms
 from session_memory.store.brief_events import BriefEvent
 
-MOST_TERMS = 600
-MOST_ANSWERS = 24
+MOST_TERMS = 300
+LONGEST_FIELD = 4_000
+# Of these answers the text is read, of the others only the summary: reading takes long.
+FIRST_ANSWERS, LAST_ANSWERS = 5, 3
+MOST_SUMMARIES = 40
 LONGEST_ANSWER = 300
 MOST_PLANS = 3
 MOST_COMMITS = 20
+_CUT_WORD = re.compile(r"\S*…\Z")
 LENGTH_SHARE = 0.7
 """How much the length of a text matters: 0 is not at all, 1 in full."""
 
@@ -35,15 +40,18 @@ class RecallTexts:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._first: list[BriefEvent] = []
-        self._last: deque[BriefEvent] = deque(maxlen=MOST_ANSWERS // 2)
+        self._last: deque[BriefEvent] = deque(maxlen=LAST_ANSWERS)
+        self.summaries: list[str] = []
         self.plans: list[Statement] = []
         self.commits: list[str] = []
 
     def answer(self, event: BriefEvent) -> None:
-        if len(self._first) < MOST_ANSWERS // 2:
+        if len(self._first) < FIRST_ANSWERS:
             self._first.append(event)
-        else:
-            self._last.append(event)
+            return
+        if len(self._last) == LAST_ANSWERS and len(self.summaries) < MOST_SUMMARIES:
+            self.summaries.append(self._last[0].summary)
+        self._last.append(event)
 
     def plan(self, event: BriefEvent) -> None:
         if len(self.plans) < MOST_PLANS:
@@ -76,6 +84,11 @@ class RecallTexts:
         return mask_cut(text) if text == event.summary else text
 
 
+def _masked(summaries: list[str]) -> str:
+    """Summaries without secrets and without their last words, which may be cut in a secret."""
+    return mask("\n".join(_CUT_WORD.sub("", summary) for summary in summaries))
+
+
 def _shortened(statement: Statement) -> Statement:
     return Statement(statement.event_uid, statement.ts, statement.text[:LONGEST])
 
@@ -98,7 +111,10 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
         ],
         "plan": [one.text for one in plans],
         "last": [one.text for one in answers[-1:]],
-        "answer": [one.text[:LONGEST_ANSWER] for one in answers],
+        "answer": [
+            *(one.text[:LONGEST_ANSWER] for one in answers),
+            _masked(more.summaries if more else []),
+        ],
         "file": [file.path for file in digest.files if file.edits],
         "command": [command.text for command in digest.commands],
         "commit": [*(one.text for one in digest.commits), *(more.commits if more else ())],
@@ -107,21 +123,15 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
         "branch": [digest.git_branch or ""],
         "repo": [digest.repo or ""],
     }
-    sums: Counter[str] = Counter()
-    places: Counter[str] = Counter()
+    sums: dict[str, float] = {}
+    places: dict[str, int] = {}
     for field in FIELDS:
-        _add(field, fields[field.name], sums, places)
+        counts = count_terms("\n".join(fields[field.name])[:LONGEST_FIELD])
+        length = sum(counts.values())
+        one = field.weight / (1 - LENGTH_SHARE + LENGTH_SHARE * length / field.usual_length)
+        for term, count in counts.items():
+            sums[term] = sums.get(term, 0.0) + one * count
+            places[term] = places.get(term, 0) | field.bit
     best = sorted(sums, key=lambda term: (-sums[term], term))[:MOST_TERMS]
     terms = {term: packed_weight(sums[term], places[term]) for term in best}
     return dict(sorted((terms | error_terms(digest)).items()))
-
-
-def _add(
-    field: RecallField, texts: Iterable[str], sums: Counter[str], places: Counter[str]
-) -> None:
-    counts = Counter(term for text in texts for term in terms_in(text))
-    length = sum(counts.values())
-    one = field.weight / (1 - LENGTH_SHARE + LENGTH_SHARE * length / field.usual_length)
-    for term, count in counts.items():
-        sums[term] += one * count  # type: ignore[assignment]
-        places[term] |= field.bit
