@@ -1,7 +1,7 @@
 """Stems of English words, so that ``deployed``, ``deploying`` and ``deployment`` are one term.
 
-The rules are those of Porter's algorithm of 1980, nearly. A word of another language loses little by them,
-because texts and questions are treated alike.
+The rules are nearly those of Porter's algorithm of 1980. A word of another language loses little by
+them, because texts and questions are treated alike.
 """
 
 import re
