@@ -123,7 +123,8 @@ def test_a_page_of_noise_costs_what_is_in_it(filled: Memory, tmp_path: Path, nam
 
 
 @on_sqlite
-@pytest.mark.parametrize("share", [0.5, 0.9, 0.97])
+# Cut further, a store as small as this one loses pages of the table of tables.
+@pytest.mark.parametrize("share", [0.7, 0.9, 0.97])
 def test_a_store_cut_short_gives_what_is_before_the_cut(
     filled: Memory, tmp_path: Path, share: float
 ) -> None:

@@ -123,7 +123,7 @@ def test_secrets_are_masked_in_a_redacted_export(stores: Stores, tmp_path: Path)
         live.create_session(session_id="one", system_prompt=f"use {KEY}")
         live.append_message("one", role="user", content=f"the key is {KEY}")
         live.append_message("one", role="user", content=[{"type": "text", "text": f'"{KEY}"'}])
-        live.append_message("one", role="assistant", content=f"{KEY} and more. " * 5000)
+        live.append_message("one", role="assistant", content=f"{KEY} and more. " * 400)
         done = copied(store, other, tmp_path / "all.smx", redacted=True)
         assert done.problems == []
         theirs = SessionStore(other.db)

@@ -56,17 +56,23 @@ def lesson_text(store: Store, pattern: Pattern) -> LessonText:
     repo = pattern.repos[0] if len(pattern.repos) == 1 else None
     ways = list(_ways(store, pattern, repo))
     error = quoted(below_repo(pattern.detail, repo), LONGEST_ERROR)
-    found = _same_change(error, ways) or _same_command(error, ways) or _same_edit(error, ways)
-    if not found:
+    found = [make(error, ways) for make in (_same_change, _same_command, _same_edit)]
+    # What most sessions agree on; of equals, the change of the call itself.
+    best = max(filter(None, found), key=lambda one: _sessions(one[1]), default=None)
+    if best is None:
         return LessonText()
-    text, agreed = found
-    sessions = len({way.session_uid for way in agreed})
+    text, agreed = best
+    sessions = _sessions(agreed)
     uid = agreed[-1].session_uid
     spans = dict.fromkeys((error, *(span[0] for span in _SPAN.finditer(text))))
     return LessonText(
         f"{text} It helped in {sessions} sessions, and is quoted from a log.",
         tuple((uid, span) for span in spans),
     )
+
+
+def _sessions(ways: Iterable[Way]) -> int:
+    return len({way.session_uid for way in ways})
 
 
 def _ways(store: Store, pattern: Pattern, repo: str | None) -> Iterable[Way]:
