@@ -21,9 +21,11 @@ from session_memory.store.store import Store
 SAME, SIMILAR, NOTHING = "same", "similar", "nothing"
 MOST_TEXT = 1 << 20
 MOST_LINES = 400
-MOST_SESSIONS = 60
+MOST_SESSIONS = 40
 SHORTEST_LINE = 8
-LEAST_ALIKE = 0.2
+LEAST_ALIKE = 0.25
+# Beside a resolution of the same error, others have to be much alike.
+LEAST_BESIDE = 0.5
 SAME_BONUS = 0.6
 
 
@@ -68,7 +70,9 @@ def known_errors(store: Store, text: str, limit: int) -> KnownError:
         return error.resolution is None, -score, newest, error.session_uid, error.event_uid
 
     found.sort(key=order)
-    chosen = _distinct([one for _, one in found])
+    is_solved = any(one.is_same and one.resolution is not None for _, one in found)
+    least = LEAST_BESIDE if is_solved else LEAST_ALIKE
+    chosen = _distinct([one for _, one in found if one.likeness >= least])
     basis = SAME if any(one.is_same for one in chosen) else SIMILAR if chosen else NOTHING
     return KnownError(asked, mark, basis, chosen[: limit or None])
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.schema import SessionEvent
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.archived import readable_store, unreadable_reason
 from session_memory.derive.bodies import Bodies
@@ -16,7 +17,7 @@ from session_memory.redact import mask, mask_cut
 from session_memory.redact.nested_values import mask_lines
 from session_memory.search import Filters
 from session_memory.store import Store
-from session_memory.views.calls import ToolCall, calls_of
+from session_memory.store.brief_events import brief_events
 from session_memory.views.search import ShownHit, search
 from session_memory.views.short_names import short_names
 
@@ -136,15 +137,17 @@ def _steps(store: Store, occurrence: ErrorOccurrence) -> Iterator[FixStep]:
     how, uid = occurrence.resolution, occurrence.session_uid
     if how is None or not how.event_uids or unreadable_reason(store, uid) is not None:
         return
-    bodies = Bodies(readable_store(store, uid))
+    readable = readable_store(store, uid)
+    row, bodies = readable.sessions.row(uid), Bodies(readable)
     names = names_in(f"{occurrence.sample} {occurrence.near}")
-    for call in calls_of(store, uid):
-        if call.event.event_uid in how.event_uids:
-            yield _step(call, bodies, names)
+    for brief in brief_events(readable.db, readable.names, row.id) if row else ():
+        if brief.role == "assistant" and brief.event_uid in how.event_uids:
+            event = readable.events.at(row.id, uid, brief.seq) if row else None
+            if event is not None:
+                yield _step(event, bodies, names)
 
 
-def _step(call: ToolCall, bodies: Bodies, names: frozenset[str]) -> FixStep:
-    event = call.event
+def _step(event: SessionEvent, bodies: Bodies, names: frozenset[str]) -> FixStep:
     body = bodies.of(event)
     changes = (
         changes_asked(event.session_uid, body.arguments, body.text, event.path)

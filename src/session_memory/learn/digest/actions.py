@@ -26,7 +26,7 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_CHANGED_LINES = 400
 # Without a telling line, the first line of a longer output says nothing.
-_SHORT = 12
+_SHORT = 25
 _STOPPED = (130, -2)
 # Arguments of a call that do not change what it does.
 _REMARKS_WORDS = """

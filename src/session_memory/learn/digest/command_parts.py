@@ -49,7 +49,7 @@ _INSTALLERS = frozenset(_INSTALLERS_WORDS.split())
 _CHANGING_WORDS = """
     rm mv cp mkdir ln chmod chown touch kill pkill killall unset rmdir truncate install patch
     direnv mise fnm nvm asdf systemctl launchctl service createdb dropdb psql sqlite3 mysql
-    rsync tar unzip ssh-add ssh-keygen python python3 node perl ruby
+    rsync tar unzip ssh-add ssh-keygen
 """
 _CHANGING = frozenset(_CHANGING_WORDS.split())
 _GIT_CHANGING_WORDS = """

@@ -36,6 +36,11 @@ _CALL = re.compile(
       | cannot\ open | cannot\ lock | unable\ to )\b""",
     re.VERBOSE,
 )
+# A script that writes a file, in Python, JavaScript, Ruby or Perl.
+_WRITING = re.compile(
+    r"""write_text|writeFile|\.write\(|open\([^)\n]*['"][wa]b?['"]|File\.write|fs\.(?:rm|unlink|rename)"""
+    r"""|shutil\.|os\.(?:remove|rename)|perl -\S*i"""
+)
 _MISSING = re.compile(
     r"(?i)not found|cannot find|no module named|could not (?:find|resolve)|missing|not installed"
     r"|is not recognized|not up.to.date|run \W?\w+ (?:install|i|sync)|unresolved|no such|install"
@@ -174,9 +179,9 @@ def _command_score(failure: FailedCheck, action: Action, names: frozenset[str]) 
     if any(part.is_installing for part in parts) and _MISSING.search(f"{error.text} {error.near}"):
         return 5
     shared = names & names_in(action.command)
-    is_changing = any(part.is_changing for part in parts) or bool(action.is_edit)
+    is_changing = any(part.is_changing for part in parts) or action.is_edit
+    is_changing = is_changing or bool(_WRITING.search(action.command))
     if is_changing and not action.checks_again(failure.action):
-        # A command with a heredoc or a script can hold an edit.
         return 4 if shared else 3.6 if failure.is_about_call and _is_setting(action) else 0
     return 0
 

@@ -58,7 +58,7 @@ def said_in(text: str) -> str:
         chosen = f"{plain[-2]} {chosen}"
     chosen = " ".join(chosen.split())
     if len(chosen) > SAID:
-        sentences = re.split(r"(?<=[.!?。！？])\s*", chosen)
+        sentences = re.split(r"(?<=[.!?])\s+|(?<=[。！？])\s*", chosen)
         last = ""
         for sentence in reversed([one for one in sentences if one]):
             if last and len(last) + len(sentence) > SAID:
