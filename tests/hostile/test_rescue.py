@@ -80,6 +80,16 @@ def objects(path: Path) -> dict[str, int]:
         connection.close()
 
 
+def last_schema_page(path: Path) -> int:
+    objects(path)
+    connection = apsw.Connection(str(path))
+    try:
+        found = connection.execute("select max(pageno) from dbstat where name = 'sqlite_schema'")
+        return int(found.fetchall()[0][0])
+    finally:
+        connection.close()
+
+
 @on_sqlite
 @pytest.mark.parametrize(
     "name",
@@ -123,15 +133,16 @@ def test_a_page_of_noise_costs_what_is_in_it(filled: Memory, tmp_path: Path, nam
 
 
 @on_sqlite
-# Cut further, a store as small as this one loses pages of the table of tables.
-@pytest.mark.parametrize("share", [0.7, 0.9, 0.97])
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.97])
 def test_a_store_cut_short_gives_what_is_before_the_cut(
     filled: Memory, tmp_path: Path, share: float
 ) -> None:
     with filled.opened() as store:
         logs = len(store.sources.every())
-    objects(filled.path)
-    os.truncate(filled.path, int(filled.path.stat().st_size * share) // 4096 * 4096)
+    pages = filled.path.stat().st_size // 4096
+    # Without a page of the table of tables nothing can be read.
+    kept = max(int(pages * share), last_schema_page(filled.path))
+    os.truncate(filled.path, kept * 4096)
     done = run(filled, "restore-native", "--all", "--to", tmp_path / "back")
     # Behind the cut there may have been no log at all, such as pages of the word index.
     is_whole = restored(filled, tmp_path / "back") == logs

@@ -23,6 +23,7 @@ from session_memory.testing.claude import ClaudeHome
 from session_memory.testing.collecting import collect
 from session_memory.views.retro import to_html, to_markdown
 
+from .fleets import SyntheticFleet
 from .sessions import NOW
 
 # It installs what is missing, so it counts as what resolved the error.
@@ -151,13 +152,14 @@ def test_no_advice_and_no_lesson_tells_to_run_a_command_of_a_transcript(kind: st
 
 
 @pytest.mark.only("sqlite")
-def test_a_lesson_marks_the_command_that_it_quotes(place: Path) -> None:
-    with open_store(place) as store:
+def test_a_lesson_marks_the_command_that_it_quotes(tmp_path: Path) -> None:
+    fleet = SyntheticFleet(tmp_path)
+    fleet.sessions(3, problem=ERROR, agent="codex")
+    with fleet.learned() as store:
         (pattern,) = [p for p in patterns(store) if p.type == "recurring_error"]
         text = lesson_text(store, pattern).text
-    assert "quoted from a log" in text
+    assert "use `uv add zonal`" in text and "quoted from a log" in text
     assert not re.search(r"\b[Rr]un `", text), text
-    assert not unmarked(text, COMMAND)
 
 
 @pytest.mark.only("sqlite")
