@@ -175,7 +175,8 @@ def test_forget_names_the_files_that_hold_a_lesson_from_it(machine: Machine) -> 
     machine.run("analyze")
     found = machine.json("patterns", "--limit", "0")["patterns"]
     (name,) = [one["id"] for one in found if one["type"] == "recurring_error"]
-    machine.run("lessons", "accept", name)
+    lesson = machine.json("lessons", "accept", name)["lesson"]["id"]
+    machine.run("lessons", "edit", lesson, "--resolution", "Configure the frobnicator first.")
     target = machine.home / "CLAUDE.md"
     target.write_text("# Mine\n")
     machine.run("apply", "--target", str(target), "--repo", "app")
