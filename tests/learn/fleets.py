@@ -116,7 +116,7 @@ class SyntheticFleet:
         if problem:
             log.run("python main.py", trace(problem, *self._said), exit_code=1)
             if fixed:
-                log.edit(f"{self.cwd}/pyproject.toml")
+                log.edit(f"{self.cwd}/pyproject.toml", "deps = []", "deps = ['zonal']")
         if fixed or not problem:
             log.run("python main.py", "done")
         log.say("That is it.")

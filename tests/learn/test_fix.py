@@ -56,7 +56,7 @@ def test_the_same_error_is_found_whichever_agent_met_it(
     assert "uv add zonal" in result["codex"].steps[0].text
     assert result["codex"].steps[0].lines == ()  # SWITCHING 0.86: one empty line was printed here.
     assert result["grok"].kind == "edit"
-    assert result["grok"].steps[0].lines == ("-a", "+b")
+    assert result["grok"].steps[0].lines == ("-deps = []", "+deps = ['zonal']")
 
 
 def test_the_same_error_is_found_in_another_repository_at_another_place(

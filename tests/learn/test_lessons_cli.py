@@ -293,7 +293,7 @@ def test_what_three_sessions_agree_on_is_suggested_until_somebody_decides(world:
     (one,) = world.json("lessons", "suggest")["lessons"]
     assert (one["pattern"], one["sessions"]) == (world.pattern, 9)
     assert one["text"].startswith("When `python main.py` fails with `ModuleNotFoundError")
-    assert "use `uv add zonal`" in one["text"]
+    assert "edit `pyproject.toml`" in one["text"]
     assert world.pattern in world.run("lessons", "suggest").stdout
     world.run("lessons", "reject", world.pattern)
     assert world.json("lessons", "suggest")["lessons"] == []

@@ -183,13 +183,13 @@ class GrokLog:
         self.call("run_terminal_command", kind="execute", command=command)
         return self.result(output, raw=bash(command, output, exit_code))
 
-    def edit(self, path: str) -> str:
-        self.call("search_replace", kind="edit", file_path=path, old_string="a", new_string="b")
+    def edit(self, path: str, old: str = "a", new: str = "b") -> str:
+        self.call("search_replace", kind="edit", file_path=path, old_string=old, new_string=new)
         return self.line(
             "tool_call_update",
             toolCallId=self.call_id,
             status="completed",
-            content=[{"type": "diff", "path": path, "oldText": "a", "newText": "b"}],
+            content=[{"type": "diff", "path": path, "oldText": old, "newText": new}],
             rawOutput={"type": "SearchReplace", "EditsApplied": {"new_string": "b"}},
         )
 
