@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "views": UPPER,
     "render": {"core", "config", "pricing", "views"},
     "memory": SHOWING,
-    "cli": SURFACE,
+    # A command starts the MCP server.
+    "cli": SURFACE | {"mcp"},
     "web": SURFACE,
     "mcp": SURFACE,
     "integrations": SURFACE,

@@ -1,0 +1,27 @@
+"""Serve the memory to coding agents over MCP.
+
+Agents start this command themselves and talk to it over standard input and output. It has five
+tools: recall, fix, show, sessions and cost. Answers are short texts about the repository of the
+working directory. The server only reads, and ends with the agent that started it.
+
+docs/mcp.md shows how to add it to each agent.
+"""
+
+import click
+
+from session_memory.cli.kit.command import make_command
+from session_memory.cli.kit.settings import Settings
+
+
+@make_command(
+    examples=(
+        ("mcp", "as an agent starts it"),
+        ("mcp --store postgresql://db/memory", "a team's store"),
+    ),
+    json_shape="The server speaks JSON-RPC with and without it.",
+)
+@click.pass_obj
+def command(settings: Settings) -> None:
+    from session_memory.mcp.serving import serve
+
+    click.get_current_context().exit(serve(settings.store, settings.config))

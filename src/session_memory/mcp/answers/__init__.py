@@ -1,0 +1,1 @@
+"""One module for each tool, with a function ``write`` that writes its answer."""

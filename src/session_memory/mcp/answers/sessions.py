@@ -1,0 +1,58 @@
+"""``sessions``: past sessions, the newest first; by repository, file, time or id."""
+
+from typing import Any
+
+from session_memory.core.schema import Session
+from session_memory.mcp.asking import Question
+from session_memory.mcp.session_line import head_line
+from session_memory.views.session_labels import session_labels
+
+SHOWN = 20
+# The best sessions by the words of a path are looked at for the path itself.
+LOOKED_AT = 30
+
+
+def write(question: Question, arguments: dict[str, Any]) -> None:
+    memory, answer = question.memory, question.answer
+    if arguments["uuid"]:
+        found = [memory.session(arguments["uuid"]).record]
+        total = 1
+    elif arguments["file"]:
+        found = _with_file(question, arguments["file"], arguments["since"])
+        total = len(found)
+    else:
+        query = memory.sessions(
+            repo=question.repo, since=arguments["since"], folded=True, limit=SHOWN
+        )
+        found = query.listing().sessions
+        total = query.count()
+    if not found:
+        question.nothing("no such session")
+        return
+    where = question.repo or "all repositories"
+    answer.say(f"{total:,} sessions of {where}, newest first:" if total > 1 else "1 session:")
+    labels = session_labels(memory.store, [one.session_uid for one in found])
+    for place, session in enumerate(found):
+        uid = session.session_uid
+        answer.say(head_line(question, labels.name(uid), session, session.outcome), rank=place)
+        answer.quote("", labels.title(uid), rank=place, most=100)
+    answer.say("more: show(ref)", rank=0)
+
+
+def _with_file(question: Question, path: str, since: str | None) -> list[Session]:
+    """Sessions whose digest has a file with this path or this end of a path."""
+    memory = question.memory
+    end = "/" + path.strip().lstrip("./")
+    admitted = None
+    if since is not None:
+        query = memory.sessions(repo=question.repo, since=since)
+        admitted = {one.uid for one in query}
+    found = []
+    for one in memory.how(path, repo=question.repo, limit=LOOKED_AT).sessions:
+        if admitted is not None and one.session_uid not in admitted:
+            continue
+        session = memory.session(one.session_uid)
+        files = session.digest().digest.files if one.is_analyzed else ()
+        if any(f"/{file.path}".endswith(end) for file in files):
+            found.append(session.record)
+    return sorted(found, key=lambda record: record.ended_at or "", reverse=True)[:SHOWN]

@@ -1,0 +1,115 @@
+"""The memory that the tools ask: opened by the first question, and opened again after a failure."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from session_memory.core.errors import SessionMemoryError, StoreError
+from session_memory.core.text import visible
+from session_memory.core.time import now_ms, parse_time
+from session_memory.mcp.answer_text import AnswerText
+from session_memory.mcp.catalog import ToolError, checked_arguments
+from session_memory.mcp.repository import CurrentRepository
+from session_memory.memory import Memory
+from session_memory.redact import mask
+from session_memory.views.figures import age, plural
+from session_memory.views.learning import unread
+from session_memory.views.matching import is_like
+
+EVERYWHERE = "*"
+LONGEST_ERROR = 600
+
+
+class Question:
+    """One call of a tool: the memory, the arguments, the scope and the answer that is written."""
+
+    def __init__(
+        self, memory: Memory, place: CurrentRepository, arguments: dict[str, Any], now: int
+    ) -> None:
+        self.memory = memory
+        self.place = place
+        self.now = now
+        self.answer = AnswerText(arguments["tokens"])
+        self._names = place.names()
+        self.is_asked = bool(arguments.get("repo"))
+        self.repo = self._scope(arguments.get("repo"))
+
+    def _scope(self, asked: str | None) -> str | None:
+        """The repository that the question is about. None means all of them."""
+        if asked is not None:
+            return None if asked.strip() == EVERYWHERE else asked.strip()
+        held = (name for name in self._names if self.memory.sessions(repo=name).first())
+        return next(held, self._names[0] if self._names else None)
+
+    def is_here(self, repo: str | None) -> bool:
+        """Whether a session's repository is that of the working directory."""
+        return repo is not None and repo in self._names
+
+    def admits(self, repo: str | None) -> bool:
+        """Whether the question is about this repository."""
+        return self.repo is None or (repo is not None and is_like(repo, self.repo))
+
+    @staticmethod
+    def moment(text: str | None) -> int | None:
+        return parse_time(text) if text else None
+
+    def age(self, moment: int | None) -> str:
+        return age(moment, self.now) or "undated"
+
+    def nothing(self, what: str) -> None:
+        """Say that nothing was found, and what was searched."""
+        memory, repo = self.memory, self.repo
+        number = memory.sessions(repo=repo).count()
+        where = f" of {repo}" if repo else " of all repositories"
+        self.answer.say(f"{what} (searched {plural(number, 'session')}{where}, {self._state()}).")
+        if repo and not self.is_asked and (stored := memory.store.sessions.count()) > number:
+            others = plural(stored - number, "session")
+            self.answer.say(f'{others} of other repositories were not searched; repo="*" does.')
+
+    def _state(self) -> str:
+        waiting = unread(self.memory.store)
+        newest = self.memory.sessions(limit=1).listing().sessions
+        when = f", newest {age(self.moment(newest[0].ended_at), self.now)}" if newest else ""
+        if waiting:
+            missing = plural(waiting, "session")
+            return f"{missing} not analyzed yet: run session-memory analyze{when}"
+        return f"index complete{when}"
+
+
+class AskedMemory:
+    """Answers calls of tools, one at a time and in one thread."""
+
+    def __init__(self, store: str | None, config: Path | None, directory: Path | None = None):
+        self._store = store
+        self._config = config
+        self._place = CurrentRepository(directory or Path.cwd())
+        self._memory: Memory | None = None
+
+    def answer(self, name: str, given: dict[str, Any]) -> str:
+        arguments = checked_arguments(name, given)
+        write: Callable[[Question, dict[str, Any]], None]
+        write = import_module(f"session_memory.mcp.answers.{name}").write
+        try:
+            question = Question(self._opened(), self._place, arguments, now_ms())
+            write(question, arguments)
+        except SessionMemoryError as error:
+            if isinstance(error, StoreError):
+                self.close()
+            hint = f" {error.hint}" if error.hint else ""
+            message = " ".join(mask(f"{error}.{hint}").split())
+            raise ToolError(visible(message)[:LONGEST_ERROR]) from error
+        return str(question.answer)
+
+    def close(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+    def _opened(self) -> Memory:
+        if self._memory is None:
+            self._memory = Memory(self._store, self._config, create=False)
+        if not self._memory.store.index.is_complete:
+            # Building it may take minutes. A tool has seconds.
+            raise ToolError("the search index is not complete. Run: session-memory store reindex")
+        return self._memory

@@ -1,0 +1,141 @@
+"""The repository of the working directory, and what git says about its files.
+
+Git is only asked to read, inside this repository, and for at most `GIT_SECONDS`.
+"""
+
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from session_memory.core.remotes import remote_name
+from session_memory.derive.repositories import LoggedPlace, checkout_of, name_of, repo_of
+
+GIT_SECONDS = 1.0
+MOST_FILES = 20
+MOST_OUTPUT = 1 << 20
+LONGEST_CONFIG = 1 << 18
+# A repository may name programs in its configuration. None of them is started here.
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
+
+
+class CurrentRepository:
+    """The repository that ``directory`` is in. ``root`` is None outside of one."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = next(
+            (one for one in (directory, *directory.parents) if (one / ".git").exists()), None
+        )
+
+    def names(self) -> list[str]:
+        """What sessions in this repository may call it, the most telling name first."""
+        if self.root is None:
+            return []
+        main = _main_checkout(self.root)
+        remote = remote_name(_origin(main / ".git" / "config"))
+        stated = repo_of(LoggedPlace(str(self.root), remote, str(main)))
+        own = [stated, repo_of(LoggedPlace(str(self.root))), name_of(str(main)), main.name]
+        return list(dict.fromkeys(name for name in own if name))
+
+    def changes_since(self, paths: Iterable[str], moment: int | None) -> dict[str, str]:
+        """What happened to files after ``moment``, in milliseconds: ``unchanged since``,
+        ``2 commits since``, ``gone now``. Files elsewhere, and all if git is slow, are left out."""
+        if self.root is None or moment is None:
+            return {}
+        known = {path: inside for path in paths if (inside := self._inside(path)) is not None}
+        known = dict(list(known.items())[:MOST_FILES])
+        here = {path: inside for path, inside in known.items() if (self.root / inside).is_file()}
+        found = {path: "gone now" for path in known if path not in here}
+        if not here:
+            return found
+        commits = self._commits(list(here.values()), moment)
+        if commits is None:
+            return found
+        for path, inside in here.items():
+            number = commits[inside]
+            words = f"{number} commit{'s' * (number > 1)} since" if number else "unchanged since"
+            if not number and (self.root / inside).stat().st_mtime_ns // 1_000_000 > moment:
+                words = "no commit since"
+            found[path] = words
+        return found
+
+    def _inside(self, path: str) -> str | None:
+        """A path of a log below the root, also if the log is from another checkout."""
+        assert self.root is not None
+        if "\n" in path or "\0" in path or len(path) > 1_000:
+            return None
+        if path.startswith("/"):
+            for base in (str(self.root), checkout_of(str(self.root))):
+                if path.startswith(f"{base}/"):
+                    path = path[len(base) + 1 :]
+                    break
+            else:
+                _, found, path = path.partition(f"/{_main_checkout(self.root).name}/")
+                if not found:
+                    return None
+        parts = path.split("/")
+        return path if path and ".." not in parts and ".git" not in parts else None
+
+    def _commits(self, paths: list[str], moment: int) -> Counter[str] | None:
+        """The number of commits that changed each file. None if git does not answer in time."""
+        since = f"--since-as-filter=@{moment // 1000}"
+        words = ("log", since, "--max-count=200", "--format=", "--name-only", "-z", "--no-renames")
+        output = self._git(*words, "--", *paths)
+        if output is None:
+            return None
+        return Counter(name.strip("\n") for name in output.split("\0") if name.strip("\n"))
+
+    def _git(self, *words: str) -> str | None:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        own = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        try:
+            done = subprocess.run(
+                ["git", *_QUIET, "--literal-pathspecs", *words],
+                cwd=self.root,
+                env=kept | own,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=GIT_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if done.returncode or len(done.stdout) > MOST_OUTPUT:
+            return None
+        return done.stdout.decode("utf-8", "replace")
+
+
+def _main_checkout(root: Path) -> Path:
+    """The main checkout of a worktree, whose ``.git`` is a file that names a directory there."""
+    link = root / ".git"
+    if link.is_file():
+        named = _beginning(link).removeprefix("gitdir:").strip()
+        before, found, _ = named.partition("/.git/worktrees/")
+        if found:
+            return Path(before)
+    return root
+
+
+def _origin(config: Path) -> str | None:
+    """The URL of the remote ``origin``, or of the only remote."""
+    urls: dict[str, str] = {}
+    section = ""
+    for line in _beginning(config).splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            section = line
+        key, found, value = line.partition("=")
+        if found and key.strip() == "url" and section.startswith("[remote "):
+            urls.setdefault(section, value.strip())
+    origin = urls.get('[remote "origin"]')
+    return origin or (next(iter(urls.values())) if len(urls) == 1 else None)
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(LONGEST_CONFIG).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,31 @@
+"""The line that names a session: its ref, age, repository, branch, agent and outcome."""
+
+import re
+
+from session_memory.core.schema import Session
+from session_memory.core.text import one_line
+from session_memory.core.time import parse_time
+from session_memory.mcp.asking import Question
+
+LONGEST_NAME = 60
+# A log may claim any name. Without blanks and signs it cannot be read as a sentence of ours.
+_STRANGE = re.compile(r"[^\w./@+#-]+")
+
+
+def head_line(question: Question, ref: str, session: Session, outcome: str) -> str:
+    moment = session.ended_at or session.started_at
+    when = question.age(parse_time(moment) if moment else None)
+    is_elsewhere = not question.is_here(session.repo) and session.repo
+    facts = [when]
+    if is_elsewhere:
+        facts.append(f"repository {_short(session.repo or '')}")
+    if session.git_branch:
+        facts.append(f"branch {_short(session.git_branch)}")
+    facts.append(session.flavor)
+    if outcome != "unknown":
+        facts.append(outcome)
+    return f"[{ref}] {', '.join(facts)}"
+
+
+def _short(name: str) -> str:
+    return _STRANGE.sub("_", one_line(name, LONGEST_NAME))
