@@ -3,6 +3,11 @@
 Agents' own tools fail in their own ways in every repository: an edit whose text is not in the file,
 a file that was not read before, a refused plan. The agent sees the message and goes on. A person
 who looks for problems of the project wants the errors of programs: what shells and servers answer.
+An error that no call had stands in a person's own words, or is one of the model's service.
+
+What happened in one session does not come back. An error in two is usually one task that took two
+sessions, such as a failing test that an edit mended. It says something if another command ended it
+in both, or in one and it came back on another day: then the next session can know better.
 """
 
 from collections.abc import Iterable
@@ -11,7 +16,9 @@ from session_memory.learn.digest.steps import runs_shell
 
 SHELL = "shell"
 # These say how a session went. Together they say nothing about a place.
-_ABOUT_SESSIONS = frozenset({"failed", "abandoned", "thrown_away", "reread_file", "schema_thrash"})
+_ABOUT_SESSIONS = frozenset(
+    {"failed", "abandoned", "thrown_away", "reread_file", "schema_thrash", "budget_overrun"}
+)
 # Their locus begins with the tool, or with "shell: PROGRAM".
 _ABOUT_TOOLS = frozenset({"oversized_output", "permission_denied", "retry_storm", "timeout"})
 _LOOKING_WORDS = """
@@ -39,8 +46,25 @@ def is_noise(
         if kind == "oversized_output" and program.strip() in _LOOKING:
             return True
         return not (tool.strip() == SHELL or _is_program(tool.strip()))
-    used = [tool for tool in tools if tool is not None]
-    return bool(used) and not any(map(_is_program, used))
+    used = list(tools)
+    return bool(used) and not any(tool is not None and _is_program(tool) for tool in used)
+
+
+OFTEN = 3
+# What ended an error, if a later session can do the same: another call, or a command.
+_LEARNABLE = frozenset({"instead", "command"})
+
+
+def is_rare(kind: str, sessions: int, days: int, ended_by: Iterable[tuple[str, int]]) -> bool:
+    """Whether too few sessions have it. ``ended_by``: what kinds of change resolved the error, and
+    in how many sessions."""
+    if sessions >= OFTEN:
+        return False
+    if sessions < 2:
+        return True
+    learnable = sum(number for how, number in ended_by if how in _LEARNABLE)
+    says_something = learnable >= sessions or (learnable and days > 1)
+    return kind == "recurring_error" and not says_something
 
 
 def _is_program(tool: str) -> bool:

@@ -15,7 +15,7 @@ from session_memory.core.skills import FLAVOR as SKILL
 from session_memory.core.time import MAX_MS, MIN_MS, format_time
 from session_memory.learn.detect import signals_across
 from session_memory.learn.fleet import Fleet, fleet_of
-from session_memory.learn.noise import is_noise
+from session_memory.learn.noise import is_noise, is_rare
 from session_memory.learn.signal import ESTIMATED, MEASURED, PROBLEM, Signal
 from session_memory.store.digests import Digests, ErrorRow, SignalRow
 from session_memory.store.store import Store
@@ -47,7 +47,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     ``session_uids`` names some of the ``sessions``.
 
     ``basis`` is ``measured`` only if every signal's tokens are. ``cross_flavor``: it occurs with
-    more than one kind of agent. Patterns are ranked by ``score``. ``noise``: see
+    more than one kind of agent. Patterns are ranked by ``score``. ``noise`` and ``rare``: see
     `session_memory.learn.noise`.
     """
 
@@ -72,6 +72,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     resolutions: tuple[Fix, ...] = ()
     noise: bool = False
+    rare: bool = False
 
     @property
     def times(self) -> str:
@@ -128,7 +129,26 @@ def cluster(signals: Iterable[Signal], errors: Iterable[ErrorRow] = ()) -> list[
     errors = list(errors)
     fixes, tools = _fixes(errors), _tools(errors)
     found = [_pattern(key, group, fixes, tools) for key, group in groups.items()]
-    return sorted(found, key=lambda p: (p.polarity != PROBLEM, -p.score, p.id))
+    found.sort(key=lambda p: (p.polarity != PROBLEM, -p.score, p.id))
+    return _told_once(found, groups)
+
+
+def _told_once(found: list[Pattern], groups: "dict[_Key, list[Signal]]") -> list[Pattern]:
+    """Errors that always came together, from the same calls, have one cause: the first tells it."""
+    calls = {
+        pattern_id(group[0].type, key.locus, key.repo or None): frozenset(
+            (signal.session_uid, signal.evidence[:1]) for signal in group
+        )
+        for key, group in groups.items()
+        if key.type == "recurring_error"
+    }
+    seen: set[frozenset[tuple[str, tuple[str, ...]]]] = set()
+    for place, pattern in enumerate(found):
+        if pattern.id in calls and not pattern.rare:
+            if calls[pattern.id] in seen:
+                found[place] = msgspec.structs.replace(pattern, rare=True)
+            seen.add(calls[pattern.id])
+    return found
 
 
 class _Key(NamedTuple):
@@ -188,6 +208,11 @@ def _pattern(
     times = [signal.at for signal in group if signal.at is not None]
     tokens = sum(signal.tokens for signal in group)
     measured = all(signal.basis == MEASURED for signal in group)
+    ended_by = fixes.get(first.locus, ()) if first.type in OF_ERRORS else ()
+    is_skill = SKILL in flavors
+    # The first ten letters of a time are its day.
+    days = len({at[:10] for at in times})
+    ended = ((fix.kind, fix.sessions) for fix in ended_by)
     return Pattern(
         id=pattern_id(first.type, first.locus, key.repo or None),
         type=first.type,
@@ -208,10 +233,9 @@ def _pattern(
         last_seen=max(times, default=None),
         session_uids=uids[-MOST_SESSIONS:],
         evidence=tuple(_evidence(group)),
-        resolutions=fixes.get(first.locus, ()) if first.type in OF_ERRORS else (),
-        noise=is_noise(
-            first.type, first.locus, tools.get(first.locus, ()), is_skill=SKILL in flavors
-        ),
+        resolutions=ended_by,
+        noise=is_noise(first.type, first.locus, tools.get(first.locus, ()), is_skill=is_skill),
+        rare=not is_skill and is_rare(first.type, len(uids), days, ended),
     )
 
 

@@ -3,7 +3,8 @@
 Wishes are grouped by the words that they share: a pair ("update changelog"), a pair with "not" or
 "should", or one word if it is a whole prompt's beginning ("commit"). Words that name the session's
 files and words of every task ("add", "file") do not make a group. A group needs three sessions, or
-two with telling words, on two days: what is asked twice on one day is one task.
+two with telling words, on two days: what is asked twice on one day is one task. What sessions are
+only begun with is their task as well, unless it says how to work ("should", "not").
 """
 
 from collections import Counter, defaultdict
@@ -33,15 +34,18 @@ _COMMON_WORDS = """
     text line part place case point example current existing different possible right left better
     best small large big full well able via per etc within two three user app project repo
     repository function method class module feature request response data display select view load
-    detail mention recent
+    detail mention recent rid
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 class SessionWish(NamedTuple):
+    """A wish of a session. ``is_first``: it stands in the first message that holds a wish."""
+
     session_uid: str
     day: int
     wish: Wish
+    is_first: bool = False
 
 
 class WishGroup(NamedTuple):
@@ -58,7 +62,7 @@ def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
     spelled = _spellings(asked)
     found: dict[tuple[str, ...], list[int]] = defaultdict(list)
     telling: Counter[tuple[str, ...]] = Counter()
-    for place, (_, _, wish) in enumerate(asked):
+    for place, (_, _, wish, _) in enumerate(asked):
         words = tuple(dict.fromkeys(spelled.get(word, word) for word in wish.words))
         for key, is_telling in _keys(words, wish):
             found[key].append(place)
@@ -70,16 +74,22 @@ def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
         places = found[key]
         left = [place for place in places if place not in used]
         is_new = len(left) >= _NEW_PART * len(places)
-        if is_new and _recurs(left, asked, always_tells=telling[key] == len(places)):
+        if is_new and _recurs(left, asked, tells=2 * telling[key] >= len(places)):
             used.update(places)
             groups.append(_group(key, [asked[place] for place in left]))
     return groups
 
 
-def _recurs(places: list[int], asked: Sequence[SessionWish], *, always_tells: bool) -> bool:
+def _recurs(places: list[int], asked: Sequence[SessionWish], *, tells: bool) -> bool:
     sessions = {asked[place].session_uid for place in places}
     days = {asked[place].day for place in places}
-    return len(days) > 1 and len(sessions) >= (SESSIONS_IF_TELLING if always_tells else SESSIONS)
+    if all(_is_task(asked[place]) for place in places):
+        return False
+    return len(days) > 1 and len(sessions) >= (SESSIONS_IF_TELLING if tells else SESSIONS)
+
+
+def _is_task(one: SessionWish) -> bool:
+    return one.is_first and _MARKS.isdisjoint(one.wish.words)
 
 
 def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...], bool]]:
@@ -100,7 +110,9 @@ def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...],
         if (head in pair or is_cjk) and (count or is_whole):
             yield pair, count == len(pair) or bool(is_whole and count and wish.opens)
         elif count == len(pair) and pair in neighbours:
-            yield pair, True
+            # Elsewhere than behind the verb it may be a name that two tasks share.
+            is_object = head in _COMMON and set(pair) == set(plain[1:3])
+            yield pair, bool(marks) or is_object
         if count:
             yield from (((mark, *pair), count == len(pair)) for mark in marks)
     yield from (((mark, word), False) for mark in marks for word in told if len(word) > 4)

@@ -40,7 +40,8 @@ class LearnedMethods(OpenMemory):
     ) -> "PatternList":
         """What goes wrong or right in many analyzed sessions, the most important first.
 
-        ``noise`` includes failures of the agents' own tools, which no project can change.
+        ``noise`` includes what is rare, and failures of the agents' own tools, which no project can
+        change.
         """
         from session_memory.learn.detect import detectors
         from session_memory.learn.signal import POLARITIES

@@ -62,6 +62,9 @@ def _current_digest(store: Store, uid: str) -> DigestShown:
     return DigestShown(digest, tuple(signals_in(digest)), False, is_outdated)
 
 
+MANY_SESSIONS = 50
+
+
 class PatternList(msgspec.Struct, frozen=True):
     """Some of the ``total`` patterns. ``sessions`` is the number of digests, ``unread`` the number
     of sessions whose digest is missing or out of date."""
@@ -71,7 +74,7 @@ class PatternList(msgspec.Struct, frozen=True):
     sessions: int
     unread: int
     hidden: int = 0
-    """The number of patterns that are left out as noise."""
+    """The number of patterns that are left out as noise, or as rare."""
 
     def to_dict(self) -> dict[str, Any]:
         listed = [pattern_dict(pattern) for pattern in self.patterns]
@@ -94,7 +97,8 @@ def list_patterns(
     noise: bool = False,
     limit: int = 0,
 ) -> PatternList:
-    """Patterns, highest rank first, without noise unless asked for. ``limit`` 0 lists all."""
+    """Patterns, highest rank first. Noise is left out unless asked for, and what is rare if there
+    are many sessions. ``limit`` 0 lists all."""
     begin, end = MIN_MS if since is None else since, MAX_MS if until is None else until
     found = [
         pattern
@@ -102,10 +106,12 @@ def list_patterns(
         if kind in (None, pattern.type) and polarity in (None, pattern.polarity)
     ]
     hidden = 0
-    if not noise and kind is None:
-        hidden = sum(pattern.noise for pattern in found)
-        found = [pattern for pattern in found if not pattern.noise]
     known = Digests(store.db).count()
+    if not noise and kind is None:
+        # Among few sessions nothing can be frequent yet.
+        is_many = known >= MANY_SESSIONS
+        kept = [one for one in found if not (one.noise or (one.rare and is_many))]
+        hidden, found = len(found) - len(kept), kept
     return PatternList(found[: limit or None], len(found), known, unread(store), hidden)
 
 

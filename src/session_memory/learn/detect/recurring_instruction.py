@@ -42,12 +42,14 @@ def _by_repo(fleet: Fleet) -> dict[str | None, list[SessionWish]]:
         # An agent wrote a subagent's prompts, not a person.
         if session.relation == "subagent":
             continue
-        for wish in msgspec.json.decode(session.directives, type=list[Wish]):
+        asked = msgspec.json.decode(session.directives, type=list[Wish])
+        for wish in asked:
             key = session.repo, wish.text
             first = seen.setdefault(key, session.session_uid)
             if len(wish.text) <= _LONG or first == session.session_uid:
                 day = (session.started_at or 0) // DAY_MS
-                found[session.repo].append(SessionWish(session.session_uid, day, wish))
+                is_first = wish.event_uid == asked[0].event_uid
+                found[session.repo].append(SessionWish(session.session_uid, day, wish, is_first))
     return found
 
 

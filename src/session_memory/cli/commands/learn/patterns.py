@@ -57,7 +57,7 @@ _POLARITIES = ("problem", "success")
     ' "signals", "sessions", "magnitude", "tokens", "microdollars", "basis", "cross_flavor",'
     ' "score", "flavors", "repos", "first_seen", "last_seen", "session_uids", "evidence":'
     ' [{"session_uid", "event_uid"}, …], "resolutions": [{"kind", "text", "sessions"}, …],'
-    ' "noise"}, …], "total", "sessions", "unread", "hidden"}; with an ID {"pattern": …}.',
+    ' "noise", "rare"}, …], "total", "sessions", "unread", "hidden"}; with an ID {"pattern": …}.',
 )
 @click.argument("name", required=False, metavar="[ID]", shell_complete=complete_pattern)
 @click.option(
@@ -74,7 +74,9 @@ _POLARITIES = ("problem", "success")
 )
 @click.option("--type", "kind", metavar="TYPE", help="Only this type, such as recurring_error.")
 @click.option("--polarity", type=click.Choice(_POLARITIES), help="Only problems, or successes.")
-@click.option("--noise", is_flag=True, help="Also failures of the agents' own tools.")
+@click.option(
+    "--noise", is_flag=True, help="Also what is rare, and failures of the agents' own tools."
+)
 @limit_option(20)
 @click.pass_obj
 def command(
@@ -108,7 +110,7 @@ def _remark(settings: Settings, listing: "PatternList") -> None:
         shown = f"{len(listing.patterns):,} of {listing.total:,} patterns"
         remark(settings, f"{shown}; --limit 0 lists all. Next: session-memory patterns ID")
     if listing.hidden:
-        remark(settings, f"{listing.hidden:,} more are noise of the agents' own tools: --noise")
+        remark(settings, f"{listing.hidden:,} more are rare, or of the agents' own tools: --noise")
 
 
 def _lines(listing: "PatternList") -> Iterator[str]:
