@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from session_memory.learn.advice import advice, title
 from session_memory.learn.analyze import analyze
 from session_memory.learn.detect import detectors
-from session_memory.learn.noise import is_noise
+from session_memory.learn.noise import is_noise, is_rare
 from session_memory.learn.patterns import cluster, pattern_id, patterns, score
 from session_memory.learn.signal import Signal
 from session_memory.store.digests import ErrorRow
@@ -190,6 +190,33 @@ def test_an_error_belongs_to_its_repository_unless_several_share_it(
 ) -> None:
     signals = [error_in(repo, number) for repo, numbers in sessions.items() for number in numbers]
     assert [(p.repos, p.sessions) for p in cluster(signals)] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "sessions", "days", "ended_by", "rare"),
+    [
+        ("recurring_error", 3, 1, (), False),
+        ("recurring_error", 2, 2, (), True),
+        ("recurring_error", 2, 2, (("edit", 2),), True),
+        ("recurring_error", 2, 2, (("instead", 1),), False),
+        ("recurring_error", 2, 1, (("instead", 1),), True),
+        ("recurring_error", 2, 1, (("instead", 1), ("command", 1)), False),
+        ("recurring_instruction", 2, 2, (), False),
+        ("retry_storm", 1, 1, (), True),
+    ],
+)
+def test_what_does_not_come_back_is_rare(
+    kind: str, sessions: int, days: int, ended_by: tuple[tuple[str, int], ...], rare: bool
+) -> None:
+    assert is_rare(kind, sessions, days, ended_by) is rare
+
+
+def test_errors_of_the_same_calls_are_told_once() -> None:
+    one = [error_in("app", number) for number in range(3)]
+    other = [msgspec.structs.replace(signal, locus="abd") for signal in one]
+    more = [msgspec.structs.replace(error_in("app", number), locus="abe") for number in range(4)]
+    found = {p.locus: p.rare for p in cluster([*one, *other, *more])}
+    assert sorted((found["abc"], found["abd"])) == [False, True] and not found["abe"]
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,34 @@ def test_the_reason_of_a_refusal_is_a_persons_wish(claude: ClaudeHome) -> None:
         (row,) = Digests(store.db).briefs(MIN_MS, MAX_MS)
     assert "first make a separate branch" in row.directives
     assert "want to proceed" not in row.directives
+
+
+@pytest.mark.parametrize(
+    ("prompts", "expected"),
+    [
+        # A polite order is no question.
+        (["can you push?", "Could you please push", "push"], [(3, "push")]),
+        (["can you tell me why?", "can you explain push?"], []),
+        (["kannst du das Changelog ergänzen?", "Changelog ergänzen"], [(2, "Changelog ergänzen")]),
+        (["nunca borres migraciones"] * 2, [(2, "nunca borres migraciones")]),
+        (["ne modifie pas le schéma"] * 2, [(2, "ne modifie pas le schéma")]),
+        (["всегда обновляй журнал изменений"] * 2, [(2, "всегда обновляй журнал изменений")]),
+        (["必ずテストを実行して", "必ずテストを実行してください"], [(2, "必ずテストを実行して")]),
+        # Polite endings are no words.
+        (["ボタンを追加してください", "文書を更新してください", "型を修正してください"], []),
+        (["продолжай"] * 4, []),
+    ],
+)
+def test_other_languages_are_understood(
+    prompts: list[str], expected: list[tuple[int, str]]
+) -> None:
+    assert groups(*prompts) == expected
+
+
+def test_the_task_that_sessions_begin_with_is_no_wish() -> None:
+    text = "search google for its latest worlds model"
+    (wish,) = wishes([("e", text)], ())
+    (rule,) = wishes([("e", f"always {text}")], ())
+    for one, is_first, found in ((wish, True, 0), (wish, False, 1), (rule, True, 1)):
+        asked = [SessionWish(f"s{day}", day, one, is_first) for day in range(3)]
+        assert len(recurring_wishes(asked)) == found

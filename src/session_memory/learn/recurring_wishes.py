@@ -23,7 +23,8 @@ _MARKS = frozenset((NOT, SHOULD))
 _FLOW_WORDS = """
     continue go proceed ahead retry yes ok okay thanks thank resume implement plan next start stop
     try wait done sure fix issue problem error work bug help hi hello good great nice perfect weiter
-    ja danke 问题 解决 继续 修复 实现 方案 制定 个问 决这
+    ja danke sigue continúa vale gracias sí merci oui vas-y продолжай дальше спасибо да 问题 解决
+    继续 修复 实现 方案 制定 个问 决这 開始 続行
 """
 _FLOW = frozenset(_FLOW_WORDS.split())
 _COMMON_WORDS = """
@@ -34,7 +35,7 @@ _COMMON_WORDS = """
     text line part place case point example current existing different possible right left better
     best small large big full well able via per etc within two three user app project repo
     repository function method class module feature request response data display select view load
-    detail mention recent rid
+    detail mention recent
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 

@@ -20,12 +20,22 @@ _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _CLAUSE = re.compile(
-    r"[;；、，,。]|\s+-\s+|\s&&\s|\b(?:and|then|but|und|dann|y|et|puis)\b", re.IGNORECASE
+    r"[;；、，,。]|\s+-\s+|\s&&\s|\b(?:and|then|but|und|dann|aber|y|luego|pero|et|puis|mais|и|потом)\b",
+    re.IGNORECASE,
 )
 _QUESTION = re.compile(
     r"""[?？]\s*\Z | [吗嘛呢か]\s*[。?？]?\Z | 什么 | 怎样 | 如何 | 为什么 | 是不是 | 有没有
-    | ^(?:what|why|how|when|where|who|which|is|are|can|could|do|does|did|will|would|should\ i|was
-        |were|warum|wie|wieso|kannst)\b""",
+    | ^¿ | ^(?:what|why|how|when|where|who|which|is|are|can|could|do|does|did|will|would|should\ i
+        |was|were|warum|wie|wieso|kann|ist|qué|cómo|por\ qué|cuándo|pourquoi|comment|est-ce|quand
+        |почему|как|что|когда|зачем)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# "Can you push?" is a polite order. "Can you see why?" wants an answer.
+_POLITE = re.compile(
+    r"""(?:(?:can|could|would|will)\ (?:you|we)|kannst\ du|könntest\ du|¿?(?:puedes|podrías)|peux-tu
+      |tu\ peux|pouvez-vous|можешь|можете)\s+(?:please\s+|bitte\s+|also\s+|just\s+)*
+    (?!\b(?:see|tell|explain|check|find|look|show|think|confirm|describe|give|do|be|have|me|we|it)\b)
+    (?P<order>[^?？]+)[?？]?\s*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
 # "It fails", "the logos are not shown": how things are. "They should be shown" is a wish.
@@ -47,7 +57,9 @@ _MARKS = (
         NOT,
         re.compile(
             r"\b(?:do not|don['’]?t|never|without|must not|should not|shouldn['’]?t|avoid|nicht|nie"
-            r"|kein\w*|ohne|no need to|stop(?= \w+ing))\b|不要|不用|不能|别",
+            r"|kein\w*|ohne|no need to|stop(?= \w+ing)|nunca|sin|evita|jamais|sans|évite"
+            r"|n['’](?=\w+ pas)|ne(?= \w+ pas)|не|никогда|без)\b"
+            r"|不要|不用|不能|别|しないで|ないで|せずに|禁止|やめて",
             re.IGNORECASE,
         ),
     ),
@@ -55,13 +67,16 @@ _MARKS = (
         SHOULD,
         re.compile(
             r"\b(?:should|must|always|make sure|ensure|need to|have to|remember to|soll\w*|muss"
-            r"|immer)\b|必须|一定|总是|应该",
+            r"|immer|siempre|debes?|asegúrate|toujours|doit|il faut|assure-toi|всегда|нужно"
+            r"|должн\w+|обязательно)\b|必须|一定|总是|应该|必ず|べき|常に",
             re.IGNORECASE,
         ),
     ),
 )
 _WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}][^\s,;:(){{}}\[\]<>\"'’`*{_CJK}]*")
 _IS_CJK = re.compile(f"[{_CJK}]")
+# In Japanese these letters write particles and endings; the words are in the other ones.
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _ENDING = re.compile(r"\.(?:\w{1,5})\Z")
 _PATH_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
 _FILLER_WORDS = """
@@ -69,7 +84,10 @@ _FILLER_WORDS = """
     is it its just me my now of on one or our please so some that their them then there these they
     this those to up was we were what when which who will with would you your also too all any let
     lets us am not no maybe again still here der die das ein eine und ist bitte noch mal den dem
-    这个 一下 一个 那个 的这 了这
+    des im in zu mit auf für von auch es ich du wir mir el la los las un una de del al que en por
+    para con lo se favor le les du et à au aux pour avec ce cette il je tu te plaît pas и в на с по
+    для это пожалуйста мне все
+    这个 一下 一个 那个 的这 了这 帮我 可以 看看 现在 目前 然后 我们 你的 我的 需要 进行
 """
 _FILLERS = frozenset(_FILLER_WORDS.split())
 
@@ -95,7 +113,12 @@ def wishes(prompts: Iterable[tuple[str, str]], paths: Iterable[str]) -> Iterator
             words = wish_words(clause)
             if words and len(words) <= _MOST_WORDS:
                 about = tuple(word for word in dict.fromkeys(words) if word in topics)
-                yield Wish(uid, clause, words, about, not place and text.startswith(clause))
+                yield Wish(uid, clause, words, about, not place and _opens(text, clause))
+
+
+def _opens(text: str, clause: str) -> bool:
+    polite = _POLITE.match(text)
+    return text.startswith(clause, polite.start("order") if polite else 0)
 
 
 def _path_words(path: str) -> Iterator[str]:
@@ -110,7 +133,9 @@ def _clauses(text: str) -> Iterator[str]:
     for sentence in map(str.strip, _SENTENCE.split(text)):
         if len(sentence) > _LONGEST_SENTENCE or _PASTED.search(sentence):
             continue
-        if _QUESTION.search(sentence) or _STORY.match(sentence):
+        if polite := _POLITE.match(sentence):
+            sentence = polite["order"]
+        elif _QUESTION.search(sentence) or _STORY.match(sentence):
             continue
         for place, clause in enumerate(_CLAUSE.split(sentence)):
             clause = clause.strip(' \t-*#"“”`.!:')
@@ -128,11 +153,17 @@ def wish_words(clause: str) -> tuple[str, ...]:
             clause = expression.sub(" ", clause)
     for word in _WORD.findall(clause.lower()):
         if _IS_CJK.match(word):
-            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
+            for part in _cjk_parts(word):
+                found += [part[place : place + 2] for place in range(max(1, len(part) - 1))]
         elif "/" not in word and not word.isdigit() and len(word) <= _LONGEST_WORD:
             found.append(stem(_ENDING.sub("", word.strip(".@-_!?"))))
     kept = [word for word in found if word and word not in _FILLERS]
     return (*marks, *kept) if kept else ()
+
+
+def _cjk_parts(word: str) -> list[str]:
+    parts = _HIRAGANA.split(word)
+    return parts if len(parts) == 1 else [part for part in parts if len(part) > 1]
 
 
 def stem(word: str) -> str:
