@@ -153,6 +153,11 @@ def test_a_part_of_a_template_is_no_heading_of_a_document(claude: ClaudeHome) ->
     assert title(claude) == "## User Input paint the door"
 
 
+def test_of_a_template_the_words_of_the_person_are_the_name(claude: ClaudeHome) -> None:
+    claude.session().prompt("## User Input\n\n```text\npaint the door\n```\n\nYou **must** do it.")
+    assert title(claude) == "paint the door"
+
+
 # ------------------------------------------------------------ what was done
 
 
@@ -171,6 +176,8 @@ def test_a_commit_says_more_than_a_prompt(claude: ClaudeHome, log: ClaudeLog) ->
     assert title(claude) == "fix(door): paint it red"
     log.ai_title("Red doors")
     assert title(claude) == "Red doors"
+    log.ai_title("Sync main and discard changes")
+    assert title(claude) == "fix(door): paint it red"
 
 
 def test_a_commit_whose_output_is_hidden_is_named_by_its_command(

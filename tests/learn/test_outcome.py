@@ -63,6 +63,11 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
                 log.answer(words or "Done.")
             case "edit", _:
                 log.edit("/home/mira/code/app/a.py")
+            case "denied edit", _:
+                log.answer(call("Write", file_path="/home/mira/code/app/a.py", content="a"))
+                log.result(
+                    "Claude requested permissions, but you haven't granted it yet.", is_error=True
+                )
             case "pass", output:
                 log.run("pytest -q", output or "3 passed in 0.10s")
             case "fail", output:
@@ -187,6 +192,12 @@ def ended(claude: ClaudeHome, *steps: str) -> tuple[str, str]:
         (["answer"], ("success", "answered")),
         (["edit", "answer"], ("success", "unverified")),
         (["pass", "answer", "say:not this one", "answer:Which one?"], ("unknown", "asked")),
+        (["say:shell", "answer:Ready. What should I run?"], ("unknown", "asked")),
+        (["say:hello there", "answer:How can I help you today?"], ("unknown", "asked")),
+        (["say:review it", "answer:Two bugs. Should I fix them?"], ("success", "answered")),
+        (["run:ls", "denied edit", "answer:I wrote it."], ("fail", "error")),
+        (["run:ls", "denied edit", "edit", "answer"], ("success", "unverified")),
+        (["denied edit", "run:cat > a.py", "answer"], ("success", "answered")),
         (["say:review it", "answer:Two bugs. Want me to fix them?"], ("success", "answered")),
         (["answer", "say:exit"], ("success", "answered")),
         (["say:thanks for the token, use it", "run:ls", "answer"], ("success", "answered")),

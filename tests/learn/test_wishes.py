@@ -140,8 +140,7 @@ def test_other_languages_are_understood(
 
 def test_the_task_that_sessions_begin_with_is_no_wish() -> None:
     text = "search google for its latest worlds model"
-    (wish,) = wishes([("e", text)], ())
-    (rule,) = wishes([("e", f"always {text}")], ())
-    for one, is_first, found in ((wish, True, 0), (wish, False, 1), (rule, True, 1)):
-        asked = [SessionWish(f"s{day}", day, one, is_first) for day in range(3)]
+    for words, first, found in ((text, "e", 0), (text, "other", 1), (f"always {text}", "e", 1)):
+        (wish,) = wishes([("e", words)], (), first)
+        asked = [SessionWish(f"s{day}", day, wish) for day in range(3)]
         assert len(recurring_wishes(asked)) == found

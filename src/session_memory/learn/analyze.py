@@ -246,7 +246,8 @@ def _count(report: Analyzed, rows: _Rows) -> None:
 
 
 def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
-    asked = islice(wishes(_said(digest), (file.path for file in digest.files)), MOST_WISHES)
+    first = digest.first_request.event_uid if digest.first_request else ""
+    asked = wishes(_said(digest), (file.path for file in digest.files), first)
     version = analysis_version()
     return DigestRow(
         session_uid=digest.session_uid,
@@ -263,7 +264,7 @@ def _row(unread: UnanalyzedSession, digest: Digest, prices: str) -> DigestRow:
         microdollars=digest.cost.microdollars,
         unpriced_tokens=digest.cost.unpriced_tokens,
         basis=digest.basis,
-        directives=msgspec.json.encode(list(asked)).decode(),
+        directives=msgspec.json.encode(list(islice(asked, MOST_WISHES))).decode(),
         analysis=version.code,
         analysis_release=version.release,
         body=encoded(digest),

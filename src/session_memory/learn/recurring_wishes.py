@@ -3,8 +3,8 @@
 Wishes are grouped by the words that they share: a pair ("update changelog"), a pair with "not" or
 "should", or one word if it is a whole prompt's beginning ("commit"). Words that name the session's
 files and words of every task ("add", "file") do not make a group. A group needs three sessions, or
-two with telling words, on two days: what is asked twice on one day is one task. What sessions are
-only begun with is their task as well, unless it says how to work ("should", "not").
+two with telling words, on two days: what is asked twice on one day is one task. What most
+sessions begin with is their task as well, unless it says how to work ("should", "not").
 """
 
 from collections import Counter, defaultdict
@@ -18,6 +18,8 @@ MOST_COMPARED = 5_000
 SESSIONS, SESSIONS_IF_TELLING = 3, 2
 _SHORT = 3
 _NEW_PART = 0.5
+# What more of the sessions than this begin with is what they are about.
+_MOST_TASKS = 0.6
 _MARKS = frozenset((NOT, SHOULD))
 # What people say in every session to move on, and what every task is about.
 _FLOW_WORDS = """
@@ -41,12 +43,9 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 class SessionWish(NamedTuple):
-    """A wish of a session. ``is_first``: it stands in the first message that holds a wish."""
-
     session_uid: str
     day: int
     wish: Wish
-    is_first: bool = False
 
 
 class WishGroup(NamedTuple):
@@ -63,7 +62,7 @@ def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
     spelled = _spellings(asked)
     found: dict[tuple[str, ...], list[int]] = defaultdict(list)
     telling: Counter[tuple[str, ...]] = Counter()
-    for place, (_, _, wish, _) in enumerate(asked):
+    for place, (_, _, wish) in enumerate(asked):
         words = tuple(dict.fromkeys(spelled.get(word, word) for word in wish.words))
         for key, is_telling in _keys(words, wish):
             found[key].append(place)
@@ -84,13 +83,14 @@ def recurring_wishes(asked: Sequence[SessionWish]) -> list[WishGroup]:
 def _recurs(places: list[int], asked: Sequence[SessionWish], *, tells: bool) -> bool:
     sessions = {asked[place].session_uid for place in places}
     days = {asked[place].day for place in places}
-    if all(_is_task(asked[place]) for place in places):
+    tasks = {asked[place].session_uid for place in places if _is_task(asked[place])}
+    if len(tasks) > _MOST_TASKS * len(sessions):
         return False
     return len(days) > 1 and len(sessions) >= (SESSIONS_IF_TELLING if tells else SESSIONS)
 
 
 def _is_task(one: SessionWish) -> bool:
-    return one.is_first and _MARKS.isdisjoint(one.wish.words)
+    return one.wish.is_first and one.wish.opens and _MARKS.isdisjoint(one.wish.words)
 
 
 def _keys(words: tuple[str, ...], wish: Wish) -> Iterator[tuple[tuple[str, ...], bool]]:

@@ -85,6 +85,9 @@ def typed(text: str) -> str | None:
 def slash_command(text: str) -> str:
     """``/name arguments`` out of the tags in which the agent logs a slash command."""
     name = between(text, "<command-name>", "</command-name>")
+    if name and not name.startswith("/"):
+        # Version 1.0.17 writes it so.
+        name = f"/{name}"
     arguments = between(text, "<command-args>", "</command-args>")
     return " ".join(filter(None, (name, arguments))) or text
 

@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.adapters.base import CallOutcome
 from session_memory.adapters.detectors.tasks import task_in_branch
+from session_memory.derive.settle.title_texts import is_weak
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -156,6 +157,9 @@ class SettleState(msgspec.Struct, array_like=True):
     def title(self, from_documents: str | None, *, is_subagent: bool = False) -> str | None:
         """The title a person gave, else the agent's, else what the work was.
 
+        The agent's is made from the first prompt. Where that only gets ready ("Sync main"), a
+        commit or a plan says more.
+
         The work is named by the plan that the session began with, else by its first commit that
         says something, else by the plan that it made, else by the first prompt that says something.
         """
@@ -167,7 +171,10 @@ class SettleState(msgspec.Struct, array_like=True):
         if name and is_subagent and self.first_prompt and " " not in name:
             # A nickname says nothing about the task.
             name = f"{name}: {self.first_prompt}"
-        return self.custom_title or self.ai_title or name or from_documents or self.summary or work
+        guess = self.ai_title
+        if guess and is_weak(guess):
+            guess = self.commit or planned or guess
+        return self.custom_title or guess or name or from_documents or self.summary or work
 
     def task(self, branch: str | None) -> str | None:
         """What the session works on: what its branch says, else the first prompt or commit that

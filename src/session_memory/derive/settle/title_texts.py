@@ -69,6 +69,8 @@ _LINK = re.compile(r"!?\[([^\]\n]{1,120})\]\([^)\s]{1,400}\)")
 _PLAN = re.compile(r"(?:implementation )?plan\s?[:：]\s*", re.IGNORECASE)
 # Only a heading of the first level is the title of a document. Others begin a part of a template.
 _HEADING = re.compile(r"# +(?P<text>.*)")
+# A template that begins with the person's own words in a block: "## User Input", "```text".
+_INPUT = re.compile(r"#{2,6} [^\n]{1,60}\n\s{0,9}```\w{0,20}\n\s{0,9}(?P<text>[^`\s][^`]*)")
 
 
 def is_notice(text: str) -> bool:
@@ -104,7 +106,7 @@ def says_nothing(title: str) -> bool:
 def title_of(text: str) -> str:
     """A prompt on one line. Of a Markdown document it is the first heading, of a link its text."""
     start = text[: _START * 2].lstrip()
-    heading = _HEADING.match(start)
+    heading = _HEADING.match(start) or _INPUT.match(start)
     words = heading["text"].strip(" #") if heading else text[: _START * 4]
     if "](" in words:
         words = _LINK.sub(r"\1", words)

@@ -42,14 +42,12 @@ def _by_repo(fleet: Fleet) -> dict[str | None, list[SessionWish]]:
         # An agent wrote a subagent's prompts, not a person.
         if session.relation == "subagent":
             continue
-        asked = msgspec.json.decode(session.directives, type=list[Wish])
-        for wish in asked:
+        for wish in msgspec.json.decode(session.directives, type=list[Wish]):
             key = session.repo, wish.text
             first = seen.setdefault(key, session.session_uid)
             if len(wish.text) <= _LONG or first == session.session_uid:
                 day = (session.started_at or 0) // DAY_MS
-                is_first = wish.event_uid == asked[0].event_uid
-                found[session.repo].append(SessionWish(session.session_uid, day, wish, is_first))
+                found[session.repo].append(SessionWish(session.session_uid, day, wish))
     return found
 
 

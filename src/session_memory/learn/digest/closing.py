@@ -47,7 +47,8 @@ _COMMITTED = re.compile(
 # "Want me to fix it?" comes after an answer. "Which one do you mean?" comes instead of one.
 _OFFER = re.compile(
     r"(?<!what )(?<!which )(?<!how )\b(?:would|do) you (?:like|want) (?:me|us) to\b|\bwant me to\b"
-    r"|\b(?:shall|should|may|can) i\b|\bsoll ich\b|möchtest du, dass ich|¿?quieres que"
+    r"|(?<!what )(?<!which )(?<!how )(?<!where )\b(?:shall|should|may|can) i\b"
+    r"|(?<!was )(?<!wie )\bsoll ich\b|möchtest du, dass ich|¿?quieres que"
     r"|¿?te gustaría|(?:voulez-vous|veux-tu) que je|\bvuoi che\b|\bquer que eu\b"
     r"|хотите, чтобы я|мне (?:начать|сделать)|(?:需要|要|是否)[^?？]{0,6}我|要不要"
     r"|しましょうか|しますか|할까요|드릴까요",

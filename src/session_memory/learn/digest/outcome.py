@@ -219,6 +219,9 @@ class Ending:
         turn = self._turn
         if turn.failures and not turn.did_something:
             return SessionOutcome("fail", "error", first_few(turn.failures))
+        if turn.lost_edits and not self._has_changed:
+            # Whatever the answer says: the only change that was tried was not made.
+            return SessionOutcome("fail", "error", first_few(turn.lost_edits))
         if len(turn.request) <= _LONGEST_REQUEST and _HANDOVER.search(turn.request):
             return SessionOutcome("continued", "handover", (answer.event_uid,))
         if turn.has_changed:

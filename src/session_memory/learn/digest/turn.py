@@ -16,6 +16,7 @@ class LastTurn:
     - ``handed_over``: what was committed or pushed last
     - ``is_skipped``: the skill that was called did not run
     - ``undelivered``: what could not be committed or pushed, by kind
+    - ``lost_edits``: edits that failed, while neither an edit nor a command came after them
     """
 
     def __init__(self, request: str = "", before: "LastTurn | None" = None) -> None:
@@ -30,6 +31,7 @@ class LastTurn:
         self.last_call = 0
         self.handed_over: tuple[str, ...] = () if before is None else before.handed_over
         self.undelivered: dict[str, tuple[str, ...]] = {}
+        self.lost_edits: list[str] = []
         if before is not None:
             self.has_changed, self.has_tested = before.has_changed, before.has_tested
 
@@ -44,9 +46,14 @@ class LastTurn:
         self.error = self.interrupt = self.plan = None
 
     def add(self, finished: FinishedCall) -> None:
+        is_edit = "edit" in finished.kinds
+        if finished.failed and is_edit:
+            self.lost_edits.append(finished.result.event_uid)
+        elif is_edit or finished.is_shell:
+            self.lost_edits.clear()
         if not finished.failed:
             self.did_something, self.error = True, None
-            self.has_changed |= "edit" in finished.kinds
+            self.has_changed |= is_edit
             return
         self.error = finished.result.event_uid
         if not finished.is_answer_no:

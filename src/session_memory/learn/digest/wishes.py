@@ -41,7 +41,8 @@ _POLITE = re.compile(
 # "It fails", "the logos are not shown": how things are. "They should be shown" is a wish.
 _STORY = re.compile(
     r"""^(?!.*\b(?:should|must|need|ensure|make\ sure|soll|muss)\b)
-    (?: (?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es)\b
+    (?: (?:i|i['’]\w+|we|it|there|this|that|they|the|he|she|ich|wir|es
+        |currently|right\ now|derzeit|aktuell|actualmente|actuellement|сейчас)\b
       | (?:\S+\ ){1,8}(?:is|are|was|were|isn['’]?t|aren['’]?t)\b )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -83,8 +84,9 @@ _FILLER_WORDS = """
     a an the and are as at be been but by can could do does did for from had has have i if in into
     is it its just me my now of on one or our please so some that their them then there these they
     this those to up was we were what when which who will with would you your also too all any let
-    lets us am not no maybe again still here der die das ein eine und ist bitte noch mal den dem
-    des im in zu mit auf für von auch es ich du wir mir el la los las un una de del al que en por
+    lets us am not no maybe again still here everything alles der die das ein eine und ist
+    bitte noch mal den dem des im in zu mit auf für von auch es ich du wir mir el la los las un una
+    de del al que en por
     para con lo se favor le les du et à au aux pour avec ce cette il je tu te plaît pas и в на с по
     для это пожалуйста мне все
     这个 一下 一个 那个 的这 了这 帮我 可以 看看 现在 目前 然后 我们 你的 我的 需要 进行
@@ -95,17 +97,21 @@ _FILLERS = frozenset(_FILLER_WORDS.split())
 class Wish(msgspec.Struct, frozen=True, array_like=True):
     """A clause of a prompt. ``words`` are its stems in order, after the marks ``NOT`` and
     ``SHOULD``; ``topics`` are those that name files of the session. ``opens``: the prompt begins
-    with it."""
+    with it. ``is_first``: the prompt is the session's first request."""
 
     event_uid: str
     text: str
     words: tuple[str, ...]
     topics: tuple[str, ...] = ()
     opens: bool = False
+    is_first: bool = False
 
 
-def wishes(prompts: Iterable[tuple[str, str]], paths: Iterable[str]) -> Iterator[Wish]:
-    """The wishes in ``(event_uid, text)`` of each prompt. ``paths`` are the session's files."""
+def wishes(
+    prompts: Iterable[tuple[str, str]], paths: Iterable[str], first: str = ""
+) -> Iterator[Wish]:
+    """The wishes in ``(event_uid, text)`` of each prompt. ``paths`` are the session's files,
+    ``first`` is the event of its first request."""
     topics = {word for path in paths for word in _path_words(path)}
     for uid, text in prompts:
         text = _CODE.sub(" ", text[:_LONGEST_TEXT]).strip()
@@ -113,7 +119,8 @@ def wishes(prompts: Iterable[tuple[str, str]], paths: Iterable[str]) -> Iterator
             words = wish_words(clause)
             if words and len(words) <= _MOST_WORDS:
                 about = tuple(word for word in dict.fromkeys(words) if word in topics)
-                yield Wish(uid, clause, words, about, not place and _opens(text, clause))
+                opens = not place and _opens(text, clause)
+                yield Wish(uid, clause, words, about, opens, uid == first)
 
 
 def _opens(text: str, clause: str) -> bool:
