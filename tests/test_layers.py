@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The modules directly in the package.
     "__init__": BASE | {"live", "memory"},
     "__main__": {"cli"},
+    "start": {"cli", "mcp"},
 }
 
 # A library that belongs to some rooms only: SQL stays in the store, the terminal in the cli.

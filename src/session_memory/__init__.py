@@ -4,10 +4,11 @@ The public names are defined in subpackages, and imported on first use: ``import
 costs next to nothing, and so the command line starts fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# Importing typing takes longer than the rest of the package does. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from session_memory.core.errors import SessionMemoryError
     from session_memory.core.schema import Attempt, Cost, Entry, Session, SessionEvent, Usage
     from session_memory.live import AsyncSessionStore, SessionStore
@@ -52,10 +53,12 @@ _ROOMS = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     room = _ROOMS.get(name)
     if room is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
     value = getattr(import_module(room), name)
     globals()[name] = value
     return value

@@ -156,12 +156,18 @@ def fuzzed(chance: random.Random) -> bytes:
     keys = ["query", "error", "command", "ref", "around", "repo", "file", "since", "uuid", "by"]
     keys += ["k", "tokens", "strange"]
     value: Any = request("tools/call", chance.randrange(100))
-    value["params"] = {
-        "name": chance.choice(names),
-        "arguments": {
-            key: chance.choice(odd) for key in chance.sample(keys, chance.randrange(1, 5))
-        },
-    }
+    name = chance.choice(names)
+    own = next(
+        (list(tool["inputSchema"]["properties"]) for tool in TOOLS if tool["name"] == name), []
+    )
+    asked = chance.sample(keys, 3) if chance.random() < 0.2 else own
+    texts = [one for one in odd if isinstance(one, str)]
+    some = chance.choice([odd, texts])
+    arguments = {key: chance.choice(some) for key in asked if chance.random() < 0.6}
+    arguments |= {key: 3 for key in ("k", "around") if key in arguments and some is texts}
+    if some is texts:
+        arguments.pop("tokens", None)
+    value["params"] = {"name": name, "arguments": arguments}
     for _ in range(chance.randrange(2)):
         holder = chance.choice([value, value["params"]])
         holder[chance.choice([*holder, "extra"])] = chance.choice(odd)
@@ -179,7 +185,7 @@ def fuzzed(chance: random.Random) -> bytes:
 @pytest.mark.only("sqlite")
 def test_a_thousand_fuzzed_requests_never_end_the_server(client: Client) -> None:
     chance = random.Random(14)
-    failed = []
+    failed, reached = [], 0
     for _ in range(1_000):
         line = fuzzed(chance)
         answers = client.send(line)
@@ -190,5 +196,7 @@ def test_a_thousand_fuzzed_requests_never_end_the_server(client: Client) -> None
             assert len(content) <= 4 * 4_000
             if content.startswith("session-memory failed"):
                 failed.append((content, line))
+            reached += answer.get("result", {}).get("isError") is False
     assert not failed
+    assert reached > 40
     assert client.ask("ping")["result"] == {}

@@ -14,7 +14,6 @@ from session_memory.mcp.repository import CurrentRepository
 from session_memory.memory import Memory
 from session_memory.redact import mask
 from session_memory.views.figures import age, plural
-from session_memory.views.learning import unread
 from session_memory.views.matching import is_like
 
 EVERYWHERE = "*"
@@ -50,6 +49,10 @@ class Question:
         """Whether the question is about this repository."""
         return self.repo is None or (repo is not None and is_like(repo, self.repo))
 
+    def repo_of(self, uid: str) -> str | None:
+        row = self.memory.store.sessions.row(uid)
+        return row.repo if row else None
+
     @staticmethod
     def moment(text: str | None) -> int | None:
         return parse_time(text) if text else None
@@ -68,6 +71,8 @@ class Question:
             self.answer.say(f'{others} of other repositories were not searched; repo="*" does.')
 
     def _state(self) -> str:
+        from session_memory.views.learning import unread  # It loads the whole analysis.
+
         waiting = unread(self.memory.store)
         newest = self.memory.sessions(limit=1).listing().sessions
         when = f", newest {age(self.moment(newest[0].ended_at), self.now)}" if newest else ""

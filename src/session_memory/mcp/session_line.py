@@ -6,6 +6,7 @@ from session_memory.core.schema import Session
 from session_memory.core.text import one_line
 from session_memory.core.time import parse_time
 from session_memory.mcp.asking import Question
+from session_memory.views.short_names import short_names
 
 LONGEST_NAME = 60
 # A log may claim any name. Without blanks and signs it cannot be read as a sentence of ours.
@@ -25,6 +26,16 @@ def head_line(question: Question, ref: str, session: Session, outcome: str) -> s
     if outcome != "unknown":
         facts.append(outcome)
     return f"[{ref}] {', '.join(facts)}"
+
+
+def event_ref(question: Question, uid: str, event_uid: str) -> str:
+    """``5b0c6a1e#412`` for an event; without a number if the session was evicted."""
+    store = question.memory.store
+    name = short_names(store, [uid])[uid]
+    row = store.sessions.row(uid)
+    chain = store.events.chain(row.id) if row else ()
+    seq = next((seq for seq, _, _, known, _ in chain if known == event_uid), None)
+    return name if seq is None else f"{name}#{seq}"
 
 
 def _short(name: str) -> str:

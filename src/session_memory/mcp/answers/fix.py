@@ -4,12 +4,11 @@ import shlex
 from typing import Any
 
 from session_memory.core.text import below_repo
+from session_memory.learn.digest import Resolution
+from session_memory.learn.fix import ErrorOccurrence, known_errors
 from session_memory.mcp.asking import Question
-from session_memory.mcp.session_line import head_line
-from session_memory.views.fixes import Remedies, Remedy
+from session_memory.mcp.session_line import event_ref, head_line
 
-# So many are asked for, because some may be of other repositories.
-ASKED = 12
 SHOWN = 3
 MOST_LINES = 8
 _HOW = {
@@ -22,30 +21,35 @@ _HOW = {
 
 
 def write(question: Question, arguments: dict[str, Any]) -> None:
-    found = question.memory.fix(arguments["error"], limit=ASKED)
-    own = [one for one in found.remedies if question.admits(one.repo)]
-    resolved = _by_command([one for one in own if one.kind is not None], arguments["command"])
-    unresolved = [one for one in own if one.kind is None]
-    if resolved:
-        _basis(question, found, resolved)
-    elif unresolved:
-        question.answer.say("known error, but no session resolved it:")
+    # Not `Memory.fix`: that also reads the whole edits, and searches all words of an unknown error.
+    found = known_errors(question.memory.store, arguments["error"], 0).occurrences
+    own = [one for one in found if question.admits(question.repo_of(one.session_uid))]
+    resolved = _by_command([one for one in own if one.resolution], arguments["command"])
+    unresolved = [one for one in own if not one.resolution]
+    same = sum(one.is_same for one in resolved)
+    if same:
+        question.answer.say(f"same error, resolved before ({same} found):")
+    elif resolved:
+        question.answer.say("not this error, but similar ones were resolved; check that they fit:")
+    elif any(one.is_same for one in unresolved):
+        question.answer.say("same error before, but no session resolved it:")
     else:
         question.nothing("no fix known for this error")
-    for place, remedy in enumerate((resolved or unresolved)[:SHOWN]):
-        _remedy(question, remedy, rank=2 * place)
-    others = [one for one in found.remedies if one.kind is not None and one not in own]
-    if others and not question.is_asked:
-        kind = "the same" if any(one.likeness == 1 for one in others) else "a similar"
-        question.answer.say(f'other repositories resolved {kind} error: repo="*"', rank=1)
+        unresolved = []
+    # A similar error is no answer if the same one was resolved.
+    for place, one in enumerate((resolved[: same or SHOWN] or unresolved)[:SHOWN]):
+        _occurrence(question, one, rank=2 * place)
+    others = [one for one in found if one.resolution and one not in own]
+    if others and not same:
+        kind = "the same" if any(one.is_same for one in others) else "a similar"
+        question.answer.say(f'other repositories resolved {kind} error: fix with repo="*"', rank=1)
 
 
-def _by_command(remedies: list[Remedy], command: str | None) -> list[Remedy]:
+def _by_command(found: list[ErrorOccurrence], command: str | None) -> list[ErrorOccurrence]:
     """Those that failed in the same program first; the same error stays before similar ones."""
     program = _program(command or "")
     return sorted(
-        remedies,
-        key=lambda one: (one.likeness != 1, bool(program) and _program(one.again) != program),
+        found, key=lambda one: (not one.is_same, bool(program) and _program(one.call) != program)
     )
 
 
@@ -57,45 +61,34 @@ def _program(command: str) -> str:
     return words[0].rpartition("/")[2] if words else ""
 
 
-def _basis(question: Question, found: Remedies, resolved: list[Remedy]) -> None:
-    same = sum(one.likeness == 1 for one in resolved)
-    if same:
-        question.answer.say(f"same error, resolved before ({same} found):")
-    else:
-        question.answer.say("not this error, but similar ones were resolved; check that they fit:")
-
-
-def _remedy(question: Question, remedy: Remedy, rank: int) -> None:
-    answer, repo = question.answer, remedy.repo
-    record = question.memory.session(remedy.session_uid).record
-    seq = remedy.steps[0].seq if remedy.steps else None
-    ref = remedy.name if seq is None else f"{remedy.name}#{seq}"
-    alike = "" if remedy.likeness == 1 else f", {remedy.likeness:.0%} alike"
-    answer.say(f"{head_line(question, ref, record, 'unknown')}{alike}", rank)
-    answer.quote("error", remedy.error, rank + 1, most=200)
-    if remedy.kind is None:
+def _occurrence(question: Question, one: ErrorOccurrence, rank: int) -> None:
+    answer, how = question.answer, one.resolution
+    session = question.memory.session(one.session_uid)
+    event = how.event_uids[0] if how and how.event_uids else one.event_uid
+    alike = "" if one.is_same else f", {one.likeness:.0%} alike"
+    head = head_line(question, event_ref(question, session.uid, event), session.record, "unknown")
+    answer.say(f"{head}{alike}", rank)
+    answer.quote("error", one.sample, rank + 1, most=200)
+    if how is None:
         return
-    if remedy.said:
-        answer.quote("model said", remedy.said, rank + 2)
-    sure = "" if remedy.certainty in ("certain", "") else f" ({remedy.certainty})"
-    how = _HOW.get(remedy.kind, remedy.kind) + sure
-    if remedy.kind == "edit":
-        _edits(question, remedy, how, rank)
+    if how.said:
+        answer.quote("model said", how.said, rank + 2)
+    sure = "" if how.certainty in ("certain", "") else f" ({how.certainty})"
+    words = _HOW.get(how.kind, how.kind) + sure
+    if how.kind == "edit":
+        _edit(question, how, session.repo, question.moment(session.ended_at), words, rank)
     else:
-        answer.quote(how, below_repo(remedy.text, repo), rank)
-    if remedy.again and remedy.kind in ("edit", "command"):
-        answer.quote("then passed", below_repo(remedy.again, repo), rank + 3, most=120)
+        answer.quote(words, below_repo(how.text, session.repo), rank)
+    if one.call and how.kind in ("edit", "command"):
+        answer.quote("then passed", below_repo(one.call, session.repo), rank + 3, most=120)
 
 
-def _edits(question: Question, remedy: Remedy, how: str, rank: int) -> None:
-    paths = list(dict.fromkeys(step.path for step in remedy.steps if step.path)) or [remedy.text]
-    states = {}
-    if question.is_here(remedy.repo):
-        states = question.place.changes_since(paths, remedy.ended_at)
-    for path in paths[:2]:
-        state = f", {states[path]}" if path in states else ""
-        question.answer.quote(f"{how}{state}", below_repo(path, remedy.repo), rank, most=160)
-    lines = remedy.lines or tuple(line for step in remedy.steps for line in step.lines)
-    changed = [line for line in lines if line[:1] in "+-"]
-    for line in (changed or list(lines))[:MOST_LINES]:
+def _edit(
+    question: Question, how: Resolution, repo: str | None, ended: int | None, words: str, rank: int
+) -> None:
+    states = question.place.changes_since([how.text], ended) if question.is_here(repo) else {}
+    state = f", {states[how.text]}" if how.text in states else ""
+    question.answer.quote(f"{words}{state}", below_repo(how.text, repo), rank, most=160)
+    changed = [line for line in how.lines if line[:1] in "+-"]
+    for line in (changed or list(how.lines))[:MOST_LINES]:
         question.answer.quote("", line, rank + 1, most=160)

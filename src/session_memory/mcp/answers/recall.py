@@ -1,56 +1,74 @@
 """``recall``: sessions about a task, and events with its words."""
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 from session_memory.core.text import below_repo
 from session_memory.mcp.asking import Question
 from session_memory.mcp.session_line import head_line
-from session_memory.views.how import TaskSession
-from session_memory.views.search import ShownHit
+from session_memory.search.query import parse
+from session_memory.store.word_query import WordQuery
 from session_memory.views.short_names import short_names
+
+if TYPE_CHECKING:
+    from session_memory.views.how import TaskSession
+    from session_memory.views.search import ShownHit
 
 MOST_FILES = 3
 MOST_COMMANDS = 2
 MOST_WORDS = 4
 # Words in all parts of a session say nothing about where they stand.
 MOST_FIELDS = 3
+# A hash, a name of the code, a path: whoever asks for it wants the place where it stands.
+_IDENTIFIER = re.compile(r"\S*(?:[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z]|\w[_./:]\w)\S*")
+_WORD = re.compile(r"\w+(?:[./-]+\w+)*")
 
 
 def write(question: Question, arguments: dict[str, Any]) -> None:
     query, k = arguments["query"], arguments["k"]
+    exact = _other_hits(question, query, [], k) if _IDENTIFIER.fullmatch(query.strip()) else []
+    for hit in exact[:1]:
+        _hit(question, hit)
     found = question.memory.how(query, repo=question.repo, limit=k).sessions
     for place, session in enumerate(found):
         _session(question, session, rank=place)
-    hits = _other_hits(question, query, found, k - len(found))
+    hits = exact[1:] if not found else _other_hits(question, query, found, k - len(found))
     for hit in hits:
         _hit(question, hit)
-    if not (found or hits):
+    if not (exact or found or hits):
         question.nothing("nothing found")
 
 
 def _other_hits(
-    question: Question, query: str, found: list[TaskSession], most: int
-) -> list[ShownHit]:
+    question: Question, query: str, found: "list[TaskSession]", most: int
+) -> "list[ShownHit]":
     """The best event with all words, of each session that was not found by its digest."""
-    if most <= 0:
+    # A word of a question is never a field or an operator, and an unknown word is not looked for
+    # inside of other words, because that reads the whole index.
+    words = " ".join(_WORD.findall(query))
+    if most <= 0 or not _has_event(question, words):
         return []
     known = {session.session_uid for session in found}
     best: dict[str, ShownHit] = {}
-    for hit in question.memory.search(query, repo=question.repo, limit=4 * most).hits:
+    for hit in question.memory.search(words, repo=question.repo, limit=4 * most).hits:
         if hit.session_uid not in known:
             best.setdefault(hit.session_uid, hit)
     return list(best.values())[:most]
 
 
-def _session(question: Question, found: TaskSession, rank: int) -> None:
+def _has_event(question: Question, words: str) -> bool:
+    terms = tuple((word,) for term in parse(words).positive for word in term.words)
+    return bool(terms and question.memory.store.index.find(WordQuery(terms), limit=1))
+
+
+def _session(question: Question, found: "TaskSession", rank: int) -> None:
     answer, repo = question.answer, found.repo
     record = question.memory.session(found.session_uid).record
     answer.say(head_line(question, found.name, record, found.outcome), rank=rank)
     if found.title:
         answer.quote("title", found.title, rank + 1)
-    words = [
-        f"{one.found} ({', '.join(one.fields[:MOST_FIELDS])})" for one in found.words[:MOST_WORDS]
-    ]
+    fields = {one.found: one.fields[:MOST_FIELDS] for one in reversed(found.words[:MOST_WORDS])}
+    words = [f"{word} ({', '.join(some)})" for word, some in reversed(fields.items())]
     if words:
         answer.quote("matched", ", ".join(words), rank + 3)
     if found.excerpt is not None and found.excerpt.text[:60] not in (found.title or ""):
@@ -69,7 +87,7 @@ def _session(question: Question, found: TaskSession, rank: int) -> None:
         answer.quote(f"edited{state}", below_repo(path, repo), rank + 3, most=120)
 
 
-def _hit(question: Question, hit: ShownHit) -> None:
+def _hit(question: Question, hit: "ShownHit") -> None:
     memory = question.memory
     record = memory.session(hit.session_uid).record
     name = short_names(memory.store, [hit.session_uid])[hit.session_uid]

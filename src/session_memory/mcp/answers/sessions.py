@@ -3,8 +3,10 @@
 from typing import Any
 
 from session_memory.core.schema import Session
+from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
 from session_memory.mcp.session_line import head_line
+from session_memory.search.ranking import concepts_in, rank
 from session_memory.views.session_labels import session_labels
 
 SHOWN = 20
@@ -48,11 +50,10 @@ def _with_file(question: Question, path: str, since: str | None) -> list[Session
         query = memory.sessions(repo=question.repo, since=since)
         admitted = {one.uid for one in query}
     found = []
-    for one in memory.how(path, repo=question.repo, limit=LOOKED_AT).sessions:
-        if admitted is not None and one.session_uid not in admitted:
+    for one in rank(memory.store, concepts_in(path), repo=question.repo)[:LOOKED_AT]:
+        if admitted is not None and one.uid not in admitted:
             continue
-        session = memory.session(one.session_uid)
-        files = session.digest().digest.files if one.is_analyzed else ()
-        if any(f"/{file.path}".endswith(end) for file in files):
-            found.append(session.record)
+        digest = digest_of(memory.store, one.uid)
+        if digest and any(f"/{file.path}".endswith(end) for file in digest.files):
+            found.append(memory.session(one.uid).record)
     return sorted(found, key=lambda record: record.ended_at or "", reverse=True)[:SHOWN]

@@ -4,6 +4,7 @@ from typing import Any
 
 from session_memory.core.text import below_repo
 from session_memory.learn.digest import Digest, Statement
+from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
 from session_memory.mcp.session_line import head_line
 from session_memory.memory.session import StoredSession
@@ -34,10 +35,10 @@ def _session(question: Question, session: StoredSession, name: str) -> None:
     answer, repo = question.answer, session.repo
     answer.say(head_line(question, name, session.record, session.outcome))
     answer.quote("title", session.title, rank=1)
-    if not session.is_analyzed:
-        answer.say(f'not analyzed yet; its events: show("{name}#0", around=20)')
+    digest = digest_of(question.memory.store, session.uid)
+    if digest is None:
+        answer.say(f'not analyzed yet; its events: show("{name}#10", around=10)')
         return
-    digest = session.digest().digest
     seqs = _seqs(question, session)
     _statements(question, "asked", digest.prompts[:MOST_PROMPTS], seqs, rank=3)
     _statements(question, "decided", digest.decisions[:MOST_DECISIONS], seqs, rank=2)
