@@ -181,6 +181,22 @@ def test_an_error_that_a_person_reports_is_resolved_by_what_follows(claude: Clau
     assert error.resolution.text == f"{APP}/src/tree.tsx"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "If the file is missing, answer `Error: no file` and stop.",
+        "1. fail loudly 2. leave it alone",
+        "Wenn der Bau einen Fehler hat, brich ab.",
+    ],
+)
+def test_a_rule_is_no_report(claude: ClaudeHome, words: str) -> None:
+    log = claude.session()
+    log.prompt(words)
+    edit(log, "src/a.ts")
+    log.answer("Done.")
+    assert not errors_of(claude, log)
+
+
 def test_a_request_is_no_report(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("1) Read the plan. 2) Do not touch other files. Can errors leak secrets?")

@@ -98,6 +98,18 @@ def _both_ends(text: str) -> str:
     return f"{one_line(escaped(text), half)} {one_line(escaped(text[-half:]), half)}"
 
 
+# "If it fails, stop" and "fail loudly" say what to do. What is quoted is said by a program.
+_RULE = re.compile(
+    r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|in case|falls|wenn|si|quand|если|fail)\b"
+    r"|如果|もし",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"`[^`\n]*`")
+
+
 def _is_complaint(sentence: str) -> bool:
+    if _RULE.match(sentence):
+        return False
+    sentence = _QUOTED.sub("…", sentence)
     is_question = sentence.endswith(("?", "？")) and not sentence.lower().startswith("why")
     return not is_question and bool(_COMPLAINT.search(sentence))
