@@ -195,18 +195,9 @@ def _repo(store: Store, name: str, fleet: Fleet, signals: list[Signal]) -> RepoR
 
 
 def _costliest(found: list[Pattern]) -> list[Pattern]:
-    """The problems that cost most, without noise. What a large session cost is not lost, so such
-    sessions come last."""
+    """The problems that cost most, without noise. What is rare comes last."""
     problems = [one for one in found if one.polarity == PROBLEM and not one.noise]
-    problems.sort(
-        key=lambda one: (
-            one.type == "budget_overrun",
-            -one.microdollars,
-            -one.tokens,
-            -one.score,
-            one.id,
-        )
-    )
+    problems.sort(key=lambda one: (one.rare, -one.microdollars, -one.tokens, -one.score, one.id))
     return problems[:MOST_ITEMS]
 
 
