@@ -187,6 +187,11 @@ def test_a_commit_whose_output_is_hidden_is_named_by_its_command(
     assert title(claude) == "Paint the door red"
 
 
+def test_a_commit_may_get_its_message_from_a_document(claude: ClaudeHome, log: ClaudeLog) -> None:
+    log.run("git add -A && git commit -q -F - <<'EOF'\nPaint the door red\n\nwhy\nEOF\n", "")
+    assert title(claude) == "Paint the door red"
+
+
 def test_the_plan_that_was_carried_out_says_more_than_its_commit(claude: ClaudeHome) -> None:
     log = claude.session()
     log.prompt("Implement the following plan:\n\n# Plan: A red door\n\n## Why", planContent="# A")

@@ -29,7 +29,9 @@ _COMMAND = re.compile(
     r"\bgit(?:[ \t]+-[cC][ \t]+\S{1,200}|[ \t]+--?[\w=/.-]{1,80}){0,4}[ \t]+commit\b"
 )
 _MESSAGE = re.compile(
-    r"""(?:\s-[a-zA-Z]{0,8}m\s*|\s--message(?:=|\s+))
+    r"""(?:\s-[a-zA-Z]{0,8}F\s*-|\s--file(?:=|\s+)-)\s+<<-?\s*['"]?\w{1,40}['"]?[^\n]{0,200}
+      \n\s*(?P<input>[^\n]+)
+    | (?:\s-[a-zA-Z]{0,8}m\s*|\s--message(?:=|\s+))
     (?: "\$\(\s*cat\s*<<-?\s*['"]?\w{1,40}['"]?[ \t]*\n\s*(?P<document>[^\n]+)
       | "(?P<double>(?:[^"\\\n]|\\.)*) | '(?P<single>[^'\n]*) | (?P<word>[^\s"'$]\S*) )""",
     re.VERBOSE,
