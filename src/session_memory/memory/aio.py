@@ -91,6 +91,7 @@ class AsyncMemory:
     import_live = _awaited(Memory.import_live)
     analyze = _awaited(Memory.analyze)
     search = _awaited(Memory.search)
+    search_sessions = _awaited(Memory.search_sessions)
     similar = _awaited(Memory.similar)
     fix = _awaited(Memory.fix)
     how = _awaited(Memory.how)
