@@ -34,6 +34,7 @@ def groups(*prompts: str, days: int = 1, paths: tuple[str, ...] = ()) -> list[tu
         ("commit this and update the changelog", ["commit this", "update the changelog"]),
         ("推送。阅读pr模板，完成所有任务", ["推送", "阅读pr模板", "完成所有任务"]),
         ("why does it fail?", []),
+        ("cover all agents (one, two), then push", ["push"]),
         ("这个是什么意思", []),
         ("I ran it and it failed", []),
         ("We should never push to main", ["We should never push to main"]),

@@ -147,7 +147,10 @@ def _clauses(text: str) -> Iterator[str]:
         for place, clause in enumerate(_CLAUSE.split(sentence)):
             clause = clause.strip(' \t-*#"“”`.!:')
             is_name = place and all(word[0].isupper() for word in clause.split())
-            if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE and not is_name:
+            # A bracket without its partner: a comma inside of it cut the clause into pieces.
+            is_piece = clause.count("(") != clause.count(")")
+            is_whole = not (is_name or is_piece)
+            if _SHORTEST_CLAUSE <= len(clause) <= _LONGEST_CLAUSE and is_whole:
                 yield clause
 
 
