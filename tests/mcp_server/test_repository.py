@@ -59,10 +59,10 @@ def test_no_program_of_the_repository_is_started(shop: Path, tmp_path: Path) -> 
 
 
 def test_a_repository_is_called_by_its_remote_and_its_directory(shop: Path, tmp_path: Path) -> None:
-    assert CurrentRepository(shop / "sub").names() == ["checkout"]
+    assert CurrentRepository(shop / "sub").names == ["checkout"]
     git(shop, "remote", "add", "origin", "https://user:secret@git.invalid/team/shop.git")
-    assert CurrentRepository(shop).names()[:2] == ["shop", "checkout"]
+    assert CurrentRepository(shop).names[:2] == ["shop", "checkout"]
     git(shop, "worktree", "add", "-q", str(tmp_path / "other"))
-    assert CurrentRepository(tmp_path / "other").names()[0] == "shop"
-    assert CurrentRepository(Path("/")).names() == []
+    assert CurrentRepository(tmp_path / "other").names[0] == "shop"
+    assert CurrentRepository(Path("/")).names == []
     assert CurrentRepository(Path("/")).changes_since(["a"], YEAR_2020) == {}

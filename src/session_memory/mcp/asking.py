@@ -5,7 +5,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from session_memory.core.errors import SessionMemoryError, StoreError
+from session_memory.core.errors import (
+    AmbiguousSession,
+    SessionEvicted,
+    SessionMemoryError,
+    StoreError,
+    UnknownEvent,
+    UnknownSession,
+)
 from session_memory.core.text import visible
 from session_memory.core.time import now_ms, parse_time
 from session_memory.mcp.answer_text import AnswerText
@@ -13,11 +20,15 @@ from session_memory.mcp.catalog import ToolError, checked_arguments
 from session_memory.mcp.repository import CurrentRepository
 from session_memory.memory import Memory
 from session_memory.redact import mask
+from session_memory.store.recall import Recall
+from session_memory.store.session_pages import SessionConditions, SessionPages
 from session_memory.views.figures import age, plural
 from session_memory.views.matching import is_like
 
 EVERYWHERE = "*"
 LONGEST_ERROR = 600
+# Errors that say nothing about the store.
+_WRONG_NAMES = (AmbiguousSession, SessionEvicted, UnknownEvent, UnknownSession)
 
 
 class Question:
@@ -30,7 +41,9 @@ class Question:
         self.place = place
         self.now = now
         self.answer = AnswerText(arguments["tokens"])
-        self._names = place.names()
+        self._names = place.names
+        # Not `Memory.sessions`: what makes titles takes long to load.
+        self._pages = SessionPages(memory.store.db)
         self.is_asked = bool(arguments.get("repo"))
         self.repo = self._scope(arguments.get("repo"))
 
@@ -38,8 +51,10 @@ class Question:
         """The repository that the question is about. None means all of them."""
         if asked is not None:
             return None if asked.strip() == EVERYWHERE else asked.strip()
-        held = (name for name in self._names if self.memory.sessions(repo=name).first())
-        return next(held, self._names[0] if self._names else None)
+        if self.place.stored_name is None:
+            stored = set(self._pages.values("repos"))
+            self.place.stored_name = next((name for name in self._names if name in stored), None)
+        return self.place.stored_name or (self._names[0] if self._names else None)
 
     def is_here(self, repo: str | None) -> bool:
         """Whether a session's repository is that of the working directory."""
@@ -62,21 +77,21 @@ class Question:
 
     def nothing(self, what: str) -> None:
         """Say that nothing was found, and what was searched."""
-        memory, repo = self.memory, self.repo
-        number = memory.sessions(repo=repo).count()
+        store, repo = self.memory.store, self.repo
+        named = tuple(one for one in self._pages.values("repos") if repo and is_like(one, repo))
+        number = self._pages.count(SessionConditions(repos=named if repo else None))
         where = f" of {repo}" if repo else " of all repositories"
         self.answer.say(f"{what} (searched {plural(number, 'session')}{where}, {self._state()}).")
-        if repo and not self.is_asked and (stored := memory.store.sessions.count()) > number:
+        if repo and not self.is_asked and (stored := store.sessions.count()) > number:
             others = plural(stored - number, "session")
             self.answer.say(f'{others} of other repositories were not searched; repo="*" does.')
 
     def _state(self) -> str:
-        from session_memory.views.learning import unread  # It loads the whole analysis.
-
-        waiting = unread(self.memory.store)
-        newest = self.memory.sessions(limit=1).listing().sessions
-        when = f", newest {age(self.moment(newest[0].ended_at), self.now)}" if newest else ""
-        if waiting:
+        store = self.memory.store
+        waiting = store.sessions.count() - Recall(store.db).count()
+        newest = self._pages.page(SessionConditions(), "newest", 1)
+        when = f", newest {self.age(self.moment(newest[0].ended_at))}" if newest else ""
+        if waiting > 0:
             missing = plural(waiting, "session")
             return f"{missing} not analyzed yet: run session-memory analyze{when}"
         return f"index complete{when}"
@@ -99,11 +114,16 @@ class AskedMemory:
             question = Question(self._opened(), self._place, arguments, now_ms())
             write(question, arguments)
         except SessionMemoryError as error:
-            if isinstance(error, StoreError):
+            if isinstance(error, StoreError) and not isinstance(error, _WRONG_NAMES):
                 self.close()
             hint = f" {error.hint}" if error.hint else ""
             message = " ".join(mask(f"{error}.{hint}").split())
             raise ToolError(visible(message)[:LONGEST_ERROR]) from error
+        except ToolError:
+            raise
+        except Exception:
+            self.close()
+            raise
         return str(question.answer)
 
     def close(self) -> None:

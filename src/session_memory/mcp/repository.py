@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from session_memory.core.remotes import remote_name
@@ -21,13 +22,16 @@ _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-
 
 
 class CurrentRepository:
-    """The repository that ``directory`` is in. ``root`` is None outside of one."""
+    """The repository that ``directory`` is in. ``root`` is None outside of one. ``stored_name`` is
+    what the store calls it, once that is known."""
 
     def __init__(self, directory: Path) -> None:
         self.root = next(
             (one for one in (directory, *directory.parents) if (one / ".git").exists()), None
         )
+        self.stored_name: str | None = None
 
+    @cached_property
     def names(self) -> list[str]:
         """What sessions in this repository may call it, the most telling name first."""
         if self.root is None:

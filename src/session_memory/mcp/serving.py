@@ -4,6 +4,7 @@ One thread reads, and answers everything but tools. Another one runs the tools, 
 The server ends when its input ends or its parent is gone.
 """
 
+import gc
 import json
 import os
 import select
@@ -32,6 +33,8 @@ INTERRUPTED = 130
 
 def serve(store: str | None = None, config: "Path | None" = None) -> int:
     """Answer a client until it closes the connection. The exit status is 0."""
+    if os.isatty(0):
+        print("Waiting for an MCP client on standard input; docs/mcp.md", file=sys.stderr)
     output = _private_output()
     lock = Lock()
 
@@ -67,12 +70,20 @@ def _late(store: str | None, config: "Path | None") -> "Callable[[str, dict[str,
 
     def call(name: str, arguments: "dict[str, Any]") -> str:
         nonlocal asked
-        if asked is None:
+        if asked is not None:
+            answer: str = asked.answer(name, arguments)
+            return answer
+        # What is loaded for the first answer stays, so no search for garbage has to visit it.
+        gc.disable()
+        try:
             from session_memory.mcp.asking import AskedMemory
 
             asked = AskedMemory(store, config)
-        text: str = asked.answer(name, arguments)
-        return text
+            first: str = asked.answer(name, arguments)
+            return first
+        finally:
+            gc.freeze()
+            gc.enable()
 
     return call
 

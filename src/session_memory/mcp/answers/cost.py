@@ -5,6 +5,7 @@ from typing import Any
 from session_memory.mcp.asking import Question
 from session_memory.pricing.money_text import shown
 from session_memory.views.figures import count_or_zero
+from session_memory.views.session_labels import session_labels
 
 SHOWN = 15
 _BY_TIME = ("day", "week", "month")
@@ -26,10 +27,19 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
         rows.sort(key=lambda row: row.key or "", reverse=True)
     else:
         rows.sort(key=lambda row: (-row.tally.microdollars, -row.tally.tokens))
+    names = _names(question, [row.key or "" for row in rows[:SHOWN]]) if by == "session" else {}
     for place, row in enumerate(rows[:SHOWN]):
         part = f"{shown(row.tally.amount)}, {count_or_zero(row.tally.tokens)} tokens"
-        question.answer.quote(part, row.key or "none", rank=place + 1, most=80)
+        question.answer.quote(
+            part, names.get(row.key or "", row.key or "none"), rank=place + 1, most=80
+        )
     if len(rows) > SHOWN:
         question.answer.say(f"and {len(rows) - SHOWN:,} more", rank=1)
     if report.unpriced:
         question.answer.say("unpriced: models without a known price are not counted in dollars", 1)
+
+
+def _names(question: Question, uids: list[str]) -> dict[str, str]:
+    """A ref and a title for each session."""
+    labels = session_labels(question.memory.store, uids)
+    return {uid: f"[{labels.name(uid)}] {labels.title(uid)}" for uid in uids}

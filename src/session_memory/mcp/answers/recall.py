@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from session_memory.views.how import TaskSession
     from session_memory.views.search import ShownHit
 
+# On real sessions, what fits less than LEAST is about something else, and less than WEAK often is.
+LEAST, WEAK = 0.15, 0.35
+# A session that fits so much less than the best one is left out.
+SHARE = 0.25
 MOST_FILES = 3
 MOST_COMMANDS = 2
 MOST_WORDS = 4
@@ -26,33 +30,39 @@ _WORD = re.compile(r"\w+(?:[./-]+\w+)*")
 
 def write(question: Question, arguments: dict[str, Any]) -> None:
     query, k = arguments["query"], arguments["k"]
-    exact = _other_hits(question, query, [], k) if _IDENTIFIER.fullmatch(query.strip()) else []
-    for hit in exact[:1]:
+    is_exact = _IDENTIFIER.fullmatch(query.strip()) is not None
+    hits = _hits(question, query, k) if is_exact else []
+    for hit in hits[:1]:
         _hit(question, hit)
-    found = question.memory.how(query, repo=question.repo, limit=k).sessions
+    found = _fitting(question.memory.how(query, repo=question.repo, limit=k).sessions)
+    if found and found[0].fit < WEAK:
+        question.answer.say("weak matches only, with few of the words:")
     for place, session in enumerate(found):
         _session(question, session, rank=place)
-    hits = exact[1:] if not found else _other_hits(question, query, found, k - len(found))
-    for hit in hits:
-        _hit(question, hit)
-    if not (exact or found or hits):
+    if not found:
+        for hit in hits[1:] if is_exact else _hits(question, query, k):
+            hits.append(hit)
+            _hit(question, hit)
+    if not (found or hits):
         question.nothing("nothing found")
 
 
-def _other_hits(
-    question: Question, query: str, found: "list[TaskSession]", most: int
-) -> "list[ShownHit]":
-    """The best event with all words, of each session that was not found by its digest."""
+def _fitting(found: "list[TaskSession]") -> "list[TaskSession]":
+    """Without sessions that share a common word with the question and are about something else."""
+    best = max((one.fit for one in found), default=0.0)
+    return [one for one in found if one.fit >= max(LEAST, SHARE * best)]
+
+
+def _hits(question: Question, query: str, most: int) -> "list[ShownHit]":
+    """The best event with all words, of each session that has one."""
     # A word of a question is never a field or an operator, and an unknown word is not looked for
     # inside of other words, because that reads the whole index.
     words = " ".join(_WORD.findall(query))
-    if most <= 0 or not _has_event(question, words):
+    if not _has_event(question, words):
         return []
-    known = {session.session_uid for session in found}
     best: dict[str, ShownHit] = {}
     for hit in question.memory.search(words, repo=question.repo, limit=4 * most).hits:
-        if hit.session_uid not in known:
-            best.setdefault(hit.session_uid, hit)
+        best.setdefault(hit.session_uid, hit)
     return list(best.values())[:most]
 
 
@@ -79,12 +89,18 @@ def _session(question: Question, found: "TaskSession", rank: int) -> None:
         answer.quote("commit", commit, rank + 2)
     for command in found.commands[:MOST_COMMANDS]:
         answer.quote("ran", below_repo(command, repo), rank + 4, most=120)
-    states = {}
+    _files(question, found, rank + 3)
+
+
+def _files(question: Question, found: "TaskSession", rank: int) -> None:
+    repo, states = found.repo, {}
+    # Notes of the agent in its own directory say nothing about the repository.
+    inside = [path for path in found.files if not below_repo(path, repo).startswith("/")]
     if question.is_here(repo):
-        states = question.place.changes_since(found.files, found.ended_at)
-    for path in found.files[:MOST_FILES]:
+        states = question.place.changes_since(inside, found.ended_at)
+    for path in inside[:MOST_FILES]:
         state = f" ({states[path]})" if path in states else ""
-        answer.quote(f"edited{state}", below_repo(path, repo), rank + 3, most=120)
+        question.answer.quote(f"edited{state}", below_repo(path, repo), rank, most=120)
 
 
 def _hit(question: Question, hit: "ShownHit") -> None:

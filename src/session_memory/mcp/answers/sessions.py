@@ -26,8 +26,8 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
         query = memory.sessions(
             repo=question.repo, since=arguments["since"], folded=True, limit=SHOWN
         )
-        found = query.listing().sessions
-        total = query.count()
+        listing = query.listing()
+        found, total = listing.sessions, listing.total
     if not found:
         question.nothing("no such session")
         return
@@ -50,7 +50,8 @@ def _with_file(question: Question, path: str, since: str | None) -> list[Session
         query = memory.sessions(repo=question.repo, since=since)
         admitted = {one.uid for one in query}
     found = []
-    for one in rank(memory.store, concepts_in(path), repo=question.repo)[:LOOKED_AT]:
+    ranked = rank(memory.store, concepts_in(end.rpartition("/")[2]), repo=question.repo)
+    for one in ranked[:LOOKED_AT]:
         if admitted is not None and one.uid not in admitted:
             continue
         digest = digest_of(memory.store, one.uid)
