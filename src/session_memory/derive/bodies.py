@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from session_memory.adapters import neutral
-from session_memory.adapters.base import Cursor, NativeEvent, Record
+from session_memory.adapters.base import Cursor, NativeEvent, Record, SourceRef
 from session_memory.adapters.checked_reading import records_of
 from session_memory.adapters.event_text import event_text
 from session_memory.core.errors import AdapterFailed
@@ -31,6 +31,7 @@ class Body(msgspec.Struct, frozen=True):
 
 
 NOTHING = Body()
+MOST_KEPT = 16
 
 
 def bodies_in(store: Store, source: SourceRow, native: str) -> Iterator[tuple[int, int, Body]]:
@@ -74,8 +75,9 @@ class Bodies:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._records = RawRecords(store)
-        self._place: tuple[str, int, int] = ("", 0, 0)
-        self._bodies: list[Body] = []
+        # The records that were read last, the latest at the end.
+        self._kept: dict[tuple[str, int, int], list[Body]] = {}
+        self._refs: dict[str, SourceRef] = {}
 
     def of(self, event: SessionEvent) -> Body:
         """The body of an event; empty once the stored logs were evicted."""
@@ -83,10 +85,13 @@ class Bodies:
 
     def at(self, source: str, offset: int, length: int, block: int) -> Body:
         where = (source, offset, length)
-        if where != self._place:
-            self._bodies = self._read(RecordPlace(source, offset, length, 0))
-            self._place = where
-        return self._bodies[block] if block < len(self._bodies) else NOTHING
+        bodies = self._kept.pop(where, None)
+        if bodies is None:
+            bodies = self._read(RecordPlace(source, offset, length, 0))
+            if len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        self._kept[where] = bodies
+        return bodies[block] if block < len(bodies) else NOTHING
 
     def events_at(self, place: RecordPlace) -> list[NativeEvent]:
         """The events of the record at a place, as its adapter reads this record alone."""
@@ -105,7 +110,9 @@ class Bodies:
 
     def _translated(self, row: SourceRow, data: bytes) -> list[Record]:
         """The records in ``data``. If the adapter fails, a neutral substitute reads them."""
-        reader, source = reader_of(row), _RecordBytes(row, data)
+        if row.uid not in self._refs:
+            self._refs[row.uid] = RawSource.ref_of(row)
+        reader, source = reader_of(row), _RecordBytes(self._refs[row.uid], data)
         problem = reader.problem
         try:
             records = [record for _, record in records_of(reader, source, Cursor(), source.size)]
@@ -121,8 +128,8 @@ class Bodies:
 class _RecordBytes:
     """One record, as an adapter reads it."""
 
-    def __init__(self, row: SourceRow, data: bytes) -> None:
-        self.ref = RawSource.ref_of(row)
+    def __init__(self, ref: SourceRef, data: bytes) -> None:
+        self.ref = ref
         # The log of a subagent may be named by its lines: an adapter holds lines back until one
         # names the session. A single record must not wait for others, so it gets a name.
         if not self.ref.session and self.ref.agent:

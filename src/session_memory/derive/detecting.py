@@ -1,12 +1,18 @@
-"""The detectors of the adapters, for rooms that must not import an adapter."""
+"""The detectors of the adapters, for rooms that must not import an adapter.
 
+An analysis asks several times what a command runs, so the latest answers are kept.
+"""
+
+from functools import lru_cache
 from typing import Any
 
 from session_memory.adapters.detectors import TestResult, is_soft_correction, test_result
 from session_memory.adapters.detectors.calls import shell_text
 from session_memory.adapters.detectors.commits import arrived, given_subjects, logged_commits
-from session_memory.adapters.detectors.programs import Program, programs
-from session_memory.adapters.detectors.shell import SimpleCommand, simple_commands
+from session_memory.adapters.detectors.programs import Program
+from session_memory.adapters.detectors.programs import programs as programs_in
+from session_memory.adapters.detectors.shell import SimpleCommand
+from session_memory.adapters.detectors.shell import simple_commands as simple_commands_in
 
 __all__ = [
     "Program",
@@ -22,6 +28,21 @@ __all__ = [
     "simple_commands",
     "test_result",
 ]
+
+
+MOST_KEPT = 500
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def programs(text: str) -> tuple[Program, ...]:
+    """Every program in a shell text. Do not change what it returns."""
+    return tuple(programs_in(text))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def simple_commands(text: str) -> tuple[SimpleCommand, ...]:
+    """The simple commands of a shell text. Do not change what it returns."""
+    return tuple(simple_commands_in(text))
 
 
 def command_of(tool: str, arguments: Any) -> str | None:

@@ -5,6 +5,7 @@ in ``recall_terms``, so that this table holds no text of a session.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import msgspec
@@ -145,6 +146,7 @@ class Recall:
         return {number for (number,) in self._db.all(_OF_REPO, {"repo": repo})}
 
 
+@lru_cache(maxsize=1 << 15)
 def _number(term: str) -> int:
     digest = blake2b(term.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - TERM_BITS)

@@ -5,22 +5,24 @@ Texts are read from the stored logs only when something asks for them.
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from session_memory.core.changes import Change
 from session_memory.derive.agents import changes_asked
 from session_memory.derive.detecting import command_of
 from session_memory.learn.digest.command_parts import Part, is_same_check, parts_of, run_again
 from session_memory.learn.digest.error_lines import (
     ErrorLine,
-    ends_with_failure,
     error_line,
     error_lines,
+    hidden_errors,
 )
 from session_memory.learn.digest.harmless import looks_only
-from session_memory.learn.digest.runner_lines import DIAGNOSTIC, MESSAGE
 from session_memory.learn.digest.steps import FinishedCall
+from session_memory.learn.digest.telling import names_in
 from session_memory.learn.digest.texts import Texts
 from session_memory.store.brief_events import BriefEvent
 
@@ -59,8 +61,6 @@ class Action:
         self.errors: list[ErrorLine] = []
         self.was_stopped = finished.result.exit_code in _STOPPED
         self._texts, self._session = texts, uid
-        self._given: tuple[str, Any] | None = None
-        self._lines: tuple[str, ...] | None = None
 
     @property
     def key(self) -> tuple[str | None, str]:
@@ -72,39 +72,38 @@ class Action:
 
     # ------------------------------------------------------------ the call
 
+    @cached_property
     def _body(self) -> tuple[str, Any]:
-        if self._given is None:
-            self._given = self._texts.call(self.call)
-        return self._given
+        return self._texts.call(self.call)
 
     @property
     def arguments(self) -> Any:
-        return self._body()[1]
+        return self._body[1]
 
-    @property
+    @cached_property
     def command(self) -> str:
         """The whole shell text; for other calls the path or the summary."""
         if not self.is_shell:
             return self.call.path or self.call.summary
         if not self.call.summary.endswith("…"):
             return self.call.summary
-        text, given = self._body()
+        text, given = self._body
         return command_of(self.call.tool or "", given) or text or self.call.summary
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         return parts_of(self.command) if self.is_shell else ()
 
-    @property
+    @cached_property
     def is_check(self) -> bool:
         """Whether the call runs a compiler, a linter, tests or a hook, as far as words show."""
         return self.is_test or any(map(_is_check, self.parts))
 
-    @property
+    @cached_property
     def only_looks(self) -> bool:
         return looks_only(self.finished, self.command)
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, str]:
         """The short arguments beside the command: a directory, a permission."""
         given = self.arguments
@@ -133,17 +132,24 @@ class Action:
 
     # ------------------------------------------------------------ what it changed
 
-    @property
+    @cached_property
     def changed_lines(self) -> tuple[str, ...]:
         """The lines that an edit removes and adds, with ``-`` and ``+`` before them."""
-        if self._lines is None:
-            self._lines = tuple(self._changed()) if self.is_edit else ()
-        return self._lines
+        return tuple(self._changed()) if self.is_edit else ()
+
+    @cached_property
+    def changed_names(self) -> frozenset[str]:
+        """The names of things in the lines that an edit removes and adds."""
+        return names_in("\n".join(self.changed_lines))
+
+    @cached_property
+    def _changes(self) -> list[Change]:
+        text, given = self._body
+        return changes_asked(self._session, given, text, self.call.path)
 
     def _changed(self) -> Iterator[str]:
-        text, given = self._body()
         left = MOST_CHANGED_LINES
-        for change in changes_asked(self._session, given, text, self.call.path):
+        for change in self._changes:
             lines = [line for line in change.lines if line[:1] in "+-"]
             if not lines and change.content:
                 lines = [f"+{line}" for line in change.content.splitlines()[:left]]
@@ -152,15 +158,12 @@ class Action:
             if left <= 0:
                 return
 
-    @property
+    @cached_property
     def paths(self) -> tuple[str, ...]:
         """The files that an edit changes."""
         if not self.is_edit:
             return ()
-        text, given = self._body()
-        named = [
-            change.path for change in changes_asked(self._session, given, text, self.call.path)
-        ]
+        named = [change.path for change in self._changes]
         return tuple(dict.fromkeys(filter(None, [self.call.path, *named[:10]])))
 
     # ------------------------------------------------------------ what it printed
@@ -179,18 +182,12 @@ class Action:
             line = error_line("\n".join(text.strip().split("\n")[:2])) or error_line(text)
             return [ErrorLine(line)] if line else []
         text, status = _without_wrapping(text)
-        found = error_lines(text)
         if not failed and not status:
-            return self._hidden(found, text)
+            return hidden_errors(text)
+        found = error_lines(text)
         if not found and text.count("\n") <= _SHORT and (line := error_line(text)):
             found = [ErrorLine(line)]
         return found
-
-    def _hidden(self, found: list[ErrorLine], text: str) -> list[ErrorLine]:
-        """Errors of a call whose exit status was lost in a pipe, or hidden by a wrapper."""
-        if found and found[0].grade >= MESSAGE and ends_with_failure(text):
-            return found
-        return [one for one in found if one.grade == DIAGNOSTIC and one.is_of_check]
 
     def _may_hide_errors(self) -> bool:
         # The counts in the output of a test run were read already.

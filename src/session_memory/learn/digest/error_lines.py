@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from session_memory.core.text import escaped, one_line
+from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check
 from session_memory.learn.digest.runner_lines import (
     DIAGNOSTIC,
     FORMS,
@@ -57,7 +58,23 @@ class ErrorLine(NamedTuple):
 
 def error_lines(text: str) -> list[ErrorLine]:
     """The errors in an output, the most telling ones only; [] if no line tells anything."""
-    lines = cleaned_lines(text)
+    return _errors(cleaned_lines(text))
+
+
+def hidden_errors(text: str) -> list[ErrorLine]:
+    """The errors in an output whose exit status was lost in a pipe, or hidden by a wrapper."""
+    if ends_with_failure(text):
+        found = error_lines(text)
+        if found and found[0].grade >= MESSAGE:
+            return found
+    elif may_be_of_check(_TAG.sub("", _examined(text))):
+        found = error_lines(text)
+    else:
+        return []
+    return [one for one in found if one.grade == DIAGNOSTIC and one.is_of_check]
+
+
+def _errors(lines: list[str]) -> list[ErrorLine]:
     found = list(_matches(lines))
     for grade, most in ((DIAGNOSTIC, MOST_ERRORS), (MESSAGE, _MOST_MESSAGES), (HINT, 1)):
         if some := [(place, form, m) for place, form, m in found if form.grade == grade]:
@@ -70,19 +87,18 @@ def error_lines(text: str) -> list[ErrorLine]:
 
 def error_line(text: str) -> str:
     """The line of an output that says best what went wrong, at most `SAMPLE` characters."""
-    return _telling_line(text) or _status_line(text)
-
-
-def _telling_line(text: str) -> str:
-    if found := error_lines(text):
-        return found[-1 if found[0].grade == MESSAGE else 0].text
     lines = cleaned_lines(text)
+    return _telling_line(lines) or _status_line(lines)
+
+
+def _telling_line(lines: list[str]) -> str:
+    if found := _errors(lines):
+        return found[-1 if found[0].grade == MESSAGE else 0].text
     content = [place for place, line in enumerate(lines) if not _is_empty_talk(line)]
     return _sample(lines, content[0]) if content else ""
 
 
-def _status_line(text: str) -> str:
-    lines = cleaned_lines(text)
+def _status_line(lines: list[str]) -> str:
     status = [place for place, line in enumerate(lines) if not NOISE_LINE.match(line)]
     return _sample(lines, status[0]) if status else ""
 
@@ -96,29 +112,32 @@ def ends_with_failure(text: str) -> bool:
 
 def reason_line(*texts: str) -> str:
     """The first error line in ``texts``, else the first line: a run may print only "1 failed"."""
-    found = next(filter(None, map(_telling_line, texts)), "")
-    lines = [line for text in texts for line in cleaned_lines(text)[:1]]
-    return found or (_sample(lines, 0) if lines else "")
+    given = [cleaned_lines(text) for text in texts]
+    found = next(filter(None, map(_telling_line, given)), "")
+    first = [line for lines in given for line in lines[:1]]
+    return found or (_sample(first, 0) if first else "")
 
 
 def cleaned_lines(text: str) -> list[str]:
     """The lines of an output without colors, margins and empty lines. Secrets are masked."""
-    if len(text) > 2 * _EXAMINED:
-        text = text[:_EXAMINED] + "\n" + text[-_EXAMINED:]
-    if "\x1b" in text:
-        text = ANSI.sub("", text)
     # Mask before the text is split and cut: a key spans lines, and half a secret is not recognized.
-    text = mask(text)
-    text = _TAG.sub("", text)
+    text = _TAG.sub("", mask(_examined(text)))
     stripped = (line.strip(_BLANKS) for line in text.replace("\r", "\n").split("\n"))
     lines = (_MARGIN.sub("", line).lstrip(_BLANKS) for line in stripped if line)
     return [line[:_LONGEST_LINE] for line in lines if line]
 
 
+def _examined(text: str) -> str:
+    """The beginning and the end of an output, without colors."""
+    if len(text) > 2 * _EXAMINED:
+        text = text[:_EXAMINED] + "\n" + text[-_EXAMINED:]
+    return ANSI.sub("", text) if "\x1b" in text else text
+
+
 def _matches(lines: list[str]) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
-    for place, line in enumerate(lines):
-        if line[0] == "[":
-            line = _TASK.sub("", line)
+    lines = [_TASK.sub("", line) if line[0] == "[" else line for line in lines]
+    for place in likely_lines(lines):
+        line = lines[place]
         if not _ANY_FORM.match(line) or STATUS_LINE.match(line):
             continue
         form, match = next((f, m) for f in FORMS if (m := f.pattern.match(line)))

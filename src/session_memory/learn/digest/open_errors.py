@@ -126,7 +126,9 @@ def _ends_edit(failed: Action, action: Action, apart: int) -> bool:
     """Whether a call does what an earlier call of a tool (an edit, a read) failed to do."""
     if failed.is_edit:
         path = failed.call.path
-        return bool(path) and action.is_edit and path in (action.call.path, *action.paths)
+        if not path or not action.is_edit:
+            return False
+        return path == action.call.path or path in action.paths
     return apart <= _SOON and failed.call.tool == action.call.tool and failed.key != action.key
 
 

@@ -163,8 +163,7 @@ def _edit_score(failure: FailedCheck, action: Action, names: frozenset[str]) -> 
         score += 4
     elif any(len(file) > 3 and file in error.near for file in files):
         score += 3
-    changed = names_in("\n".join(action.changed_lines))
-    own = names & changed
+    own = names & action.changed_names
     if own:
         score += 1.5 if score or len(own) > 1 else 2
     if failure.is_about_call and score < 3:

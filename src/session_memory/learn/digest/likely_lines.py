@@ -1,0 +1,94 @@
+"""Which lines of an output may have a form of `runner_lines`. This is much faster than the forms.
+
+Every form needs one of the parts below, so a line without any of them has no form. A form that is
+added there needs its part here; a test tries every form.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+_ANY_CASE_PARTS = (
+    "error", "fail", "panic", "fatal", "exception", "lint/", "assist/", "suppressions/", "parse/",
+    " format", "): ", "✗ ", "✘ ", "✖ ", "× ", "● ", "reformat", "[warn]", "rspec ", "not ok ",
+    "err_pnpm_", "err!", "no rule ", "! [", "conflict (", "]: ", ":in ", "curl: (", "ssh: ",
+    "scp: ", "permission", "permitted", "not found", "no such", "no matches found",
+    "unbound variable", "is a directory", "bad substitution", "not recognized", "illegal option",
+    "unknown option", "unrecognized", "cannot", "can't", "couldn't", "could not", "unable to",
+    "refused", "denied", "timeout", "time out", "timedout", "timed out", "invalid", "is not",
+    "does not", "did not",
+)  # fmt: skip
+# Before these is the end of a line.
+_STARTS = ("\ne: ", "\ne  ")
+_EXACT_PARTS = ("Exit", "Interrupt")
+# A file with a line, the code of a rule, the number of a test, the name of an error: ENOENT.
+_PATTERNS = tuple(
+    map(re.compile, (r":\d+:", r"\n[A-Z]{1,4}\d{3,4} ", r"\n\d{1,3}\) [A-Z]", r"E[A-Z]{4,12}[:,]"))
+)
+# The forms of compilers, linters and test runners that say which program they are. Before some of
+# them is the start of a line, a blank or the name of a task.
+_CHECK_PARTS = (
+    "[ERROR]", "[warn]", "[error]", "(fail) ", "FAIL", "● ", "rspec ", "not ok ",
+)  # fmt: skip
+_CHECK_PATTERNS = tuple(
+    map(
+        re.compile,
+        (
+            r"error(?: [A-Z]+\d|\[E\d)",
+            r":\d+\s+error\s",
+            r"e: (?<![^\s\]\ufeff]e: )\S",
+            r"E  (?<![^\s\]\ufeff]E  )",
+            r"lint/(?<![^\s\]\ufeff]lint/)\w",
+            r"(?:assist|suppressions|parse)/\w",
+            r" format *━*[ \t\u2009\u00a0\ufeff]*(?:[\r\n]|\Z)",
+            r"[×✖x!] [\w-]+\([\w/-]+\): ",
+            r"\b[A-Z]{1,4}\d{3,4}:? ",
+            r"ERROR: \w+ \(",
+            r"(?<![^\s\]\ufeff])\d{1,3}\) [A-Z]",
+        ),
+    )
+)
+
+
+def likely_lines(lines: Sequence[str]) -> list[int]:
+    """The places of lines that may have a form, in order."""
+    text = "\n" + "\n".join(lines)
+    lowered = text.lower()
+    places: set[int] = set()
+    starts = _starts(lines)
+    # Some letters become two: "İ".
+    is_longer = len(lowered) > len(text)
+    of_lowered = _starts([line.lower() for line in lines]) if is_longer else starts
+    for part in (*_ANY_CASE_PARTS, *_STARTS):
+        if part in lowered:
+            _add_lines(places, lowered, part, of_lowered)
+    for part in _EXACT_PARTS:
+        if part in text:
+            _add_lines(places, text, part, starts)
+    for pattern in _PATTERNS:
+        places.update(bisect_right(starts, found.end() - 1) - 1 for found in pattern.finditer(text))
+    return sorted(places)
+
+
+def may_be_of_check(text: str) -> bool:
+    """Whether a line may have a form of a compiler, linter or test runner that names it."""
+    return any(part in text for part in _CHECK_PARTS) or any(
+        pattern.search(text) for pattern in _CHECK_PATTERNS
+    )
+
+
+def _starts(lines: Sequence[str]) -> list[int]:
+    """Where each line starts in the lines with a line end before each."""
+    return list(accumulate((len(line) + 1 for line in lines[:-1]), initial=1))
+
+
+def _add_lines(places: set[int], text: str, part: str, starts: list[int]) -> None:
+    at = text.find(part)
+    while at >= 0:
+        line = bisect_right(starts, at + len(part) - 1) - 1
+        places.add(line)
+        if line + 1 == len(starts):
+            return
+        # The rest of the line does not matter.
+        at = text.find(part, starts[line + 1] - 1)
