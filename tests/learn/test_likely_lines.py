@@ -64,7 +64,7 @@ ssh: Could not x
 git@host: Permission x
 ✗ adds
 ✖ adds
-X Failed
+X Failed x
 Error something
 spawn x ENOENT, y
 Connection timed out

@@ -29,7 +29,8 @@ _PATTERNS = tuple(
 # The forms of compilers, linters and test runners that say which program they are. Before some of
 # them is the start of a line, a blank or the name of a task.
 _CHECK_PARTS = (
-    "[ERROR]", "[warn]", "[error]", "(fail) ", "FAIL", "● ", "rspec ", "not ok ",
+    "[ERROR]", "[warn]", "[error]", "(fail) ", "FAIL", "● ", "rspec ", "not ok ", "assist/",
+    "suppressions/", "parse/",
 )  # fmt: skip
 _CHECK_PATTERNS = tuple(
     map(
@@ -40,12 +41,11 @@ _CHECK_PATTERNS = tuple(
             r"e: (?<![^\s\]\ufeff]e: )\S",
             r"E  (?<![^\s\]\ufeff]E  )",
             r"lint/(?<![^\s\]\ufeff]lint/)\w",
-            r"(?:assist|suppressions|parse)/\w",
             r" format *━*[ \t\u2009\u00a0\ufeff]*(?:[\r\n]|\Z)",
-            r"[×✖x!] [\w-]+\([\w/-]+\): ",
-            r"\b[A-Z]{1,4}\d{3,4}:? ",
+            r"\([\w/-]+\): ",
+            r"[A-Z]{1,4}\d{3,4}:? ",
             r"ERROR: \w+ \(",
-            r"(?<![^\s\]\ufeff])\d{1,3}\) [A-Z]",
+            r"\) (?<=\d\) )[A-Z]",
         ),
     )
 )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from session_memory.core.schema import Session
@@ -25,7 +26,7 @@ from session_memory.learn.digest.recall import RecallTexts, recall_terms
 from session_memory.learn.digest.steps import FinishedCall, OpenCalls, TokenSums
 from session_memory.learn.digest.texts import Texts
 from session_memory.learn.digest.undone import UndoneEdits
-from session_memory.redact import mask_values
+from session_memory.redact import mask, mask_values
 from session_memory.store.brief_events import BriefEvent
 
 GROWTH = 20
@@ -274,8 +275,14 @@ class DigestBuilder:
             basis="estimated" if tokens.spread else "measured",
         )
         # Signals, patterns and lessons are made from the digest, so no secret may be in it.
-        masked: Digest = mask_values(whole)
+        masked: Digest = mask_values(whole, _masked)
         return masked
+
+
+@lru_cache(maxsize=1 << 12)
+def _masked(text: str) -> str:
+    """Names of tools, files and commands come again in other sessions."""
+    return mask(text)
 
 
 def _most(counts: Counter[str]) -> list[tuple[str, int]]:
