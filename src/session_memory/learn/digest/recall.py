@@ -23,9 +23,8 @@ from session_memory.store.brief_events import BriefEvent
 
 MOST_TERMS = 300
 LONGEST_FIELD = 4_000
-# Of these answers the text is read, of the others only the summary: reading takes long.
-FIRST_ANSWERS, LAST_ANSWERS = 5, 3
-MOST_SUMMARIES = 40
+# Of the last answer the text is read, of these others only the summary: reading takes long.
+FIRST_SUMMARIES, LAST_SUMMARIES = 40, 8
 LONGEST_ANSWER = 300
 MOST_PLANS = 3
 MOST_COMMITS = 20
@@ -39,19 +38,17 @@ class RecallTexts:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._first: list[BriefEvent] = []
-        self._last: deque[BriefEvent] = deque(maxlen=LAST_ANSWERS)
-        self.summaries: list[str] = []
+        self._last: BriefEvent | None = None
+        self._first_summaries: list[str] = []
+        self._last_summaries: deque[str] = deque(maxlen=LAST_SUMMARIES)
         self.plans: list[Statement] = []
         self.commits: list[str] = []
 
     def answer(self, event: BriefEvent) -> None:
-        if len(self._first) < FIRST_ANSWERS:
-            self._first.append(event)
-            return
-        if len(self._last) == LAST_ANSWERS and len(self.summaries) < MOST_SUMMARIES:
-            self.summaries.append(self._last[0].summary)
-        self._last.append(event)
+        if (before := self._last) is not None:
+            is_full = len(self._first_summaries) >= FIRST_SUMMARIES
+            (self._last_summaries if is_full else self._first_summaries).append(before.summary)
+        self._last = event
 
     def plan(self, event: BriefEvent) -> None:
         if len(self.plans) < MOST_PLANS:
@@ -62,10 +59,15 @@ class RecallTexts:
         if len(self.commits) < MOST_COMMITS:
             self.commits.append(self._text(event))
 
+    @property
+    def summaries(self) -> list[str]:
+        """The summaries of the answers before the last one."""
+        return [*self._first_summaries, *self._last_summaries]
+
     @cached_property
-    def answers(self) -> list[Statement]:
-        """The first and the last answers. Read them once all events were added."""
-        return [self._statement(event) for event in (*self._first, *self._last)]
+    def last_text(self) -> Statement | None:
+        """The last answer. Read it once all events were added."""
+        return None if self._last is None else self._statement(self._last)
 
     @property
     def shown_plans(self) -> tuple[Statement, ...]:
@@ -73,7 +75,7 @@ class RecallTexts:
 
     @property
     def last_answer(self) -> Statement | None:
-        return _shortened(self.answers[-1]) if self.answers else None
+        return _shortened(self.last_text) if self.last_text else None
 
     def _statement(self, event: BriefEvent) -> Statement:
         return Statement(event.event_uid, event.ts, self._text(event))
@@ -99,7 +101,8 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
     Without ``more``, as for an evicted session, they come from the digest alone.
     """
     plans = more.plans if more else list(digest.plans)
-    answers = more.answers if more else [one for one in [digest.last_answer] if one]
+    last = more.last_text if more else digest.last_answer
+    answer = last.text if last else ""
     prompts = [one.text for one in digest.prompts]
     first = digest.first_request.text if digest.first_request else ""
     fields: dict[str, Iterable[str]] = {
@@ -110,11 +113,8 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
             *(one.text for one in digest.interventions),
         ],
         "plan": [one.text for one in plans],
-        "last": [one.text for one in answers[-1:]],
-        "answer": [
-            *(one.text[:LONGEST_ANSWER] for one in answers),
-            _masked(more.summaries if more else []),
-        ],
+        "last": [answer],
+        "answer": [answer[:LONGEST_ANSWER], _masked(more.summaries if more else [])],
         "file": [file.path for file in digest.files if file.edits],
         "command": [command.text for command in digest.commands],
         "commit": [*(one.text for one in digest.commits), *(more.commits if more else ())],
