@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.mcp.repository import CurrentRepository
+from session_memory.mcp.repository import CurrentRepository, FileThen
 
 YEAR_2020, YEAR_2022 = 1_577_836_800_000, 1_640_995_200_000
 
@@ -33,19 +33,29 @@ def shop(tmp_path: Path) -> Path:
     return place
 
 
+def since(place: Path, moment: int, *paths: str) -> dict[str, str]:
+    found = CurrentRepository(place).changes_since(FileThen(path, moment) for path in paths)
+    return {one.path: state for one, state in found.items()}
+
+
 def test_files_say_what_happened_to_them_since(shop: Path) -> None:
-    place = CurrentRepository(shop)
     paths = ["one.py", f"{shop}/two.py", "/home/ada/checkout/two.py", "three.py"]
     paths += ["../secret", "/etc/passwd", "a\nb", ".git/config", "-p"]
-    assert place.changes_since(paths, YEAR_2022) == {
+    assert since(shop, YEAR_2022, *paths) == {
         "one.py": "no commit since",
         f"{shop}/two.py": "1 commit since",
         "/home/ada/checkout/two.py": "1 commit since",
         "three.py": "gone now",
         "-p": "gone now",
     }
-    assert place.changes_since(["two.py"], YEAR_2020) == {"two.py": "2 commits since"}
-    assert place.changes_since(["one.py"], 4_000_000_000_000) == {"one.py": "unchanged since"}
+    assert since(shop, YEAR_2020, "two.py") == {"two.py": "2 commits since"}
+    assert since(shop, 4_000_000_000_000, "one.py") == {"one.py": "unchanged since"}
+
+
+def test_one_answer_may_ask_about_several_moments(shop: Path) -> None:
+    early, late = FileThen("two.py", YEAR_2020), FileThen("two.py", YEAR_2022)
+    found = CurrentRepository(shop).changes_since([early, late])
+    assert found == {early: "2 commits since", late: "1 commit since"}
 
 
 def test_no_program_of_the_repository_is_started(shop: Path, tmp_path: Path) -> None:
@@ -54,7 +64,7 @@ def test_no_program_of_the_repository_is_started(shop: Path, tmp_path: Path) -> 
     trap.chmod(0o755)
     for name in ("core.fsmonitor", "core.pager", "diff.external", "core.sshCommand"):
         git(shop, "config", name, str(trap))
-    CurrentRepository(shop).changes_since(["one.py", "two.py"], YEAR_2022)
+    since(shop, YEAR_2022, "one.py", "two.py")
     assert not (tmp_path / "sprung").exists()
 
 
@@ -65,4 +75,4 @@ def test_a_repository_is_called_by_its_remote_and_its_directory(shop: Path, tmp_
     git(shop, "worktree", "add", "-q", str(tmp_path / "other"))
     assert CurrentRepository(tmp_path / "other").names[0] == "shop"
     assert CurrentRepository(Path("/")).names == []
-    assert CurrentRepository(Path("/")).changes_since(["a"], YEAR_2020) == {}
+    assert since(Path("/"), YEAR_2020, "a") == {}

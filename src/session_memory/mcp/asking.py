@@ -1,6 +1,6 @@
 """The memory that the tools ask: opened by the first question, and opened again after a failure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from session_memory.core.text import visible
 from session_memory.core.time import now_ms, parse_time
 from session_memory.mcp.answer_text import AnswerText
 from session_memory.mcp.catalog import ToolError, checked_arguments
-from session_memory.mcp.repository import CurrentRepository
+from session_memory.mcp.repository import CurrentRepository, FileThen
 from session_memory.memory import Memory
 from session_memory.redact import mask
 from session_memory.store.recall import Recall
@@ -71,6 +71,19 @@ class Question:
     @staticmethod
     def moment(text: str | None) -> int | None:
         return parse_time(text) if text else None
+
+    def changes(
+        self, sessions: Iterable[tuple[str | None, int | None, Iterable[str]]]
+    ) -> dict[FileThen, str]:
+        """What happened to files since sessions ended: each with its repository, its end, paths.
+
+        Git is asked once for all of them."""
+        return self.place.changes_since(
+            FileThen(path, ended)
+            for repo, ended, paths in sessions
+            if ended is not None and self.is_here(repo)
+            for path in paths
+        )
 
     def age(self, moment: int | None) -> str:
         return age(moment, self.now) or "undated"

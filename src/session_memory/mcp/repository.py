@@ -5,20 +5,32 @@ Git is only asked to read, inside this repository, and for at most `GIT_SECONDS`
 
 import os
 import subprocess
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
+from typing import NamedTuple
 
 from session_memory.core.remotes import remote_name
 from session_memory.derive.repositories import LoggedPlace, checkout_of, name_of, repo_of
 
-GIT_SECONDS = 1.0
+GIT_SECONDS = 0.25
 MOST_FILES = 20
 MOST_OUTPUT = 1 << 20
 LONGEST_CONFIG = 1 << 18
 # A repository may name programs in its configuration. None of them is started here.
-_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
+_QUIET = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
+    *("-c", "log.showSignature=false", "--no-optional-locks", "--no-pager"),
+)
+
+
+class FileThen(NamedTuple):
+    """A file as a session left it at ``moment``, in milliseconds."""
+
+    path: str
+    moment: int
 
 
 class CurrentRepository:
@@ -42,32 +54,43 @@ class CurrentRepository:
         own = [stated, repo_of(LoggedPlace(str(self.root))), name_of(str(main)), main.name]
         return list(dict.fromkeys(name for name in own if name))
 
-    def changes_since(self, paths: Iterable[str], moment: int | None) -> dict[str, str]:
-        """What happened to files after ``moment``, in milliseconds: ``unchanged since``,
-        ``2 commits since``, ``gone now``. Files elsewhere, and all if git is slow, are left out."""
-        if self.root is None or moment is None:
+    def changes_since(self, asked: Iterable[FileThen]) -> dict[FileThen, str]:
+        """What happened to files after a moment: ``unchanged since``, ``2 commits since``,
+        ``gone now``. Files elsewhere, and all if git is slow, are left out."""
+        if self.root is None:
             return {}
-        known = {path: inside for path in paths if (inside := self._inside(path)) is not None}
+        known = {one: inside for one in asked if (inside := self._inside(one.path)) is not None}
         known = dict(list(known.items())[:MOST_FILES])
-        here = {path: inside for path, inside in known.items() if (self.root / inside).is_file()}
-        found = {path: "gone now" for path in known if path not in here}
-        if not here:
+        written = {one: self._written(inside) for one, inside in known.items()}
+        # A file that is not newer was not changed by any commit, and git need not be asked.
+        newer = {one: known[one] for one, ms in written.items() if ms and ms > one.moment}
+        found = {one: "unchanged since" if ms else "gone now" for one, ms in written.items()}
+        if not newer:
             return found
-        commits = self._commits(list(here.values()), moment)
-        if commits is None:
-            return found
-        for path, inside in here.items():
-            number = commits[inside]
-            words = f"{number} commit{'s' * (number > 1)} since" if number else "unchanged since"
-            if not number and (self.root / inside).stat().st_mtime_ns // 1_000_000 > moment:
-                words = "no commit since"
-            found[path] = words
+        commits = self._commits(sorted(set(newer.values())), min(one.moment for one in newer))
+        for one, inside in newer.items():
+            if commits is None:
+                del found[one]
+                continue
+            number = sum(moment > one.moment for moment in commits[inside])
+            words = f"{number} commit{'s' * (number > 1)} since" if number else "no commit since"
+            found[one] = words
         return found
+
+    def _written(self, inside: str) -> int | None:
+        """When a file was written, in milliseconds; None if it is not there."""
+        assert self.root is not None
+        try:
+            found = (self.root / inside).stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns // 1_000_000 if S_ISREG(found.st_mode) else None
 
     def _inside(self, path: str) -> str | None:
         """A path of a log below the root, also if the log is from another checkout."""
         assert self.root is not None
-        if "\n" in path or "\0" in path or len(path) > 1_000:
+        # Git writes other names in quotes.
+        if not path.isprintable() or '"' in path or "\\" in path or len(path) > 1_000:
             return None
         if path.startswith("/"):
             for base in (str(self.root), checkout_of(str(self.root))):
@@ -81,14 +104,21 @@ class CurrentRepository:
         parts = path.split("/")
         return path if path and ".." not in parts and ".git" not in parts else None
 
-    def _commits(self, paths: list[str], moment: int) -> Counter[str] | None:
-        """The number of commits that changed each file. None if git does not answer in time."""
-        since = f"--since-as-filter=@{moment // 1000}"
-        words = ("log", since, "--max-count=200", "--format=", "--name-only", "-z", "--no-renames")
+    def _commits(self, paths: list[str], oldest: int) -> dict[str, list[int]] | None:
+        """When each file was changed by commits since then. None if git is not in time."""
+        since = f"--since=@{oldest // 1000}"
+        words = ("log", since, "--max-count=100", "--format=%x01%ct", "--name-only", "--no-renames")
         output = self._git(*words, "--", *paths)
         if output is None:
             return None
-        return Counter(name.strip("\n") for name in output.split("\0") if name.strip("\n"))
+        found: dict[str, list[int]] = defaultdict(list)
+        moment = 0
+        for line in output.splitlines():
+            if line.startswith("\x01"):
+                moment = int(line[1:]) * 1000
+            elif line:
+                found[line].append(moment)
+        return found
 
     def _git(self, *words: str) -> str | None:
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}

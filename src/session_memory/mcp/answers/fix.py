@@ -7,6 +7,7 @@ from session_memory.core.text import below_repo
 from session_memory.learn.digest import Resolution
 from session_memory.learn.fix import ErrorOccurrence, known_errors
 from session_memory.mcp.asking import Question
+from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import event_ref, head_line
 
 SHOWN = 3
@@ -37,8 +38,14 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
         question.nothing("no fix known for this error")
         unresolved = []
     # A similar error is no answer if the same one was resolved.
-    for place, one in enumerate((resolved[: same or SHOWN] or unresolved)[:SHOWN]):
-        _occurrence(question, one, rank=2 * place)
+    shown = (resolved[: same or SHOWN] or unresolved)[:SHOWN]
+    states = question.changes(
+        (question.repo_of(one.session_uid), question.moment(one.ended_at), [one.resolution.text])
+        for one in shown
+        if one.resolution and one.resolution.kind == "edit"
+    )
+    for place, one in enumerate(shown):
+        _occurrence(question, one, states, rank=2 * place)
     others = [one for one in found if one.resolution and one not in own]
     if others and not same:
         kind = "the same" if any(one.is_same for one in others) else "a similar"
@@ -61,7 +68,9 @@ def _program(command: str) -> str:
     return words[0].rpartition("/")[2] if words else ""
 
 
-def _occurrence(question: Question, one: ErrorOccurrence, rank: int) -> None:
+def _occurrence(
+    question: Question, one: ErrorOccurrence, states: dict[FileThen, str], rank: int
+) -> None:
     answer, how = question.answer, one.resolution
     session = question.memory.session(one.session_uid)
     event = how.event_uids[0] if how and how.event_uids else one.event_uid
@@ -76,19 +85,16 @@ def _occurrence(question: Question, one: ErrorOccurrence, rank: int) -> None:
     sure = "" if how.certainty in ("certain", "") else f" ({how.certainty})"
     words = _HOW.get(how.kind, how.kind) + sure
     if how.kind == "edit":
-        _edit(question, how, session.repo, question.moment(session.ended_at), words, rank)
+        state = states.get(FileThen(how.text, question.moment(one.ended_at) or 0))
+        _edit(question, how, session.repo, f"{words}, {state}" if state else words, rank)
     else:
         answer.quote(words, below_repo(how.text, session.repo), rank)
     if one.call and how.kind in ("edit", "command"):
         answer.quote("then passed", below_repo(one.call, session.repo), rank + 3, most=120)
 
 
-def _edit(
-    question: Question, how: Resolution, repo: str | None, ended: int | None, words: str, rank: int
-) -> None:
-    states = question.place.changes_since([how.text], ended) if question.is_here(repo) else {}
-    state = f", {states[how.text]}" if how.text in states else ""
-    question.answer.quote(f"{words}{state}", below_repo(how.text, repo), rank, most=160)
+def _edit(question: Question, how: Resolution, repo: str | None, label: str, rank: int) -> None:
+    question.answer.quote(label, below_repo(how.text, repo), rank, most=160)
     changed = [line for line in how.lines if line[:1] in "+-"]
     for line in (changed or list(how.lines))[:MOST_LINES]:
         question.answer.quote("", line, rank + 1, most=160)

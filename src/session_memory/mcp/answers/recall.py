@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from session_memory.core.text import below_repo
 from session_memory.mcp.asking import Question
+from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import head_line
 from session_memory.search.query import parse
 from session_memory.store.word_query import WordQuery
@@ -37,8 +38,9 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
     found = _fitting(question.memory.how(query, repo=question.repo, limit=k).sessions)
     if found and found[0].fit < WEAK:
         question.answer.say("weak matches only, with few of the words:")
+    states = question.changes((one.repo, one.ended_at, _paths(one)) for one in found)
     for place, session in enumerate(found):
-        _session(question, session, rank=place)
+        _session(question, session, states, rank=place)
     if not found:
         for hit in hits[1:] if is_exact else _hits(question, query, k):
             hits.append(hit)
@@ -71,7 +73,9 @@ def _has_event(question: Question, words: str) -> bool:
     return bool(terms and question.memory.store.index.find(WordQuery(terms), limit=1))
 
 
-def _session(question: Question, found: "TaskSession", rank: int) -> None:
+def _session(
+    question: Question, found: "TaskSession", states: dict[FileThen, str], rank: int
+) -> None:
     answer, repo = question.answer, found.repo
     record = question.memory.session(found.session_uid).record
     answer.say(head_line(question, found.name, record, found.outcome), rank=rank)
@@ -89,18 +93,16 @@ def _session(question: Question, found: "TaskSession", rank: int) -> None:
         answer.quote("commit", commit, rank + 2)
     for command in found.commands[:MOST_COMMANDS]:
         answer.quote("ran", below_repo(command, repo), rank + 4, most=120)
-    _files(question, found, rank + 3)
+    for path in _paths(found):
+        state = states.get(FileThen(path, found.ended_at or 0))
+        label = f"edited ({state})" if state else "edited"
+        answer.quote(label, below_repo(path, repo), rank + 3, most=120)
 
 
-def _files(question: Question, found: "TaskSession", rank: int) -> None:
-    repo, states = found.repo, {}
-    # Notes of the agent in its own directory say nothing about the repository.
-    inside = [path for path in found.files if not below_repo(path, repo).startswith("/")]
-    if question.is_here(repo):
-        states = question.place.changes_since(inside, found.ended_at)
-    for path in inside[:MOST_FILES]:
-        state = f" ({states[path]})" if path in states else ""
-        question.answer.quote(f"edited{state}", below_repo(path, repo), rank, most=120)
+def _paths(found: "TaskSession") -> list[str]:
+    """Files of the repository. Notes of the agent in its own directory say nothing about it."""
+    inside = (one for one in found.files if not below_repo(one, found.repo).startswith("/"))
+    return list(inside)[:MOST_FILES]
 
 
 def _hit(question: Question, hit: "ShownHit") -> None:

@@ -6,6 +6,7 @@ from session_memory.core.text import below_repo
 from session_memory.learn.digest import Digest, Statement
 from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
+from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import head_line
 from session_memory.memory.session import StoredSession
 from session_memory.views.event_lookup import find_event
@@ -72,11 +73,11 @@ def _statements(
 def _files(question: Question, digest: Digest) -> None:
     edited = sorted((one for one in digest.files if one.edits), key=lambda one: -one.edits)
     paths = [one.path for one in edited[:MOST_FILES]]
-    states = {}
-    if question.is_here(digest.repo) and digest.ended_at:
-        states = question.place.changes_since(paths, question.moment(digest.ended_at))
+    ended = question.moment(digest.ended_at)
+    states = question.changes([(digest.repo, ended, paths)])
     for path in paths:
-        state = f" ({states[path]})" if path in states else ""
+        known = states.get(FileThen(path, ended or 0))
+        state = f" ({known})" if known else ""
         question.answer.quote(f"edited{state}", below_repo(path, digest.repo), rank=4, most=120)
 
 
