@@ -88,9 +88,9 @@ class Question:
     def age(self, moment: int | None) -> str:
         return age(moment, self.now) or "undated"
 
-    def nothing(self, what: str) -> None:
-        """Say that nothing was found, and what was searched."""
-        store, repo = self.memory.store, self.repo
+    def nothing(self, what: str, *, everywhere: bool = False) -> None:
+        """Say that nothing was found, and what was searched: the scope, or ``everywhere``."""
+        store, repo = self.memory.store, None if everywhere else self.repo
         named = tuple(one for one in self._pages.values("repos") if repo and is_like(one, repo))
         number = self._pages.count(SessionConditions(repos=named if repo else None))
         where = f" of {repo}" if repo else " of all repositories"

@@ -11,6 +11,8 @@ from session_memory.mcp.repository import FileThen
 from session_memory.mcp.session_line import event_ref, head_line
 
 SHOWN = 3
+# On real sessions, less similar errors had other causes.
+LEAST_ALIKE = 0.5
 MOST_LINES = 8
 _HOW = {
     "edit": "resolved by this edit",
@@ -23,10 +25,12 @@ _HOW = {
 
 def write(question: Question, arguments: dict[str, Any]) -> None:
     # Not `Memory.fix`: that also reads the whole edits, and searches all words of an unknown error.
-    found = known_errors(question.memory.store, arguments["error"], 0).occurrences
+    known = known_errors(question.memory.store, arguments["error"], 0).occurrences
+    found = [one for one in known if one.is_same or one.likeness >= LEAST_ALIKE]
     own = [one for one in found if question.admits(question.repo_of(one.session_uid))]
     resolved = _by_command([one for one in own if one.resolution], arguments["command"])
     unresolved = [one for one in own if not one.resolution]
+    others = [one for one in found if one.resolution and one not in own]
     same = sum(one.is_same for one in resolved)
     if same:
         question.answer.say(f"same error, resolved before ({same} found):")
@@ -35,7 +39,7 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
     elif any(one.is_same for one in unresolved):
         question.answer.say("same error before, but no session resolved it:")
     else:
-        question.nothing("no fix known for this error")
+        question.nothing("no fix known for this error", everywhere=not others)
         unresolved = []
     # A similar error is no answer if the same one was resolved.
     shown = (resolved[: same or SHOWN] or unresolved)[:SHOWN]
@@ -46,7 +50,6 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
     )
     for place, one in enumerate(shown):
         _occurrence(question, one, states, rank=2 * place)
-    others = [one for one in found if one.resolution and one not in own]
     if others and not same:
         kind = "the same" if any(one.is_same for one in others) else "a similar"
         question.answer.say(f'other repositories resolved {kind} error: fix with repo="*"', rank=1)

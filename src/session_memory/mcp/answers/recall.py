@@ -85,7 +85,8 @@ def _session(
     words = [f"{word} ({', '.join(some)})" for word, some in reversed(fields.items())]
     if words:
         answer.quote("matched", ", ".join(words), rank + 3)
-    if found.excerpt is not None and found.excerpt.text[:60] not in (found.title or ""):
+    shown = f"{found.title or ''} {found.answer}"
+    if found.excerpt is not None and found.excerpt.text[:60] not in shown:
         answer.quote(found.excerpt.field, found.excerpt.text, rank + 2)
     if found.answer:
         answer.quote("answered", found.answer, rank + 1)
