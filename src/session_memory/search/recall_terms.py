@@ -22,6 +22,8 @@ TRUNCATED = 6
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:\.\d+)+|[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[-'’][^\W{_UNSPACED}]+)*")
+# The same for a text of ASCII characters. It is several times as fast.
+_ASCII_TOKEN = re.compile(r"\d+(?:\.\d+)+|\w+(?:[-']\w+)*", re.ASCII)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINER = re.compile(r"[-'’]")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
@@ -47,12 +49,12 @@ FILLING_PAIRS = frozenset(_FILLING_PAIRS.split())
 
 def terms_in(text: str) -> list[str]:
     """Every term of a text, in order."""
-    return [term for token in _TOKEN.findall(_plain(text)) for term in _token_terms(token)]
+    return [term for token in _tokens(text) for term in _token_terms(token)]
 
 
 def count_terms(text: str) -> dict[str, int]:
     """How often each term occurs in a text. Faster than `terms_in` for a long text."""
-    tokens = Counter(_TOKEN.findall(_plain(text)))
+    tokens = Counter(_tokens(text))
     counts: dict[str, int] = {}
     for token, count in tokens.items():
         for term in _token_terms(token):
@@ -60,7 +62,13 @@ def count_terms(text: str) -> dict[str, int]:
     return counts
 
 
-@lru_cache(maxsize=1 << 14)
+def _tokens(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text)
+    return _TOKEN.findall(_plain(text))
+
+
+@lru_cache(maxsize=1 << 15)
 def _token_terms(token: str) -> tuple[str, ...]:
     if token.islower() and token.isascii() and token.isalpha():
         # Most words are plain.
@@ -84,7 +92,7 @@ def parts_in(text: str) -> set[str]:
     """Terms of a text that are only parts of its identifiers: ``git`` and ``hub`` of ``GitHub``."""
     parts: set[str] = set()
     words: set[str] = set()
-    for token in _TOKEN.findall(_plain(text)):
+    for token in _tokens(text):
         for piece in _JOINER.split(token):
             terms = _piece_terms(piece)
             parts.update(terms[:-1])
@@ -94,8 +102,6 @@ def parts_in(text: str) -> set[str]:
 
 def _plain(text: str) -> str:
     """The text without accents and compatibility forms."""
-    if text.isascii():
-        return text
     apart = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", apart)
 

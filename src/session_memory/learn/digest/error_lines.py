@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from session_memory.core.text import escaped, one_line
-from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check
+from session_memory.learn.digest.likely_lines import likely_lines, may_be_of_check, may_tell
 from session_memory.learn.digest.runner_lines import (
     DIAGNOSTIC,
     FORMS,
@@ -58,7 +58,8 @@ class ErrorLine(NamedTuple):
 
 def error_lines(text: str) -> list[ErrorLine]:
     """The errors in an output, the most telling ones only; [] if no line tells anything."""
-    return _errors(cleaned_lines(text))
+    # Masking takes long, and most texts have no such line.
+    return _errors(cleaned_lines(text)) if may_tell(_TAG.sub("", _examined(text))) else []
 
 
 def hidden_errors(text: str) -> list[ErrorLine]:

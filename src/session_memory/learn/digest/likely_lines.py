@@ -26,6 +26,10 @@ _EXACT_PARTS = ("Exit", "Interrupt")
 _PATTERNS = tuple(
     map(re.compile, (r":\d+:", r"\n[A-Z]{1,4}\d{3,4} ", r"\n\d{1,3}\) [A-Z]", r"E[A-Z]{4,12}[:,]"))
 )
+# The same patterns at any place: before the text is a margin, or the name of a task.
+_ANYWHERE = tuple(
+    map(re.compile, (r":\d+:", r"[A-Z]{1,4}\d{3,4} ", r"\) (?<=\d\) )[A-Z]", r"E[A-Z]{4,12}[:,]"))
+)
 # The forms of compilers, linters and test runners that say which program they are. Before some of
 # them is the start of a line, a blank or the name of a task.
 _CHECK_PARTS = (
@@ -69,6 +73,16 @@ def likely_lines(lines: Sequence[str]) -> list[int]:
     for pattern in _PATTERNS:
         places.update(bisect_right(starts, found.end() - 1) - 1 for found in pattern.finditer(text))
     return sorted(places)
+
+
+def may_tell(text: str) -> bool:
+    """Whether a line of a text may have a form. Each of `_STARTS` is the start of a line."""
+    lowered = text.lower()
+    return (
+        any(part in lowered for part in _ANY_CASE_PARTS)
+        or any(part in text for part in (*_EXACT_PARTS, "e: ", "E  "))
+        or any(pattern.search(text) for pattern in _ANYWHERE)
+    )
 
 
 def may_be_of_check(text: str) -> bool:

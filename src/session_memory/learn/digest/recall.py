@@ -95,6 +95,10 @@ def _shortened(statement: Statement) -> Statement:
     return Statement(statement.event_uid, statement.ts, statement.text[:LONGEST])
 
 
+def _lightest_last(item: tuple[str, float]) -> tuple[float, str]:
+    return -item[1], item[0]
+
+
 def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, int]:
     """The terms of a session, each with its weight and its fields as one number.
 
@@ -126,12 +130,13 @@ def recall_terms(digest: Digest, more: RecallTexts | None = None) -> dict[str, i
     sums: dict[str, float] = {}
     places: dict[str, int] = {}
     for field in FIELDS:
-        counts = count_terms("\n".join(fields[field.name])[:LONGEST_FIELD])
+        text = "\n".join(fields[field.name])[:LONGEST_FIELD]
+        counts = count_terms(text) if text else {}
         length = sum(counts.values())
         one = field.weight / (1 - LENGTH_SHARE + LENGTH_SHARE * length / field.usual_length)
         for term, count in counts.items():
             sums[term] = sums.get(term, 0.0) + one * count
             places[term] = places.get(term, 0) | field.bit
-    best = sorted(sums, key=lambda term: (-sums[term], term))[:MOST_TERMS]
-    terms = {term: packed_weight(sums[term], places[term]) for term in best}
+    best = sorted(sums.items(), key=_lightest_last)[:MOST_TERMS]
+    terms = {term: packed_weight(weight, places[term]) for term, weight in best}
     return dict(sorted((terms | error_terms(digest)).items()))

@@ -7,6 +7,7 @@ the session touched belong to its task.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -128,10 +129,11 @@ def _opens(text: str, clause: str) -> bool:
     return text.startswith(clause, polite.start("order") if polite else 0)
 
 
-def _path_words(path: str) -> Iterator[str]:
+@lru_cache(maxsize=1 << 12)
+def _path_words(path: str) -> frozenset[str]:
     """The stems of a path's words, and the file's name as a whole."""
-    yield from (stem(word.lower()) for word in _PATH_WORD.findall(path))
-    yield stem(_ENDING.sub("", path.rpartition("/")[2].lower()))
+    name = stem(_ENDING.sub("", path.rpartition("/")[2].lower()))
+    return frozenset((name, *(stem(word.lower()) for word in _PATH_WORD.findall(path))))
 
 
 def _clauses(text: str) -> Iterator[str]:
