@@ -39,9 +39,44 @@ _CLASSES = bytes(120 if byte in _RUN_SIGNS else 32 for byte in range(256))
 
 def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
     """A function that yields every place of a word, with the word's index in all three tuples."""
-    if find_spec("hyperscan") is not None:
-        return at_once((*in_run, *exact), any_case)
-    return one_by_one(in_run, exact, any_case)
+    slow = one_by_one(in_run, exact, any_case)
+    if find_spec("hyperscan") is None:
+        return slow
+    fast, is_worth_it = at_once((*in_run, *exact), any_case), compiling_pays()
+
+    def scan(text: str, data: bytes | None = None) -> Iterable[WordPlaces]:
+        return (fast if is_worth_it(text) else slow)(text, data)
+
+    return scan
+
+
+# To compile for hyperscan takes as long as to search so many characters without it, and to begin a
+# search as long as so many characters take.
+_COMPILING, _BEGINNING = 250_000, 250
+
+
+def compiling_pays() -> Callable[[str], bool]:
+    """A function that says for each text whether hyperscan should search it: once there was so
+    much text that compiling is worth it. A command that shows a few sessions never gets there."""
+    left = _COMPILING
+
+    def pays(text: str) -> bool:
+        nonlocal left
+        if left > 0:
+            left -= len(text) + _BEGINNING
+        return left <= 0
+
+    return pays
+
+
+def finder(slow: FindMarks, fast: FindMarks) -> FindMarks:
+    """Both find the same. The second one has to be compiled first."""
+    is_worth_it = compiling_pays()
+
+    def find(text: str, data: bytes | None = None) -> list[int]:
+        return (fast if is_worth_it(text) else slow)(text, data)
+
+    return find
 
 
 def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
@@ -212,9 +247,10 @@ def _expressions(word: str, any_case: bool) -> Iterator[tuple[bytes, int]]:
 
 def mark_finder(patterns: tuple[str, ...]) -> FindMarks:
     """A function that finds where a text matches one of the patterns."""
-    if find_spec("hyperscan") is not None:
-        return marks_at_once(patterns)
-    return marks_one_by_one(patterns)
+    slow = marks_one_by_one(patterns)
+    if find_spec("hyperscan") is None:
+        return slow
+    return finder(slow, marks_at_once(patterns))
 
 
 def marks_one_by_one(patterns: tuple[str, ...]) -> FindMarks:

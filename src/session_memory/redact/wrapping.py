@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from session_memory.redact.assignments import is_random_run
 from session_memory.redact.decoding import visible_size
-from session_memory.redact.scan import FindMarks, marks_at_once, marks_one_by_one
+from session_memory.redact.scan import FindMarks, finder, marks_at_once, marks_one_by_one
 
 _WIDTHS = frozenset((64, 72, 76, 78, 79, 80, 100, 120, 132, 160))
 _NARROWEST, _LONGEST_LINE = min(_WIDTHS), 400
@@ -142,14 +142,15 @@ def _inside_words(text: str, words: tuple[str, ...], data: bytes) -> Iterator[tu
 @cache
 def _long_runs(words: tuple[str, ...]) -> FindMarks:
     """A function that finds the long runs after a break that may start with the rest of a word."""
+    slow = marks_one_by_one(_BEFORE_TOKENS)
     if find_spec("hyperscan") is None:
-        return marks_one_by_one(_BEFORE_TOKENS)
+        return slow
     # Hyperscan takes half of the time if it knows how the runs start.
     starts = {word[size : size + 2] for word in words for size in range(1, len(word))}
     runs = [start for start in sorted(starts) if _RUN_START.fullmatch(start)]
     firsts = "|".join(re.escape(run) + r"[\w.+-]" * (2 - len(run)) for run in runs)
     rest = rf"(?:{firsts})[\w.+-]{{{_TOKEN_START - 2}}}"
-    return marks_at_once((rf"\\n{rest}", rf"\n{rest}"))
+    return finder(slow, marks_at_once((rf"\\n{rest}", rf"\n{rest}")))
 
 
 def break_start(text: str, end: int) -> int:

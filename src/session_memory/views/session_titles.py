@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.core.text import one_line
 from session_memory.derive.agents import Agent, about
-from session_memory.derive.settle.title_texts import is_notice, is_weak, says_nothing
+from session_memory.derive.title_texts import is_notice, is_weak, says_nothing
 from session_memory.store import Store
 from session_memory.store.digests import Digests
 from session_memory.store.session_titles import MOST_BEGINNINGS, SessionTitles, TitleRow

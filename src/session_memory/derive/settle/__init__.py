@@ -15,7 +15,6 @@ Nothing in this package reads the clock, and it reads the database only through 
 - ``rewinds``: prompts that a person took back
 - ``calls``: tool calls, their results and their outcomes
 - ``turns``: prompts, answers, and where a turn ends
-- ``title_texts``: which texts may be a title
 - ``session_facts``: titles, working directory, times
 - ``branches``: which events lie on an abandoned branch
 - ``settling``: the entry point, which routes each record to the parts above

@@ -13,7 +13,7 @@ from session_memory.core.text import one_line
 from session_memory.derive.settle.earlier import EarlierEvents, StoredResult
 from session_memory.derive.settle.settled_rows import SettledRows
 from session_memory.derive.settle.state import OpenCall, SettleState, with_room
-from session_memory.derive.settle.title_texts import TITLE, says_something, title_of
+from session_memory.derive.title_texts import TITLE, says_something, title_of
 
 OPEN_CALLS = 256
 FAILED_TOOLS = 16

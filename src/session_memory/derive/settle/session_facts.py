@@ -5,7 +5,7 @@ from session_memory.adapters.detectors.tasks import task_at, task_in_branch
 from session_memory.core.text import one_line
 from session_memory.derive.settle.chain import ParentChain
 from session_memory.derive.settle.state import SettleState
-from session_memory.derive.settle.title_texts import is_notice
+from session_memory.derive.title_texts import is_notice
 
 PENDING_SUMMARIES = 32
 # A longer break between two records is not counted as work.

@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.adapters.base import CallOutcome
 from session_memory.adapters.detectors.tasks import task_in_branch
-from session_memory.derive.settle.title_texts import is_weak
+from session_memory.derive.title_texts import is_weak
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -13,7 +13,7 @@ from session_memory.derive.settle.state import (
     Response,
     SettleState,
 )
-from session_memory.derive.settle.title_texts import is_weak, title_of
+from session_memory.derive.title_texts import is_weak, title_of
 from session_memory.store.event_rows import EventRow
 
 RECENT_RESPONSES = 3
