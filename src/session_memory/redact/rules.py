@@ -36,7 +36,7 @@ LEAD = 160
 KEY_LEAD = "-----BEGIN"
 
 
-class Pattern(NamedTuple):
+class SecretPattern(NamedTuple):
     """A regular expression that is compiled when it is used first. Most are never used."""
 
     expression: str
@@ -64,7 +64,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     kind: str
     words: tuple[str, ...]
-    pattern: Pattern
+    pattern: SecretPattern
     floor: float = 3.0
     any_case: bool = False
     back: tuple[int, ...] = (0,)
@@ -87,19 +87,19 @@ def _token(
     """A secret that is recognized by its prefix, anywhere in a text."""
     # Nothing after a repetition could match what it took, so it never gives anything back.
     shape = _REPEATED.sub(r"\g<0>+", shape)
-    pattern = Pattern(f"{_FREE}{shape}{end}", re.ASCII)
+    pattern = SecretPattern(f"{_FREE}{shape}{end}", re.ASCII)
     words_of = tuple(words.split())
     return Rule(kind, words_of, pattern, floor, back=back, checksum=checksum, in_run=in_run)
 
 
 def _address(kind: str, pattern: str) -> Rule:
     """A secret that is part of a URL."""
-    return Rule(kind, ("://",), Pattern(f"://{pattern}", re.ASCII))
+    return Rule(kind, ("://",), SecretPattern(f"://{pattern}", re.ASCII))
 
 
 def _in_text(kind: str, words: tuple[str, ...], pattern: str, floor: float = 0.0) -> Rule:
     """A secret that is recognized by the text around it."""
-    compiled = Pattern(pattern, re.ASCII | re.IGNORECASE)
+    compiled = SecretPattern(pattern, re.ASCII | re.IGNORECASE)
     return Rule(kind, words, compiled, floor, any_case=True)
 
 
@@ -161,7 +161,7 @@ _ARGUMENTS: tuple[Rule, ...] = (
     Rule(
         "command-line-password",
         ("-stdin", "--with-token", "sudo -s", "chpasswd"),
-        Pattern(
+        SecretPattern(
             rf"echo[ \t](?:-\w{{1,3}}[ \t])?(?:{_OPEN})?(?:[\w.@-]{{1,40}}:)?+"
             rf"([^\s\"'\\|:]{{4,200}}+)(?:{_OPEN})?[ \t]{{0,2}}\|",
             re.ASCII,
@@ -193,7 +193,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "private-key",
         ("PRIVATE KEY",),
-        Pattern(
+        SecretPattern(
             r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             rf"(?:(?:[A-Za-z0-9=,_]|-(?!----)|(?!-){SIGN}|{LINE}){{16,20000}}+"
             r"-{5,6}END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -206,7 +206,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "putty-private-key",
         ("Private-Lines:",),
-        Pattern(
+        SecretPattern(
             rf"Private-Lines: \d{{1,4}}{LINE}{{1,2}}+{_MARGIN}([A-Za-z0-9+/=]{{16,80}}+"
             rf"(?:{LINE}{{1,2}}+{_MARGIN}[A-Za-z0-9+/=]{{1,80}}+(?!-)){{0,200}}+)",
             re.ASCII,
@@ -223,13 +223,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "azure-storage-key",
         ("AccountKey=",),
-        Pattern(r"AccountKey=([A-Za-z0-9+/]{86}==)", re.ASCII),
+        SecretPattern(r"AccountKey=([A-Za-z0-9+/]{86}==)", re.ASCII),
         3.5,
     ),
     Rule(
         "azure-sas-signature",
         ("sig=",),
-        Pattern(r"(?<=[?&6])sig=([A-Za-z0-9%+/]{43,90}(?:=|%3[Dd])?)", re.ASCII),
+        SecretPattern(r"(?<=[?&6])sig=([A-Za-z0-9%+/]{43,90}(?:=|%3[Dd])?)", re.ASCII),
         3.5,
     ),
     _token("digitalocean-token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}", back=(3,)),
@@ -354,7 +354,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "jwt",
         ("eyJ",),
-        Pattern(
+        SecretPattern(
             rf"(?:(?<![\w+-])|{_AFTER_ESCAPE}|{_AFTER_SIGN})"
             r"eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,12000}+(?:\.[\w-]{10,2000}={0,2})?",
             re.ASCII,
@@ -369,13 +369,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "url-password",
         ("://",),
-        Pattern(r"://[^\s/:@\"'`\\<>|]{0,100}:([^\s/@\"'`\\<>]{3,200})@(?=[\w\[])", re.ASCII),
+        SecretPattern(r"://[^\s/:@\"'`\\<>|]{0,100}:([^\s/@\"'`\\<>]{3,200})@(?=[\w\[])", re.ASCII),
         0.0,
     ),
     Rule(
         "url-password",
         ("://",),
-        Pattern(
+        SecretPattern(
             r"(?:(?<=http)|(?<=https))://(?=[\w-]{0,60}\d[\w-]{0,60}\d)([\w-]{20,200}+)@(?=[\w\[])",
             re.ASCII,
         ),
