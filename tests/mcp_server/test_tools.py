@@ -34,6 +34,33 @@ def test_recall_names_sessions_that_show_opens(ask: Ask) -> None:
     assert "prompt | " in ask("show", ref=f"{ref(answer)}#{seq}", around=0)
 
 
+def test_fix_shows_the_edit_that_resolved_the_same_error(ask: Ask, tidewatch: Path) -> None:
+    (tidewatch / "tidewatch").mkdir()
+    answer = ask("fix", error="E  NameError: name 'settings' is not defined", command="pytest -q")
+    assert "same error, resolved before (1 found):" in answer
+    assert "error | NameError: name 'settings' is not defined" in answer
+    assert "resolved by this edit (likely), gone now | tidewatch/cache.py" in answer
+    assert "| +from tidewatch.config import settings" in answer
+    assert "then passed | python -m pytest -q" in answer
+    assert " call " in ask("show", ref=ref(answer))
+    (tidewatch / "tidewatch" / "cache.py").write_text("1")
+    again = ask("fix", error="NameError: name 'settings' is not defined")
+    # Git knows nothing in a repository without a commit, so nothing is said.
+    assert "resolved by this edit (likely) | tidewatch/cache.py" in again
+
+
+def test_a_fix_of_another_repository_is_shown_only_when_asked_for(
+    demo_store: str, tmp_path: Path
+) -> None:
+    (tmp_path / "seed-library" / ".git").mkdir(parents=True)
+    asked = AskedMemory(demo_store, None, tmp_path / "seed-library")
+    error = {"error": "NameError: name 'settings' is not defined"}
+    answer = asked.answer("fix", error)
+    assert "no fix known" in answer and "cache.py" not in answer
+    assert 'other repositories resolved the same error: fix with repo="*"' in answer
+    assert "repository tidewatch" in asked.answer("fix", error | {"repo": "*"})
+
+
 def test_what_is_nowhere_is_said_plainly(ask: Ask) -> None:
     answer = ask("recall", query="zebra frobnicator")
     assert answer.startswith("nothing found (searched ")

@@ -6,6 +6,7 @@ from session_memory.core.schema import Session
 from session_memory.core.text import one_line
 from session_memory.core.time import parse_time
 from session_memory.mcp.asking import Question
+from session_memory.views.paths import path_from
 from session_memory.views.short_names import short_names
 
 LONGEST_NAME = 60
@@ -36,6 +37,17 @@ def event_ref(question: Question, uid: str, event_uid: str) -> str:
     chain = store.events.chain(row.id) if row else ()
     seq = next((seq for seq, _, _, known, _ in chain if known == event_uid), None)
     return name if seq is None else f"{name}#{seq}"
+
+
+def shown_path(path: str, session: Session) -> str:
+    """A path below the repository; one elsewhere stays as it is.
+
+    A package often has the name of its repository, so the first directory with it counts."""
+    if session.repo and path.startswith("/"):
+        _, found, below = path.partition(f"/{session.repo}/")
+        if found:
+            return below
+    return path_from(path, session.cwd)
 
 
 def _short(name: str) -> str:

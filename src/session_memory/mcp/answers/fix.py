@@ -8,7 +8,7 @@ from session_memory.learn.digest import Resolution
 from session_memory.learn.fix import ErrorOccurrence, known_errors
 from session_memory.mcp.asking import Question
 from session_memory.mcp.repository import FileThen
-from session_memory.mcp.session_line import event_ref, head_line
+from session_memory.mcp.session_line import event_ref, head_line, shown_path
 
 SHOWN = 3
 # On real sessions, less similar errors had other causes.
@@ -89,15 +89,18 @@ def _occurrence(
     words = _HOW.get(how.kind, how.kind) + sure
     if how.kind == "edit":
         state = states.get(FileThen(how.text, question.moment(one.ended_at) or 0))
-        _edit(question, how, session.repo, f"{words}, {state}" if state else words, rank)
-    else:
+        label = f"{words}, {state}" if state else words
+        answer.quote(label, shown_path(how.text, session.record), rank, most=160)
+        _lines(question, how, rank + 1)
+    elif how.text:
         answer.quote(words, below_repo(how.text, session.repo), rank)
+    else:
+        answer.say(words, rank)
     if one.call and how.kind in ("edit", "command"):
         answer.quote("then passed", below_repo(one.call, session.repo), rank + 3, most=120)
 
 
-def _edit(question: Question, how: Resolution, repo: str | None, label: str, rank: int) -> None:
-    question.answer.quote(label, below_repo(how.text, repo), rank, most=160)
-    changed = [line for line in how.lines if line[:1] in "+-"]
+def _lines(question: Question, how: Resolution, rank: int) -> None:
+    changed = [line for line in how.lines if line[:1] in "+-" and line[1:].strip()]
     for line in (changed or list(how.lines))[:MOST_LINES]:
-        question.answer.quote("", line, rank + 1, most=160)
+        question.answer.quote("", line, rank, most=160)

@@ -3,10 +3,11 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from session_memory.core.schema import Session
 from session_memory.core.text import below_repo
 from session_memory.mcp.asking import Question
 from session_memory.mcp.repository import FileThen
-from session_memory.mcp.session_line import head_line
+from session_memory.mcp.session_line import head_line, shown_path
 from session_memory.search.query import parse
 from session_memory.store.word_query import WordQuery
 from session_memory.views.short_names import short_names
@@ -38,9 +39,17 @@ def write(question: Question, arguments: dict[str, Any]) -> None:
     found = _fitting(question.memory.how(query, repo=question.repo, limit=k).sessions)
     if found and found[0].fit < WEAK:
         question.answer.say("weak matches only, with few of the words:")
-    states = question.changes((one.repo, one.ended_at, _paths(one)) for one in found)
-    for place, session in enumerate(found):
-        _session(question, session, states, rank=place)
+    records = [question.memory.session(one.session_uid).record for one in found]
+    files = [_paths(one, record) for one, record in zip(found, records, strict=True)]
+    states = question.changes(
+        (one.repo, one.ended_at, paths) for one, paths in zip(found, files, strict=True)
+    )
+    for place, (one, record, paths) in enumerate(zip(found, records, files, strict=True)):
+        _session(question, one, record, rank=place)
+        for path, shown in paths.items():
+            state = states.get(FileThen(path, one.ended_at or 0))
+            label = f"edited ({state})" if state else "edited"
+            question.answer.quote(label, shown, place + 3, most=120)
     if not found:
         for hit in hits[1:] if is_exact else _hits(question, query, k):
             hits.append(hit)
@@ -73,11 +82,8 @@ def _has_event(question: Question, words: str) -> bool:
     return bool(terms and question.memory.store.index.find(WordQuery(terms), limit=1))
 
 
-def _session(
-    question: Question, found: "TaskSession", states: dict[FileThen, str], rank: int
-) -> None:
+def _session(question: Question, found: "TaskSession", record: Session, rank: int) -> None:
     answer, repo = question.answer, found.repo
-    record = question.memory.session(found.session_uid).record
     answer.say(head_line(question, found.name, record, found.outcome), rank=rank)
     if found.title:
         answer.quote("title", found.title, rank + 1)
@@ -94,16 +100,14 @@ def _session(
         answer.quote("commit", commit, rank + 2)
     for command in found.commands[:MOST_COMMANDS]:
         answer.quote("ran", below_repo(command, repo), rank + 4, most=120)
-    for path in _paths(found):
-        state = states.get(FileThen(path, found.ended_at or 0))
-        label = f"edited ({state})" if state else "edited"
-        answer.quote(label, below_repo(path, repo), rank + 3, most=120)
 
 
-def _paths(found: "TaskSession") -> list[str]:
-    """Files of the repository. Notes of the agent in its own directory say nothing about it."""
-    inside = (one for one in found.files if not below_repo(one, found.repo).startswith("/"))
-    return list(inside)[:MOST_FILES]
+def _paths(found: "TaskSession", record: Session) -> dict[str, str]:
+    """Files of the repository with their short paths. Notes in the agent's own directory say
+    nothing about it."""
+    shown = ((path, shown_path(path, record)) for path in found.files)
+    inside = [(path, short) for path, short in shown if not short.startswith("/")]
+    return dict(inside[:MOST_FILES])
 
 
 def _hit(question: Question, hit: "ShownHit") -> None:

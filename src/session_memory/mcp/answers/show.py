@@ -7,7 +7,7 @@ from session_memory.learn.digest import Digest, Statement
 from session_memory.learn.digests import digest_of
 from session_memory.mcp.asking import Question
 from session_memory.mcp.repository import FileThen
-from session_memory.mcp.session_line import head_line
+from session_memory.mcp.session_line import head_line, shown_path
 from session_memory.memory.session import StoredSession
 from session_memory.views.event_lookup import find_event
 from session_memory.views.short_names import short_names
@@ -48,9 +48,11 @@ def _session(question: Question, session: StoredSession, name: str) -> None:
         answer.quote(label, error.sample, rank=5, most=120)
         if error.resolution is not None:
             where = _place(error.resolution.event_uids[:1], seqs)
-            text = below_repo(error.resolution.text, repo)
+            how = error.resolution
+            is_path = how.kind in ("edit", "look")
+            text = shown_path(how.text, session.record) if is_path else below_repo(how.text, repo)
             answer.quote(f"resolved{where}, {error.resolution.kind}", text, rank=5, most=120)
-    _files(question, digest)
+    _files(question, session, digest)
     _statements(question, "commit", digest.commits[:MOST_COMMITS], seqs, rank=2)
     if digest.last_answer is not None:
         last = digest.last_answer
@@ -70,7 +72,7 @@ def _statements(
         question.answer.quote(f"{label}{where}", one.text, rank, most=160)
 
 
-def _files(question: Question, digest: Digest) -> None:
+def _files(question: Question, session: StoredSession, digest: Digest) -> None:
     edited = sorted((one for one in digest.files if one.edits), key=lambda one: -one.edits)
     paths = [one.path for one in edited[:MOST_FILES]]
     ended = question.moment(digest.ended_at)
@@ -78,7 +80,7 @@ def _files(question: Question, digest: Digest) -> None:
     for path in paths:
         known = states.get(FileThen(path, ended or 0))
         state = f" ({known})" if known else ""
-        question.answer.quote(f"edited{state}", below_repo(path, digest.repo), rank=4, most=120)
+        question.answer.quote(f"edited{state}", shown_path(path, session.record), rank=4, most=120)
 
 
 def _seqs(question: Question, session: StoredSession) -> dict[str, int]:
