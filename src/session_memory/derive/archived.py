@@ -9,7 +9,6 @@ from session_memory.core.time import now_ms
 from session_memory.derive.evicted import LoadedPacks, archive_at, family, load_archived
 from session_memory.derive.live_archived import load_rows
 from session_memory.derive.live_sources import is_table
-from session_memory.derive.rebuilding import rebuild
 from session_memory.store.memory_store import temporary_store
 from session_memory.store.raw import Pack
 from session_memory.store.store import Store
@@ -56,6 +55,9 @@ def unreadable_reason(store: Store, uid: str) -> ArchiveError | SessionEvicted |
 
 
 def _copy(store: Store, together: list[int]) -> Store:
+    # Importing it takes long, and most sessions are not evicted.
+    from session_memory.derive.rebuilding import rebuild  # noqa: PLC0415
+
     archive = archive_at(store, store.archive_dir() if store.archive_dir else "")
     loaded = load_archived(store, archive, together, most=LARGEST)
     copy = temporary_store()

@@ -6,6 +6,7 @@ of the best grade are taken (see `runner_lines`), each error once, at most `MOST
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from session_memory.core.text import escaped, one_line
@@ -137,9 +138,12 @@ def _examined(text: str) -> str:
 
 def _matches(lines: list[str]) -> Iterator[tuple[int, LineForm, re.Match[str]]]:
     lines = [_TASK.sub("", line) if line[0] == "[" else line for line in lines]
-    for place in likely_lines(lines):
+    if not (places := likely_lines(lines)):
+        return
+    has_form = _any_form().match
+    for place in places:
         line = lines[place]
-        if not _ANY_FORM.match(line) or STATUS_LINE.match(line):
+        if not has_form(line) or STATUS_LINE.match(line):
             continue
         form, match = next((f, m) for f in FORMS if (m := f.pattern.match(line)))
         if form.grade == DIAGNOSTIC or not NOISE_LINE.match(line):
@@ -225,4 +229,8 @@ _DIFFERENCE = re.compile(r"[+-] (?!(?:actual|expected)\b)")
 _PATH_LINE = re.compile(r"[^\s:]*[/\\.][^\s:]*\.\w{1,8}")
 _ARROW = re.compile(r"(?:-->|╭─\[|,-\[|on) ?([^\s:]+\.\w{1,8})\b")
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
-_ANY_FORM = re.compile("|".join(_GROUP_NAME.sub("(?:", form.pattern.pattern) for form in FORMS))
+
+
+@cache
+def _any_form() -> re.Pattern[str]:
+    return re.compile("|".join(_GROUP_NAME.sub("(?:", form.pattern.pattern) for form in FORMS))
