@@ -22,12 +22,12 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 def names_in(text: str) -> frozenset[str]:
     """Identifiers, file names and quoted words of a text in lower case, without common ones."""
     found: set[str] = set()
-    for name in _NAME.findall(text[:20_000]):
+    for name in set(_NAME.findall(text[:20_000])):
         if len(name) > 3 and _PARTED.search(name):
             found.add(name.lower())
             if "." in name:
                 found.update(part for part in name.lower().split(".") if len(part) > 4)
-    for quoted in _QUOTED.findall(text[:4_000]):
+    for quoted in set(_QUOTED.findall(text[:4_000])):
         found.update(part for part in re.split(r"[\s/.]+", quoted.lower()) if len(part) > 3)
     return frozenset(found - _COMMON)
 
