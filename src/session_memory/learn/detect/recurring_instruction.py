@@ -13,7 +13,7 @@ from session_memory.learn.signal import Signal
 
 DAY_MS = 86_400_000
 # The same long text twice is one task that was started again.
-_LONG = 40
+_LONG = 120
 
 
 def recurring_instruction(fleet: Fleet) -> Iterator[Signal]:
