@@ -30,7 +30,7 @@ error: expect(received).toBe(expected)
 
 Expected: 200
 Received: 500
-      at <anonymous> (/work/a.test.ts:3:2)
+      at <anonymous> (/home/mira/a.test.ts:3:2)
 (fail) routes > returns the history [3.10ms]
 
  12 pass
