@@ -260,9 +260,7 @@ def patterns(memory: Memory, labels: Labels) -> Iterator[Figure]:
     top = [one for one in _patterns(memory) if one.polarity == "problem"][:TOP]
     known = [p for p in top if any(_is_about(memory, p, one) for one in labels.of("pattern"))]
     missed = [one for one in asked if not any(_is_about(memory, p, one) for p in top)]
-    misses = [
-        f"missing {one['repo']}: {one['gist']} ({len(one['uids'])} sessions)" for one in missed
-    ]
+    misses = _missing(missed)
     misses += [
         f"unlabelled {p.type} {p.sessions} sessions {','.join(p.repos)}: {p.detail[:120]}"
         for p in top
@@ -285,14 +283,16 @@ def patterns(memory: Memory, labels: Labels) -> Iterator[Figure]:
     )
 
 
+def _missing(labels: list[Label]) -> list[str]:
+    return [f"missing {one['repo']}: {one['gist']} ({len(one['uids'])} sessions)" for one in labels]
+
+
 def instructions(memory: Memory, labels: Labels) -> Iterator[Figure]:
     asked = labels.of("instruction")
     ours = [one for one in _patterns(memory) if one.type == "recurring_instruction"]
     missed = [one for one in asked if not any(_is_about(memory, p, one) for p in ours)]
     false = [p for p in ours if not any(_is_about(memory, p, one) for one in asked)]
-    misses = [
-        f"missing {one['repo']}: {one['gist']} ({len(one['uids'])} sessions)" for one in missed
-    ]
+    misses = _missing(missed)
     misses += [f"not labelled: {p.sessions} {','.join(p.repos)}: {p.detail[:140]}" for p in false]
     yield Figure(
         "instruction",

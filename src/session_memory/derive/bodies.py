@@ -75,7 +75,7 @@ class Bodies:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._records = RawRecords(store)
-        # The records that were read last, the latest at the end.
+        # A cache of the records that were read last. The newest entry is the last one.
         self._kept: dict[tuple[str, int, int], list[Body]] = {}
         self._refs: dict[str, SourceRef] = {}
 

@@ -1,7 +1,7 @@
 """The tools: what a model reads about them, and a check of the arguments it gives.
 
-Agents find tools by the words of their descriptions, so these name tasks. A description costs
-tokens in every session of every agent, so it is short.
+Agents search for tools by the words of the descriptions, so a description names the tasks that its
+tool helps with. Every session of an agent pays tokens for it, so it is short.
 """
 
 TYPE_CHECKING = False  # As in `protocol`.

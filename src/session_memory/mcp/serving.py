@@ -1,7 +1,7 @@
-"""The process of the MCP server: lines from standard input, answers to standard output.
+"""Run the MCP server: read requests from standard input, write answers to standard output.
 
-One thread reads, and answers everything but tools. Another one runs the tools, one after the other.
-The server ends when its input ends or its parent is gone.
+One thread reads the requests and answers all of them but calls of tools. A second thread runs the
+tools, one call at a time. The server ends when its input ends or its parent process is gone.
 """
 
 import gc

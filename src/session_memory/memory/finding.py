@@ -6,11 +6,14 @@ the same name prints with ``--json``.
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from session_memory.core.choices import one_of
 from session_memory.core.time import now_ms
 from session_memory.memory.arguments import (
     Dollars,
     Names,
+    TimeSpan,
     When,
     Zone,
     microdollars,
@@ -22,6 +25,7 @@ from session_memory.memory.query import SessionQuery
 from session_memory.memory.session import StoredSession
 
 if TYPE_CHECKING:
+    from session_memory.search import Filters
     from session_memory.views.fixes import Remedies
     from session_memory.views.how import HowDone
     from session_memory.views.search import Results
@@ -139,18 +143,11 @@ class FindingMethods(OpenMemory):
         words, classes = a_text("text", text), names("where", where)
         for one in classes:
             one_of("where", one, (TITLE, *CLASSES))
-        period = period_of(since, until, tz)
-        filters = Filters(
-            since=period.since,
-            until=period.until,
-            flavors=names("flavor", flavor),
-            repos=names("repo", repo),
-            models=names("model", model),
+        filters = msgspec.structs.replace(
+            _session_filters(period_of(since, until, tz), flavor, repo, model, outcome, branch),
             kinds=names("kind", kind),
             tools=names("tool", tool),
             files=names("file", file),
-            outcomes=names("outcome", outcome),
-            branches=names("branch", branch),
             sessions=tuple(self._uid(one) for one in names("session", session)),
             classes=classes,
         )
@@ -177,19 +174,10 @@ class FindingMethods(OpenMemory):
     ) -> "Similar":
         """Sessions about ``text``, the best first: its words may be in different messages, in
         other forms, or be synonyms. ``limit`` 0 means all."""
-        from session_memory.search import Filters
         from session_memory.views.similar import search_sessions
 
         period = period_of(since, until, tz)
-        filters = Filters(
-            since=period.since,
-            until=period.until,
-            flavors=names("flavor", flavor),
-            repos=names("repo", repo),
-            models=names("model", model),
-            outcomes=names("outcome", outcome),
-            branches=names("branch", branch),
-        )
+        filters = _session_filters(period, flavor, repo, model, outcome, branch)
         words, most = a_text("text", text), checked_limit(limit)
         self._complete_index()
         return search_sessions(self.store, words, filters, most)
@@ -234,3 +222,25 @@ class FindingMethods(OpenMemory):
         words, of_repo, most = a_text("task", task), maybe_text("repo", repo), checked_limit(limit)
         self._complete_index()
         return without_secrets(how_done(self.store, words, repo=of_repo, limit=most))
+
+
+def _session_filters(
+    period: TimeSpan,
+    flavor: Names | None,
+    repo: Names | None,
+    model: Names | None,
+    outcome: Names | None,
+    branch: Names | None,
+) -> "Filters":
+    """The filters that are about whole sessions."""
+    from session_memory.search import Filters
+
+    return Filters(
+        since=period.since,
+        until=period.until,
+        flavors=names("flavor", flavor),
+        repos=names("repo", repo),
+        models=names("model", model),
+        outcomes=names("outcome", outcome),
+        branches=names("branch", branch),
+    )

@@ -94,7 +94,7 @@ def _evict_group(
 def _by_ownership(
     store: Store, steps: list[PlannedEviction]
 ) -> tuple[list[PlannedEviction], list[PlannedEviction]]:
-    """The units with events that another session inherits, and the others."""
+    """Split the steps: those with events that other sessions inherit, and the rest."""
     owning: list[PlannedEviction] = []
     inheriting: list[PlannedEviction] = []
     for step in steps:

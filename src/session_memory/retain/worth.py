@@ -9,11 +9,11 @@ from collections.abc import Collection, Sequence
 from session_memory.retain.units import Unit
 from session_memory.store.store import Store
 
-# Bytes, measured with small sessions. An event with its words takes 60 to 420, and an archive file
-# 1,560 for each source with one pack.
+# Sizes in bytes, measured on small sessions. One event with its words in the index takes 60 to 420
+# bytes in the store. A source with one pack takes about 1,560 bytes in an archive file.
 EVENT = 100
 SOURCE, PACK = 800, 800
-# The manifest and the end of a file, and pages of the store that do not become quite empty.
+# The manifest and the end of an archive file, and pages of the store that stay partly filled.
 FILE = 6144
 # Rows of live sessions are compressed when they are archived.
 COMPRESSED = 0.5

@@ -313,7 +313,7 @@ class Sessions:
         return [row[0] for row in self._db.all(_SHARING, {"session": session_id})]
 
     def sharing_with_any(self, session_ids: Sequence[int]) -> set[int]:
-        """The sessions that share records with one of these."""
+        """The ids of all sessions that have a record in common with one of these sessions."""
         return {row[0] for row in self._db.matching(_SHARING_WITH_ANY, session_ids)}
 
     def set_sharing(self, pairs: set[tuple[int, int]]) -> None:

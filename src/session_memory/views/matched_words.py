@@ -97,7 +97,10 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def words_by_term(texts: Iterable[str], wanted: Collection[str] | None = None) -> dict[str, str]:
-    """For each term the shortest word that has it, in lower case; all terms, or the wanted ones."""
+    """Map each term to the shortest word with that term, in lower case.
+
+    With ``wanted``, only these terms are in the result.
+    """
     found: dict[str, str] = {}
     if wanted is not None and not wanted:
         return found

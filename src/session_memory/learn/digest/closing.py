@@ -1,7 +1,7 @@
 """What the last answer of an agent says about the state of the work.
 
-The words are the agent's own, so they never prove success. They say whether a failure that is
-still open belongs to the work, and whether the agent waits for an answer.
+An agent writes this about its own work, so it never proves success. It tells two things: whether
+the agent blames a failed check on something outside the task, and whether it waits for an answer.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""``cost``: what was spent, with the largest or newest parts first."""
+"""The tool ``cost``: what was spent, the largest or newest parts first."""
 
 from typing import Any
 

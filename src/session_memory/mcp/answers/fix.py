@@ -1,4 +1,4 @@
-"""``fix``: the edit or the command that resolved an error before."""
+"""The tool ``fix``: find what resolved an error in an earlier session, an edit or a command."""
 
 import shlex
 from typing import Any

@@ -1,4 +1,4 @@
-"""``recall``: sessions about a task, and events with its words."""
+"""The tool ``recall``: find sessions about a task, and events that contain its words."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -66,8 +66,9 @@ def _fitting(found: "list[TaskSession]") -> "list[TaskSession]":
 
 def _hits(question: Question, query: str, most: int) -> "list[ShownHit]":
     """The best event with all words, of each session that has one."""
-    # A word of a question is never a field or an operator, and an unknown word is not looked for
-    # inside of other words, because that reads the whole index.
+    # Only plain words are searched. A colon or a minus in a question is no field and no operator.
+    # A word that is not in the index ends the search here: looking for it inside other words
+    # would read the whole index.
     words = " ".join(_WORD.findall(query))
     if not _has_event(question, words):
         return []

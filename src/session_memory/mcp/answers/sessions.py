@@ -1,4 +1,4 @@
-"""``sessions``: past sessions, the newest first; by repository, file, time or id."""
+"""The tool ``sessions``: list past sessions by repository, file, time or id, newest first."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``show``: a session in short, the events around one event, or the whole text of one event."""
+"""The tool ``show``: a session in short, the events around one event, or one event in full."""
 
 from typing import Any
 
