@@ -68,17 +68,13 @@ class RuleMatch(msgspec.Struct, frozen=True):
     genuine: bool | None = None
 
 
-def _words(*, in_run: bool, any_case: bool) -> set[str]:
-    rules = [rule for rule in RULES if (rule.in_run, rule.any_case) == (in_run, any_case)]
-    return {word for rule in rules for word in rule.words}
+def _words(*, any_case: bool) -> set[str]:
+    return {word for rule in RULES if rule.any_case == any_case for word in rule.words}
 
 
-_ANYWHERE = _words(in_run=False, any_case=False)
-_EXACT = tuple(sorted(_ANYWHERE))
-_IN_RUN = tuple(sorted(_words(in_run=True, any_case=False) - _ANYWHERE))
-_ANY_CASE = tuple(sorted(_words(in_run=False, any_case=True) | {*WORDS, *FLAGS}))
-_NUMBERED = (*_IN_RUN, *_EXACT, *_ANY_CASE)
-TOKEN_WORDS = (*_IN_RUN, *_EXACT)
+TOKEN_WORDS = tuple(sorted(_words(any_case=False)))
+_ANY_CASE = tuple(sorted(_words(any_case=True) | {*WORDS, *FLAGS}))
+_NUMBERED = (*TOKEN_WORDS, *_ANY_CASE)
 _KEY_RANK = next(rank for rank, rule in enumerate(RULES) if rule.kind == "private-key")
 _KEY_WORD = RULES[_KEY_RANK].words[0]
 # Rules about assigned names have the lowest rank, because a token's own format says more.
@@ -93,7 +89,7 @@ KINDS = tuple(
 
 
 def _rules_of(number: int) -> tuple[tuple[int, Rule], ...]:
-    word, any_case = _NUMBERED[number], number >= len(_IN_RUN) + len(_EXACT)
+    word, any_case = _NUMBERED[number], number >= len(TOKEN_WORDS)
     ranked = enumerate(RULES)
     return tuple(
         (rank, rule) for rank, rule in ranked if rule.any_case == any_case and word in rule.words
@@ -105,7 +101,7 @@ _BY_WORD = tuple(_rules_of(number) for number in range(len(_NUMBERED)))
 
 @cache
 def _scan() -> Scan:
-    return scanner(_IN_RUN, _EXACT, _ANY_CASE)
+    return scanner(TOKEN_WORDS, _ANY_CASE)
 
 
 @cache

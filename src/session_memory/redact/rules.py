@@ -15,7 +15,7 @@ import msgspec
 from session_memory.redact.plausibility import ends_in_checksum
 
 # Increase this when a rule changes. Sources that were masked while collecting record it.
-VERSION = 5
+VERSION = 6
 
 # A token cannot start inside a word or inside base64. In JSON the letter before it may be the end
 # of an escape, in an address the end of a percent escape. A sign before it may be that of a diff.
@@ -58,8 +58,7 @@ class Rule(msgspec.Struct, frozen=True):
     With ``any_case`` the lower-case ``words`` match in any case. ``back`` lists how many
     characters before its word a match may start. With ``lead`` it starts where that text is, up to
     `LEAD` characters before the word. ``floor`` is the least entropy. ``checksum`` tests whether
-    a secret is genuine; others are masked too. ``in_run``: the words occur in, or just before, a
-    long run of letters and digits.
+    a secret is genuine; others are masked too.
     """
 
     kind: str
@@ -70,7 +69,6 @@ class Rule(msgspec.Struct, frozen=True):
     back: tuple[int, ...] = (0,)
     lead: str | None = None
     checksum: Callable[[str], bool] | None = None
-    in_run: bool = False
 
 
 def _token(
@@ -82,14 +80,13 @@ def _token(
     back: tuple[int, ...] = (0,),
     checksum: Callable[[str], bool] | None = None,
     end: str = _END,
-    in_run: bool = True,
 ) -> Rule:
     """A secret that is recognized by its prefix, anywhere in a text."""
     # Nothing after a repetition could match what it took, so it never gives anything back.
     shape = _REPEATED.sub(r"\g<0>+", shape)
     pattern = SecretPattern(f"{_FREE}{shape}{end}", re.ASCII)
     words_of = tuple(words.split())
-    return Rule(kind, words_of, pattern, floor, back=back, checksum=checksum, in_run=in_run)
+    return Rule(kind, words_of, pattern, floor, back=back, checksum=checksum)
 
 
 def _address(kind: str, pattern: str) -> Rule:
@@ -219,7 +216,7 @@ RULES: tuple[Rule, ...] = (
     _token("google-api-key", "AIza", r"AIza[\w-]{35}", 3.5),
     _token("google-oauth-token", "ya29.", r"ya29\.[\w-]{20,1000}", 3.5, end=""),
     _token("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}"),
-    _token("azure-client-secret", "Q~", r"[\w~.]{3}\dQ~[\w~.-]{31,34}", back=(4,), in_run=False),
+    _token("azure-client-secret", "Q~", r"[\w~.]{3}\dQ~[\w~.-]{31,34}", back=(4,)),
     Rule(
         "azure-storage-key",
         ("AccountKey=",),
@@ -238,7 +235,6 @@ RULES: tuple[Rule, ...] = (
         "fly-token",
         "fm2_",
         r"fm2_[A-Za-z0-9+/]{100,2000}={0,3}",
-        in_run=False,
     ),
     _token("heroku-key", "HRKU-AA", r"HRKU-AA[\w-]{58}"),
     _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
@@ -248,7 +244,6 @@ RULES: tuple[Rule, ...] = (
         "doppler-token",
         "dp.",
         r"dp\.(?:pt|sa|st(?:\.[\w-]{2,35})?)\.[A-Za-z0-9]{40,44}",
-        in_run=False,
     ),
     _token("planetscale-token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[\w=.-]{32,64}"),
     _token("supabase-key", "sbp_ sb_secret_", r"(?:sbp_[0-9a-f]{40}|sb_secret_[\w-]{31,40})"),
@@ -329,7 +324,7 @@ RULES: tuple[Rule, ...] = (
         r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}",
         end=_ANY_END,
     ),
-    _token("stripe-webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{32,64}={0,2}", in_run=False),
+    _token("stripe-webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{32,64}={0,2}"),
     _token("square-token", "sq0", r"sq0(?:atp|csp|idp)-[\w-]{22,60}"),
     _token("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
     _token("twilio-key", "SK", r"SK[0-9a-f]{32}"),
@@ -359,7 +354,6 @@ RULES: tuple[Rule, ...] = (
             r"eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,12000}+(?:\.[\w-]{10,2000}={0,2})?",
             re.ASCII,
         ),
-        in_run=True,
     ),
     _address("slack-webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w+/]{40,80})"),
     _address(

@@ -1,11 +1,10 @@
 """Find the words of the rules in a text. Most texts contain none of them.
 
-The words are searched one after the other, most of them only in long runs where a token could be.
-With the extra ``scan`` installed, hyperscan searches all of them at once and finds the same places.
+The words are searched one after the other. With the extra ``scan`` installed, hyperscan searches
+all of them at once and finds the same places.
 """
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -29,20 +28,12 @@ class FindMarks(Protocol):
     def __call__(self, text: str, data: bytes | None = None) -> list[int]: ...
 
 
-# The shortest token with a prefix is an AWS key id, with RUN characters. A part of a token that is
-# before the run has at most MARGIN characters.
-RUN = 20
-MARGIN = 16
-_RUN_SIGNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-_CLASSES = bytes(120 if byte in _RUN_SIGNS else 32 for byte in range(256))
-
-
-def scanner(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
-    """A function that yields every place of a word, with the word's index in all three tuples."""
-    slow = one_by_one(in_run, exact, any_case)
+def scanner(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
+    """A function that yields every place of a word, with the word's index in both tuples."""
+    slow = one_by_one(exact, any_case)
     if find_spec("hyperscan") is None:
         return slow
-    fast, is_worth_it = at_once((*in_run, *exact), any_case), compiling_pays()
+    fast, is_worth_it = at_once(exact, any_case), compiling_pays()
 
     def scan(text: str, data: bytes | None = None) -> Iterable[WordPlaces]:
         return (fast if is_worth_it(text) else slow)(text, data)
@@ -79,31 +70,30 @@ def finder(slow: FindMarks, fast: FindMarks) -> FindMarks:
     return find
 
 
-def one_by_one(in_run: tuple[str, ...], exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
+def one_by_one(exact: tuple[str, ...], any_case: tuple[str, ...]) -> Scan:
+    as_written = list(_searches(exact, 0, _SHARED_EXACT))
+    in_lower_case = list(_searches(any_case, len(exact), _SHARED))
+
     def scan(text: str, data: bytes | None = None) -> Iterator[WordPlaces]:
-        yield from _in_runs(text, in_run)
-        for number, word in enumerate(exact, len(in_run)):
-            if places := _places(text, word):
-                yield number, places
+        for search in as_written:
+            yield from search(text)
         lowered = _bytes_of(text, data).lower().decode("latin-1")
-        for search in searches:
+        for search in in_lower_case:
             yield from search(lowered)
 
-    first = len(in_run) + len(exact)
-    searches = list(
-        _searches(dict(zip(any_case, range(first, first + len(any_case)), strict=True)))
-    )
     return scan
 
 
 # Many words share one of these parts. A search for the part finds all of them.
 _SHARED = ("key", "auth", "pass", "pw", " -")
+_SHARED_EXACT = ("eyJ", "sk-", "xox", "shp", "gl", "hv", "_live_", "_test_", "key-", "sntry")
 Search = Callable[[str], Iterable[WordPlaces]]
 
 
-def _searches(numbers: dict[str, int]) -> Iterator[Search]:
-    """Functions that together find every place of the words."""
-    for part in _SHARED:
+def _searches(words: tuple[str, ...], first: int, shared: tuple[str, ...]) -> Iterator[Search]:
+    """Functions that together find every place of the words. ``first``: number of the first one."""
+    numbers = {word: number for number, word in enumerate(words, first)}
+    for part in shared:
         together = [word for word in numbers if part in word]
         if len(together) > 1:
             yield _search_for_part(part, {word: numbers.pop(word) for word in together})
@@ -144,40 +134,6 @@ def _search_for_part(part: str, numbers: dict[str, int]) -> Search:
 def _not_common(word: str, text: str, places: list[int]) -> list[int]:
     pattern = _COMMON.get(word)
     return places if pattern is None else [at for at in places if pattern.match(text, at)]
-
-
-def _in_runs(text: str, words: tuple[str, ...]) -> Iterator[WordPlaces]:
-    """Search the words only in the long runs, joined to one text: a small part of most texts."""
-    starts, firsts, parts, size = [], [], [], 0
-    for start, end in _runs(text):
-        starts.append(start)
-        firsts.append(size)
-        parts.append(text[start:end])
-        size += end - start + 1
-    laid = "\n".join(parts)
-    for number, word in enumerate(words):
-        places = []
-        for place in _places(laid, word):
-            part = bisect_right(firsts, place) - 1
-            places.append(starts[part] + place - firsts[part])
-        if places:
-            yield number, places
-
-
-def _runs(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each part to search: a run of `RUN` or more word characters, with a margin.
-
-    The margin is the text before the run. Parts do not overlap.
-    """
-    classes = text.encode("latin-1").translate(_CLASSES)
-    run, done = b"x" * RUN, 0
-    place = classes.find(run)
-    while place >= 0:
-        end = classes.find(b" ", place + RUN)
-        end = len(classes) if end < 0 else end
-        yield max(place - MARGIN, done), end
-        done = end
-        place = classes.find(run, end)
 
 
 def _places(text: str, word: str) -> list[int]:
